@@ -1,0 +1,7 @@
+"""`python -m prefpairs` is `prefpairs`."""
+
+import sys
+
+from prefpairs.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,22 @@
+"""prefpairs extract: rollouts to candidates."""
+
+from prefpairs.cli.reading import ReadWords
+from prefpairs.cli.words import command_of
+from prefpairs.cli.writing import WriteWords
+from prefpairs.engines.extract import extract as run
+from prefpairs.report import Report
+
+
+@command_of
+def extract(*, reading: ReadWords, writing: WriteWords) -> None:
+    """Rollouts to candidates: one scored answer a line.
+
+    Candidates are what `pair` reads; put your own filters between the two. One pass over the
+    input, in constant memory.
+
+        prefpairs extract rollouts.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
+    """
+    report = Report()
+    plan = reading.plan(report)
+    with writing.opened("extract", plan.inputs, report) as output:
+        run(plan, output, report, allow_empty=writing.allow_empty)

@@ -1,0 +1,43 @@
+"""prefpairs formats: what can be read, and how pairs are made."""
+
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.files.output import open_output
+from prefpairs.records.wire import encode_pretty
+from prefpairs.sources import SOURCES
+from prefpairs.strategies import ALIASES, STRATEGIES
+
+
+def formats(
+    *,
+    schema: Annotated[
+        str | None,
+        Option(metavar="candidate|pair", help="Print the JSON Schema of a record instead."),
+    ] = None,
+) -> None:
+    """List sources, strategies and record schemas."""
+    with open_output("-") as output:
+        output.write(_listing().encode() if schema is None else _schema(schema))
+
+
+def _schema(record: str) -> bytes:
+    from prefpairs.cli.words import one_of
+    from prefpairs.records.schema import MODELS, json_schema
+
+    return encode_pretty(json_schema(one_of("record", record, *MODELS)))
+
+
+def _listing() -> str:
+    aliases = [f"{alias} is another name of {name}" for alias, name in ALIASES.items()]
+    return (
+        "Sources (--from)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in SOURCES.items())
+        + "\nStrategies (--strategy)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in STRATEGIES.items())
+        + "".join(f"  {'':14}  {line}\n" for line in aliases)
+        + "\nRecords (formats --schema)\n"
+        + "  candidate       one scored answer to one prompt, what `extract` writes\n"
+        + "  pair            two answers to one prompt, what `pair` writes\n"
+    )

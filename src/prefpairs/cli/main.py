@@ -1,0 +1,97 @@
+"""The program: finds the command, runs it, and owns exit codes and error messages."""
+
+import signal
+import sys
+import traceback
+from importlib import import_module
+from types import FrameType
+
+from prefpairs import __version__
+
+COMMANDS = {
+    "extract": "Rollouts to candidates: one scored answer a line.",
+    "pair": "Rollouts or candidates to preference pairs.",
+    "formats": "List sources, strategies and record schemas.",
+    "explain": "Say what a reason code means.",
+}
+"""Every command with its line in the help. Each is a module of this folder, loaded on demand."""
+
+_HELP = """Scored rollouts in, preference datasets that really train out.
+
+Every pair it writes can be trained on, and every record it read is accounted for.
+Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
+
+_EXIT_USAGE, _EXIT_BUG, _EXIT_INTERRUPTED, _EXIT_TERMINATED = 2, 70, 130, 143
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the result is the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:  # before typer is imported, which takes longer than all else
+        print(f"prefpairs {__version__}")
+        return 0
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return _EXIT_INTERRUPTED
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 1
+
+
+def _run(words: list[str]) -> int:
+    import typer
+
+    from prefpairs.cli.wording import say_error
+    from prefpairs.errors import PrefpairsError
+    from prefpairs.files.output import ClosedPipe
+
+    try:
+        return _app(words)(words, prog_name="prefpairs", standalone_mode=False) or 0
+    except ClosedPipe:
+        return 0
+    except PrefpairsError as error:
+        say_error(error)
+        return error.exit_code
+    except typer.TyperException as error:
+        say_error(error)
+        return _EXIT_USAGE
+    except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
+        traceback.print_exc()
+        say_error(error)
+        return _EXIT_BUG
+
+
+def _app(words: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer loads late
+    """The app with the one command that was asked for; with all of them when help is wanted."""
+    import typer
+
+    wants_help = not words or "--help" in words or "-h" in words
+    app = typer.Typer(
+        name="prefpairs",
+        help=_HELP,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if wants_help else None,
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "token_normalize_func": lambda word: word.replace("_", "-"),
+        },
+    )
+    app.callback()(_global_options)
+    asked = next((word for word in words if word in COMMANDS), None)
+    for name, line in COMMANDS.items():
+        if asked in (None, name):
+            module = import_module(f"prefpairs.cli.{name}")
+            app.command(name, short_help=line)(getattr(module, name))
+    return app
+
+
+def _global_options() -> None:
+    pass
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:
+    """Leave as if by exit, so that temporary files are swept."""
+    sys.exit(_EXIT_TERMINATED)

@@ -1,0 +1,149 @@
+"""prefpairs pair: rollouts or candidates to preference pairs."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.reading import ReadWords
+from prefpairs.cli.words import command_of, one_of
+from prefpairs.cli.writing import WriteWords
+from prefpairs.engines.pair import pair as run
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.errors import UsageError
+from prefpairs.report import Report
+from prefpairs.strategies import strategy_named
+from prefpairs.strategies.allowed import PairOptions
+
+_PAIR = "How pairs are made"
+_RUN = "How it runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairWords:
+    """The words about pairs, as they were typed."""
+
+    strategy: Annotated[
+        str,
+        Option(
+            metavar="NAME",
+            rich_help_panel=_PAIR,
+            help="same_prompt (best-vs-worst), exhaustive, stratified, adjacent, best-vs-rest, "
+            "random or sweet-spot; `prefpairs formats` says what each does.",
+        ),
+    ] = "same_prompt"
+    min_gap: Annotated[
+        float, Option(min=0, rich_help_panel=_PAIR, help="Least difference of the two scores.")
+    ] = 0.0
+    max_gap: Annotated[
+        float | None, Option(rich_help_panel=_PAIR, help="Largest difference of the two scores.")
+    ] = None
+    min_chosen_score: Annotated[
+        float | None, Option(rich_help_panel=_PAIR, help="Least score of a chosen answer.")
+    ] = None
+    max_pairs_per_group: Annotated[
+        int | None,
+        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="Keep the N widest of a group."),
+    ] = None
+    high_threshold: Annotated[
+        float, Option(rich_help_panel=_PAIR, help="stratified: chosen answers score this or more.")
+    ] = 0.7
+    low_threshold: Annotated[
+        float, Option(rich_help_panel=_PAIR, help="stratified: rejected ones this or less.")
+    ] = 0.4
+    across_prompts: Annotated[
+        bool,
+        Option(
+            "--across-prompts",
+            rich_help_panel=_PAIR,
+            help="stratified: let answers to different prompts meet.",
+        ),
+    ] = False
+    rejected_per_chosen: Annotated[
+        int,
+        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="With --across-prompts: N each."),
+    ] = 1
+    seed: Annotated[int, Option(rich_help_panel=_PAIR, help="Another seed, other draws.")] = 0
+    yes_all: Annotated[
+        bool,
+        Option("--yes-all", rich_help_panel=_PAIR, help="Write more than 10 million pairs."),
+    ] = False
+    order: Annotated[
+        str,
+        Option(
+            metavar="input|key",
+            rich_help_panel=_RUN,
+            help="Groups as they first come, or in an order that no shuffling changes.",
+        ),
+    ] = "input"
+    assume_grouped: Annotated[
+        bool,
+        Option(
+            "--assume-grouped",
+            rich_help_panel=_RUN,
+            help="Groups stand together in the input: pair them as they come, in constant memory.",
+        ),
+    ] = False
+    temp_dir: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            rich_help_panel=_RUN,
+            help="Where pipes and packed files are put aside (default: the system's).",
+        ),
+    ] = None
+
+    def plan(self, read: ReadPlan) -> PairPlan:
+        """The plan that these words ask for."""
+        name, _ = strategy_named(self.strategy)
+        self._check(name)
+        return PairPlan(
+            read=read,
+            strategy=name,
+            options=PairOptions(
+                min_gap=self.min_gap,
+                max_gap=self.max_gap,
+                min_chosen_score=self.min_chosen_score,
+                high_threshold=self.high_threshold,
+                low_threshold=self.low_threshold,
+                max_pairs=self.max_pairs_per_group,
+                rejected_per_chosen=self.rejected_per_chosen,
+                seed=self.seed,
+            ),
+            across_prompts=self.across_prompts,
+            order=one_of("--order", self.order, "input", "key"),
+            temp_dir=self.temp_dir,
+            assume_grouped=self.assume_grouped,
+            yes_all=self.yes_all,
+        )
+
+    def _check(self, strategy: str) -> None:
+        """Raise for words that do not go together."""
+        if self.max_gap is not None and not self.max_gap >= self.min_gap:
+            raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
+        if not self.low_threshold <= self.high_threshold:
+            raise UsageError("--low-threshold is above --high-threshold")
+        if self.across_prompts and strategy != "stratified":
+            raise UsageError(
+                f"--across-prompts goes with --strategy stratified, not with {strategy}",
+                "answers to different prompts are no preference in any other strategy",
+            )
+        if self.assume_grouped and (self.across_prompts or self.order == "key"):
+            raise UsageError("--assume-grouped goes neither with --across-prompts nor --order key")
+
+
+@command_of
+def pair(*, reading: ReadWords, pairing: PairWords, writing: WriteWords) -> None:
+    """Rollouts or candidates to preference pairs.
+
+    Candidates of one task compete if prompt and tools are equal. Every pair has a chosen answer
+    that scores higher than the rejected one, and two different answers, neither of them empty.
+
+        prefpairs pair --strategy same_prompt --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
+
+    Memory: about 90 bytes a candidate, however long the texts are.
+    """
+    report = Report()
+    plan = pairing.plan(reading.plan(report))
+    with writing.opened("pair", plan.read.inputs, report) as output:
+        run(plan, output, report, allow_empty=writing.allow_empty)

@@ -1,0 +1,180 @@
+"""The options that say what is read: shared by every command that takes rollouts."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from prefpairs.cli.words import one_of, split_words
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.reasons import SWITCHABLE
+from prefpairs.report import Report
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.nemo_gym import is_companion
+
+_READ = "What is read"
+_TROUBLE = "When something is wrong"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadWords:
+    """The words about reading, as they were typed."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[INPUT]...",
+            help="Files, directories, globs, or - for standard input (the default). JSON lines, "
+            "a JSON array or Parquet; gzip and zstd are unpacked.",
+            show_default=False,
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="SOURCE",
+            rich_help_panel=_READ,
+            help="auto (look at the first records), candidates, nemo-gym, nat or generic.",
+        ),
+    ] = "auto"
+    scores: Annotated[
+        list[str] | None,
+        Option(
+            "--score",
+            metavar="PATH[:WEIGHT]",
+            rich_help_panel=_READ,
+            help="Dotted path of the score; several are added, each times its weight.",
+        ),
+    ] = None
+    lower_is_better: Annotated[
+        bool, Option("--lower-is-better", rich_help_panel=_READ, help="Turn the sign of scores.")
+    ] = False
+    cast_score: Annotated[
+        bool,
+        Option("--cast-score", rich_help_panel=_READ, help='Read scores written as text, "0.7".'),
+    ] = False
+    prompt: Annotated[
+        str | None,
+        Option(metavar="PATH", rich_help_panel=_READ, help="Path of the prompt, text or messages."),
+    ] = None
+    response: Annotated[
+        str | None,
+        Option(metavar="PATH", rich_help_panel=_READ, help="Path of the response, or of several."),
+    ] = None
+    group_by: Annotated[
+        str,
+        Option(
+            metavar="auto|prompt|file|PATH,...",
+            rich_help_panel=_READ,
+            help="Which candidates compete: those of one task (auto), prompt or file, or those "
+            "that agree in these fields. Different prompts never meet.",
+        ),
+    ] = "auto"
+    step_name: Annotated[
+        str,
+        Option(metavar="NAME", rich_help_panel=_READ, help="NAT: the TTC step to take."),
+    ] = "dpo_candidate_move"
+    response_part: Annotated[
+        str,
+        Option(
+            metavar="full|final",
+            rich_help_panel=_READ,
+            help="The whole turn with tool calls and results, or its last text alone.",
+        ),
+    ] = "full"
+    reasoning: Annotated[
+        str,
+        Option(
+            metavar="keep|drop",
+            rich_help_panel=_READ,
+            help="Keep thinking, in reasoning_content, or leave it out.",
+        ),
+    ] = "keep"
+    keep: Annotated[
+        list[str] | None,
+        Option(metavar="PATH,...", rich_help_panel=_READ, help="Fields to carry along in meta."),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_READ, help="Read N rows."),
+    ] = None
+    keep_rows: Annotated[
+        list[str] | None,
+        Option(
+            metavar="REASON,...",
+            rich_help_panel=_TROUBLE,
+            help="Use rows that are dropped otherwise, by reason: "
+            f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
+        ),
+    ] = None
+    on_error: Annotated[
+        str,
+        Option(
+            metavar="fail|skip|quarantine",
+            rich_help_panel=_TROUBLE,
+            help="What to do about rows that cannot be read.",
+        ),
+    ] = "fail"
+    quarantine: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
+    ] = None
+
+    def plan(self, report: Report) -> ReadPlan:
+        """The plan that these words ask for."""
+        if not self.inputs and sys.stdin.isatty():
+            raise UsageError("no input", "name files, or pipe rows into standard input")
+        on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
+        if (on_error == "quarantine") != (self.quarantine is not None):
+            problem = "--on-error quarantine and --quarantine FILE go together"
+            raise UsageError(problem, "give both, or neither")
+        source = self.source.replace("_", "-")
+        return ReadPlan(
+            inputs=_without_companions(find_inputs(self.inputs or []), source, report),
+            source=source,
+            options=self._options(),
+            on_error=on_error,
+            quarantine=self.quarantine,
+            limit=self.limit,
+        )
+
+    def _options(self) -> ReadOptions:
+        reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
+        return ReadOptions(
+            scores=tuple(map(_score, self.scores or [])),
+            lower_is_better=self.lower_is_better,
+            cast_score=self.cast_score,
+            prompt=self.prompt,
+            response=self.response,
+            group_by=_group_by(self.group_by),
+            step_name=self.step_name,
+            response_part=one_of("--response-part", self.response_part, "full", "final"),
+            reasoning=one_of("--reasoning", self.reasoning, "keep", "drop"),
+            keep=split_words(self.keep),
+            keep_rows=frozenset(reasons),
+        )
+
+
+def _without_companions(inputs: list[Input], source: str, report: Report) -> list[Input]:
+    """The inputs less the files that NeMo Gym writes beside its rollouts."""
+    if source not in ("auto", "nemo-gym"):
+        return inputs
+    report.passed_over = [given.label for given in inputs if is_companion(given.path)]
+    return [given for given in inputs if not is_companion(given.path)]
+
+
+def _score(word: str) -> tuple[str, float]:
+    """A path and its weight; a colon that no number follows belongs to the path."""
+    path, colon, weight = word.rpartition(":")
+    try:
+        return (path, float(weight)) if colon else (word, 1.0)
+    except ValueError:
+        return word, 1.0
+
+
+def _group_by(word: str) -> Any:
+    return word if word in ("auto", "prompt", "file") else split_words([word])

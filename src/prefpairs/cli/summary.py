@@ -1,0 +1,84 @@
+"""The closing summary: what was read, what was lost and why, what came out."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prefpairs.cli.wording import plural, visible
+from prefpairs.reasons import ALL
+from prefpairs.report import WHAT_IF_GAPS, Report, extract_summary, pair_summary
+
+_MOST_NAMES = 5
+
+
+def summary_of(command: str, report: Report) -> dict[str, Any]:
+    """The summary as data, for --summary."""
+    return pair_summary(report) if command == "pair" else extract_summary(report)
+
+
+def summary_text(command: str, report: Report, output: str) -> str:
+    """The summary as people read it."""
+    lines = [*_inputs(report), *_ledgers(report)]
+    if command == "pair":
+        lines += _pairs(report)
+    lines += [f"note: {visible(note)}" for note in _notes(report)]
+    if output != "-" and (report.pairs if command == "pair" else report.kept):
+        lines.append(f"wrote {visible(output)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _inputs(report: Report) -> Iterator[str]:
+    """What each file was taken for; many files of one kind are one line."""
+    for source, count in Counter(source for _, source in report.sources).items():
+        names = [name for name, of in report.sources if of == source]
+        shown = ", ".join(map(visible, names[:_MOST_NAMES])) + (", ..." if names[5:] else "")
+        yield f"{'read as ' + source:18}  {shown}" + (f" ({count} files)" if names[5:] else "")
+    for name in report.passed_over:
+        yield f"{'passed over':18}  {visible(name)}: NeMo Gym writes it beside its rollouts"
+
+
+def _ledgers(report: Report) -> Iterator[str]:
+    dropped = report.rows_dropped.total()
+    read, used, bad = report.rows_read, report.rows_used, report.rows_bad
+    yield f"{'rows':18}  {read:,} read = {used:,} used + {dropped:,} dropped + {bad:,} bad"
+    yield from _reasons(report.rows_dropped)
+    lost = report.dropped.total()
+    yield f"{'candidates':18}  {report.found:,} found = {report.kept:,} kept + {lost:,} dropped"
+    yield from _reasons(report.dropped - report.rows_dropped)
+    if report.mended:
+        yield f"{'mended':18}"
+        yield from _reasons(report.mended)
+
+
+def _pairs(report: Report) -> Iterator[str]:
+    without = report.groups_without_pair.total()
+    yield f"{'groups':18}  {report.groups:,}" + (f", {without:,} without a pair" if without else "")
+    yield from _reasons(report.groups_without_pair)
+    yield f"{'pairs':18}  {report.pairs:,}" + "".join(_spread(report))
+
+
+def _spread(report: Report) -> Iterator[str]:
+    gap, chosen = report.gaps.summary(), report.chosen_scores.summary()
+    rejected = report.rejected_scores.summary()
+    if gap is None or chosen is None or rejected is None:
+        return
+    yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
+    yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
+    for least in WHAT_IF_GAPS:
+        yield f"\n{'':18}  {report.pairs_at_gap[least]:,} of them have a gap of {least} or more"
+
+
+def _reasons(counts: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if count > 0:
+            yield f"{count:>18,}  {reason}: {ALL[reason]}"
+
+
+def _notes(report: Report) -> Iterator[str]:
+    yield from report.notes
+    if report.across_prompts:
+        pairs = plural(report.across_prompts, "pair")
+        yield f"{pairs} set answers to different prompts against each other"
+    if report.joined_tasks:
+        groups = plural(report.joined_tasks, "group")
+        yield f"--group-by prompt joined different tasks that share a prompt in {groups}"

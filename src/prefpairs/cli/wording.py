@@ -1,0 +1,136 @@
+"""Facts to sentences: what an error says, and what to do about it.
+
+    error: rollouts.jsonl:17: score is "0.7", expected a number
+
+    hint: --cast-score reads numbers written as text
+"""
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from prefpairs.errors import (
+    BadField,
+    BadInput,
+    BadRecord,
+    BadRecords,
+    FileTrouble,
+    InputChanged,
+    NothingCameOut,
+    NoSuchPath,
+    TooManyPairs,
+    UnknownWord,
+    UsageError,
+)
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SHOWN = 60
+
+
+def say_error(error: Exception) -> None:
+    """Write an error, and its hint, to standard error."""
+    sentences, hint = word_error(error)
+    text = "".join(f"error: {sentence}\n" for sentence in sentences)
+    sys.stderr.write(text + (f"\nhint: {hint}\n" if hint else ""))
+
+
+def word_error(error: Exception) -> tuple[list[str], str | None]:
+    """The sentences and the hint of an error."""
+    match error:
+        case BadRecords():
+            return list(_word_bad_records(error)), _hint_of_bad_records(error)
+        case BadInput():
+            return [f"{visible(error.path)}: {error.problem}"], error.hint
+        case InputChanged():
+            hint = "run it again when nothing writes to the file any more"
+            return [f"{visible(error.path)} changed while it was being read"], hint
+        case UnknownWord():
+            return [f"unknown {error.what}: {visible(error.word)}"], _nearest(error.word, error.known)
+        case NoSuchPath():
+            nearest = _nearest(error.path, error.known)
+            return [f"{error.option} {visible(error.path)}: no row has this field"], nearest
+        case TooManyPairs():
+            sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
+            return [sentence], "--max-pairs-per-group N caps each group, --yes-all writes them all"
+        case UsageError():
+            return [visible(error.problem)], error.hint
+        case NothingCameOut():
+            return [f"no {error.what} came out, so nothing was written"], None
+        case FileTrouble():
+            return [f"{visible(error.path)}: {error.problem}"], None
+    return _word_foreign(error)
+
+
+def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
+    """typer's own errors have a message; anything else is a bug."""
+    if hasattr(error, "format_message"):
+        return [error.format_message().rstrip(".")], "--help lists the options"
+    hint = "this is a bug in prefpairs; please report it with the command and the input"
+    return [f"{type(error).__name__}: {visible(str(error))}"], hint
+
+
+def _word_bad_records(error: BadRecords) -> Iterator[str]:
+    for place, bad in error.first:
+        yield f"{visible(place)}: {_word_record(bad)}"
+    if error.count > len(error.first):
+        yield f"... and {error.count - len(error.first):,} more"
+    yield f"{plural(error.count, 'bad row')}, so nothing was written"
+
+
+def _word_record(bad: BadRecord) -> str:
+    if not isinstance(bad, BadField):
+        return visible(bad.problem)
+    return f"{visible(bad.field)} is {_show(bad.value)}, expected {bad.expected}"
+
+
+def _hint_of_bad_records(error: BadRecords) -> str:
+    for _, bad in error.first:
+        if bad.code == "lfs_pointer":
+            return "`git lfs pull` fetches the file itself"
+        if bad.code == "unfinished":
+            return "is the file still being written? --on-error skip leaves such rows out"
+        if isinstance(bad, BadField) and bad.expected == "a number" and _is_number(bad.value):
+            return "--cast-score reads numbers written as text"
+    return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(value, str)
+
+
+def _nearest(word: str, known: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {visible(near[0])}?"
+    return f"one of {', '.join(map(visible, known[:20]))}" if known else None
+
+
+def visible(text: str) -> str:
+    r"""The text with what could steer a terminal written out.
+
+    >>> visible("red \x1b[31m")
+    'red \\x1b[31m'
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "pair"), plural(2000, "pair")
+    ('1 pair', '2,000 pairs')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _show(value: Any) -> str:
+    """A value as JSON, cut short; ASCII only, so nothing in it can steer a terminal."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

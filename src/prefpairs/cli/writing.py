@@ -1,0 +1,64 @@
+"""The options that say what is written, and the run of a command around its engine."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.summary import summary_of, summary_text
+from prefpairs.errors import NothingCameOut, PrefpairsError
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import Output, open_output, write_file
+from prefpairs.records.wire import encode_pretty
+from prefpairs.report import Report
+
+_WRITE = "What is written"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteWords:
+    """The words about writing, as they were typed."""
+
+    output: Annotated[
+        str,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Where results go (default: standard output). The file appears when all of it "
+            "is there; .gz and .zst compress it.",
+            show_default=False,
+        ),
+    ] = "-"
+    summary: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_WRITE, help="Write the counts as JSON, too."),
+    ] = None
+    quiet: Annotated[
+        bool, Option("-q", "--quiet", rich_help_panel=_WRITE, help="Say nothing but errors.")
+    ] = False
+    allow_empty: Annotated[
+        bool,
+        Option("--allow-empty", rich_help_panel=_WRITE, help="An empty result is no error."),
+    ] = False
+
+    @contextmanager
+    def opened(self, command: str, inputs: Sequence[Input], report: Report) -> Iterator[Output]:
+        """The output of a run; its summary is written, and said, however the run ends."""
+        try:
+            with open_output(self.output, inputs) as output:
+                yield output
+        except PrefpairsError as error:
+            self._summarise(command, report, aloud=isinstance(error, NothingCameOut))
+            raise
+        self._summarise(command, report, aloud=True)
+
+    def _summarise(self, command: str, report: Report, *, aloud: bool) -> None:
+        if self.summary is not None:
+            write_file(self.summary, encode_pretty(summary_of(command, report)))
+        if aloud and not self.quiet:
+            sys.stderr.write(summary_text(command, report, self.output))

@@ -1,0 +1,43 @@
+"""Pairs of answers to different prompts: the whole input is one contest."""
+
+from array import array
+from collections.abc import Iterator
+from math import nan
+
+from prefpairs.engines.contest import Fetch, fair_members
+from prefpairs.engines.index import Index
+from prefpairs.engines.plan import PairPlan
+from prefpairs.report import Report
+from prefpairs.strategies.stratified import stratified_across_prompts
+
+
+def pairs_across_prompts(
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+) -> Iterator[tuple[int, int]]:
+    """The stratified pairs of the whole input, by number."""
+    keys = index.group_keys()
+    report.groups = len(keys)
+    scores = _scores_of_fair_members(index, fetch, plan, report)
+
+    def identity_of(number: int) -> bytes:
+        own = index.source_index(number)
+        return keys[index.group_number(number)] + index.digest(number) + repr(own).encode()
+
+    pairs = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
+    if plan.order == "key":
+        return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
+    return pairs
+
+
+def _scores_of_fair_members(
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+) -> "array[float]":
+    """All scores, with NaN for the copies of rollouts that do not compete."""
+    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
+    scores = array("d", [nan]) * len(index)
+    for group in range(report.groups):
+        for number in fair_members(
+            index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
+        ):
+            scores[number] = index.scores[number]
+    return scores

@@ -1,0 +1,102 @@
+"""One group as strategies see it: members in order, without repeated rollouts."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from prefpairs.engines.index import Index
+from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.strategies.allowed import Group
+
+Fetch = Callable[[int], Candidate]
+
+
+class Contest:
+    """The members of a group, best first: by score, then index, then content.
+
+    Members equal in all three are told apart by their whole text, but only when somebody asks
+    for one of them; arrival decides nothing that can be seen.
+    """
+
+    def __init__(self, index: Index, members: Sequence[int], fetch: Fetch, key: bytes) -> None:
+        self._members = list(members)
+        self._fetch = fetch
+        self._twins = _twins(index, self._members)
+        scores = [index.scores[number] for number in self._members]
+        self.group = Group(scores, [index.digest(number) for number in self._members], key)
+
+    def member(self, place: int) -> int:
+        """The candidate that has a place in the group."""
+        twins = self._twins.pop(place, None)
+        if twins is not None:
+            for other in twins:
+                self._twins.pop(other, None)
+            block = slice(twins.start, twins.stop)
+            self._members[block] = sorted(self._members[block], key=self._text)
+        return self._members[place]
+
+    def _text(self, number: int) -> bytes:
+        return candidate_line(self._fetch(number)._replace(origin=""))
+
+    def why_no_pair(self) -> str:
+        """The reason for which this group gave no pair."""
+        if len(self._members) < 2:
+            return "one_candidate"
+        if len(set(self.group.digests)) == 1:
+            return "same_answer"
+        if len(set(self.group.scores)) == 1:
+            return "all_tied"
+        return "none_allowed"
+
+
+def fair_members(
+    index: Index, group: int, fetch: Fetch, dropped: Counter[str], *, keep_conflicting: bool
+) -> list[int]:
+    """The members of a group, best first, each rollout once.
+
+    A rollout is known by its index and its content. With equal scores one of its copies stays;
+    with different ones (a file that was verified twice) nobody can say which score is right,
+    and none stays.
+    """
+    members = sorted(index.members(group), key=index.rank)
+    copies: dict[tuple[int, bytes], list[int]] = {}
+    for number in members:
+        own = index.source_index(number)
+        if own is not None:
+            copies.setdefault((own, index.digest(number)), []).append(number)
+    unwanted: set[int] = set()
+    for same in copies.values():
+        if len(same) > 1:
+            unwanted.update(_unwanted(index, same, fetch, dropped, keep_conflicting))
+    return [number for number in members if number not in unwanted] if unwanted else members
+
+
+def _unwanted(
+    index: Index, same: list[int], fetch: Fetch, dropped: Counter[str], keep_conflicting: bool
+) -> list[int]:
+    """Which copies of one rollout go."""
+    scores = {index.scores[number] for number in same}
+    if len(scores) > 1 and not keep_conflicting:
+        dropped["conflicting_scores"] += len(same)
+        return same
+    unwanted = []
+    for score in scores:
+        equal = [number for number in same if index.scores[number] == score]
+        if len(equal) > 1:
+            equal.sort(key=lambda number: candidate_line(fetch(number)._replace(origin="")))
+            unwanted += equal[1:]
+    if unwanted:
+        dropped["duplicate_rollout"] += len(unwanted)
+    return unwanted
+
+
+def _twins(index: Index, members: Sequence[int]) -> dict[int, range]:
+    """For each place that ties with its neighbours in everything: all places of that tie."""
+    twins: dict[int, range] = {}
+    start = 0
+    for _, tied in groupby(members, key=index.rank):
+        end = start + len(list(tied))
+        if end - start > 1:
+            twins.update(dict.fromkeys(range(start, end), range(start, end)))
+        start = end
+    return twins

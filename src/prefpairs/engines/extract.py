@@ -1,0 +1,22 @@
+"""extract: one pass, a line out for each candidate found."""
+
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.reading import reading_inputs, with_origin
+from prefpairs.errors import NothingCameOut
+from prefpairs.files.output import Output
+from prefpairs.records.candidate import candidate_line
+from prefpairs.report import Report
+
+
+def extract(plan: ReadPlan, output: Output, report: Report, *, allow_empty: bool = False) -> None:
+    """Write every candidate of the inputs; nothing more once a bad row was met."""
+    with reading_inputs(plan, report) as reader:
+        for _, _, _, readings in reader.inputs():
+            for record, reading, label in readings:
+                if report.rows_bad and plan.on_error == "fail":
+                    continue
+                for slot in range(len(reading.kept)):
+                    candidate = with_origin(reading, slot, label, record.number)
+                    output.write(candidate_line(candidate))
+    if not report.kept and not allow_empty:
+        raise NothingCameOut("candidate")

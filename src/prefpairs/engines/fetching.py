@@ -1,0 +1,77 @@
+"""Candidates that were indexed, fetched again when they have won."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from prefpairs.engines.index import Index, Place
+from prefpairs.engines.reading import with_origin
+from prefpairs.errors import BadRecord, InputChanged
+from prefpairs.files.shelf import Shelf, Shelves, Spool
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest_response
+from prefpairs.sources.answer import Reading
+
+_CACHED_BYTES = 4 << 20
+
+
+class Shelved(NamedTuple):
+    """The name of a shelf, and how its records are read."""
+
+    label: str
+    read: Callable[[bytes], Reading]
+
+
+class Library:
+    """The shelves of a run, and the records read last; one record may hold many candidates."""
+
+    def __init__(self) -> None:
+        self._shelves = Shelves()
+        self._shelved: list[Shelved] = []
+        self._cache: OrderedDict[tuple[int, int], Reading] = OrderedDict()
+        self._sizes: dict[tuple[int, int], int] = {}
+        self._cached = 0
+
+    def add(self, shelf: Shelf | Spool, label: str, read: Callable[[bytes], Reading]) -> int:
+        """Take in a shelf and give it a number."""
+        self._shelved.append(Shelved(label, read))
+        return self._shelves.add(shelf)
+
+    def fetch(self, index: Index, number: int) -> Candidate:
+        """An indexed candidate, word for word as it was; InputChanged if it is not."""
+        place = index.place(number)
+        label = self._shelved[place.shelf].label
+        reading = self._reading(place, label)
+        if place.slot >= len(reading.kept):
+            raise InputChanged(label)
+        candidate = with_origin(reading, place.slot, label, place.number)
+        same_score = candidate.score == index.scores[number]
+        if not same_score or digest_response(candidate.response) != index.digest(number):
+            raise InputChanged(label)
+        return candidate
+
+    def close(self) -> None:
+        """Close all files, having seen that none of them changed."""
+        self._shelves.close()
+
+    def _reading(self, place: Place, label: str) -> Reading:
+        key = place.shelf, place.offset
+        reading = self._cache.get(key)
+        if reading is not None:
+            self._cache.move_to_end(key)
+            return reading
+        data = self._shelves.fetch(place.shelf, place.offset, place.length)
+        try:
+            reading = self._shelved[place.shelf].read(data)
+        except BadRecord:
+            raise InputChanged(label) from None
+        self._remember(key, reading, place.length)
+        return reading
+
+    def _remember(self, key: tuple[int, int], reading: Reading, size: int) -> None:
+        self._cache[key] = reading
+        self._sizes[key] = size
+        self._cached += size
+        while self._cached > _CACHED_BYTES and len(self._cache) > 1:
+            oldest, _ = self._cache.popitem(last=False)
+            self._cached -= self._sizes.pop(oldest)

@@ -1,0 +1,147 @@
+"""pair: index all candidates, decide group by group, fetch the winners and write them."""
+
+from collections.abc import Iterable, Iterator, Sized
+from itertools import groupby, islice
+
+from prefpairs.engines.across import pairs_across_prompts
+from prefpairs.engines.contest import Contest, Fetch, fair_members
+from prefpairs.engines.fetching import Library
+from prefpairs.engines.index import Index, Place
+from prefpairs.engines.plan import MOST_PAIRS, PairPlan
+from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
+from prefpairs.errors import InputChanged, NothingCameOut, TooManyPairs
+from prefpairs.files.output import Output
+from prefpairs.files.shelf import Shelf, Spool
+from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.records.identity import canonical, digest_tools
+from prefpairs.records.pair import make_pair, pair_line
+from prefpairs.report import Report
+from prefpairs.sources.candidates import read_back
+from prefpairs.strategies import strategy_named
+
+Numbers = tuple[int, int]
+"""A chosen and a rejected candidate, by their numbers in the index."""
+
+
+def pair(plan: PairPlan, output: Output, report: Report, *, allow_empty: bool = False) -> None:
+    """Write the pairs that the plan makes of its inputs."""
+    if plan.assume_grouped:
+        _pair_as_it_comes(plan, output, report)
+    else:
+        index, library = Index(), Library()
+        with reading_inputs(plan.read, report) as reader:
+            _fill(index, library, reader, plan.temp_dir)
+
+        def fetch(number: int) -> Candidate:
+            return library.fetch(index, number)
+
+        _write(_decide(index, fetch, plan, report), fetch, plan, output, report)
+        library.close()
+    if not report.pairs and not allow_empty:
+        raise NothingCameOut("pair")
+
+
+def _fill(index: Index, library: Library, reader: Reader, temp_dir: str | None) -> None:
+    """Index all candidates; those that cannot be fetched from where they are go to a spool."""
+    spool, spool_number = None, -1
+    for source, opened, how, readings in reader.inputs():
+        if opened.seekable:
+            shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)
+            for record, reading, _ in readings:
+                for slot, candidate in enumerate(reading.kept):
+                    place = Place(shelf, record.offset, len(record.data), slot, record.number)
+                    index.add(candidate, place)
+            continue
+        if spool is None:
+            spool = Spool(temp_dir)
+            spool_number = library.add(spool, spool.label, read_back)
+        for candidate in _candidates(readings):
+            line = candidate_line(candidate)
+            index.add(candidate, Place(spool_number, spool.append(line), len(line), 0, 0))
+
+
+def _candidates(readings: Iterable[Read]) -> Iterator[Candidate]:
+    for record, reading, label in readings:
+        for slot in range(len(reading.kept)):
+            yield with_origin(reading, slot, label, record.number)
+
+
+def _decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
+    """The pairs of all groups, by number, in the order in which they are written."""
+    if plan.across_prompts:
+        return pairs_across_prompts(index, fetch, plan, report)
+    if plan.options.max_pairs is None and not plan.yes_all:
+        _refuse_too_many(index, fetch, plan)
+    return _pairs_of_groups(index, fetch, plan, report)
+
+
+def _pairs_of_groups(
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+) -> Iterator[Numbers]:
+    name, strategy = strategy_named(plan.strategy)
+    for contest in _contests(index, fetch, plan, report):
+        report.groups += 1
+        pairs = islice(strategy(contest.group, plan.options), plan.options.max_pairs)
+        first = next(pairs, None)
+        if first is None:
+            report.groups_without_pair[contest.why_no_pair()] += 1
+            continue
+        yield contest.member(first[0]), contest.member(first[1])
+        for chosen, rejected in pairs:
+            yield contest.member(chosen), contest.member(rejected)
+
+
+def _contests(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Contest]:
+    keys = index.group_keys()
+    order = range(len(keys))
+    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
+    for group in sorted(order, key=keys.__getitem__) if plan.order == "key" else order:
+        members = fair_members(
+            index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
+        )
+        yield Contest(index, members, fetch, keys[group])
+
+
+def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
+    """Raise if more pairs would come out than anyone wants by accident; none are made."""
+    if index.most_pairs() <= MOST_PAIRS:
+        return
+    name, strategy = strategy_named(plan.strategy)
+    pairs = 0
+    for contest in _contests(index, fetch, plan, Report()):
+        chosen = strategy(contest.group, plan.options)
+        pairs += len(chosen) if isinstance(chosen, Sized) else sum(1 for _ in chosen)
+    if pairs > MOST_PAIRS:
+        raise TooManyPairs(pairs, MOST_PAIRS)
+
+
+def _pair_as_it_comes(plan: PairPlan, output: Output, report: Report) -> None:
+    """Pair inputs whose groups stand together, with one group in memory at a time."""
+    with reading_inputs(plan.read, report) as reader:
+        for _, _, _, readings in reader.inputs():
+            for _, run in groupby(_candidates(readings), key=Index.group_key):
+                index, members = Index(), list(run)
+                for candidate in members:
+                    index.add(candidate, Place(0, 0, 0, 0, 0))
+                fetch = members.__getitem__
+                _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, output, report)
+
+
+def _write(
+    numbers: Iterable[Numbers], fetch: Fetch, plan: PairPlan, output: Output, report: Report
+) -> None:
+    for chosen_number, rejected_number in numbers:
+        chosen, rejected = fetch(chosen_number), fetch(rejected_number)
+        if not plan.across_prompts:
+            _expect_same_question(chosen, rejected)
+        report.across_prompts += chosen.group != rejected.group
+        made = make_pair(chosen, rejected)
+        output.write(pair_line(made))
+        report.add_pair(made.gap or 0.0, chosen.score, rejected.score)
+
+
+def _expect_same_question(chosen: Candidate, rejected: Candidate) -> None:
+    """The index compared digests; here the contents themselves are compared."""
+    same = canonical(chosen.prompt, "user") == canonical(rejected.prompt, "user")
+    if not same or digest_tools(chosen.tools) != digest_tools(rejected.tools):
+        raise InputChanged(chosen.origin.rpartition(":")[0])

@@ -1,0 +1,38 @@
+"""What a run is to do: made once from the words of the command line, then only read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from prefpairs.files.inputs import Input
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.strategies.allowed import PairOptions
+
+MOST_PAIRS = 10_000_000
+"""More than this many pairs nobody wants by accident."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan:
+    """Which inputs are read, and how."""
+
+    inputs: Sequence[Input]
+    source: str = "auto"
+    options: ReadOptions = field(default_factory=ReadOptions)
+    on_error: Literal["fail", "skip", "quarantine"] = "fail"
+    quarantine: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairPlan:
+    """Which pairs are made of what was read, and in which order they are written."""
+
+    read: ReadPlan
+    strategy: str = "best-vs-worst"
+    options: PairOptions = field(default_factory=PairOptions)
+    across_prompts: bool = False
+    order: Literal["input", "key"] = "input"
+    temp_dir: str | None = None
+    assume_grouped: bool = False
+    yes_all: bool = False

@@ -1,0 +1,138 @@
+"""Inputs to readings: opens each file, finds its source, and books what became of each row."""
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import NamedTuple
+
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.errors import BadRecord, BadRecords
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import Output, open_output
+from prefpairs.files.reading import OpenInput, Record, open_input
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.wire import encode
+from prefpairs.report import Report
+from prefpairs.sources import source_named
+from prefpairs.sources.answer import Reading
+from prefpairs.sources.detect import check_paths, detect
+from prefpairs.sources.protocol import Opened
+
+_SAMPLE = 64
+
+
+class Read(NamedTuple):
+    """One record and what became of it."""
+
+    record: Record
+    reading: Reading
+    label: str
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the inputs of a plan and keeps the ledgers of rows and candidates."""
+
+    plan: ReadPlan
+    report: Report
+    quarantine: Output | None = None
+    _items: set[bytes] = field(default_factory=set)
+    _task_of: dict[str, bytes] = field(default_factory=dict)
+    _joined: set[str] = field(default_factory=set)
+
+    def inputs(self) -> Iterator[tuple[Input, OpenInput, Opened, Iterator[Read]]]:
+        """Each input with how it is read and its readings; bad rows are told at the end."""
+        for source in self.plan.inputs:
+            with open_input(source) as opened:
+                sample = list(islice(opened.records, _SAMPLE))
+                how = self._choose_source(source, [record.data for record in sample])
+                records = chain(sample, opened.records)
+                yield source, opened, how, self._readings(records, how, source.label)
+        if self.report.rows_bad and self.plan.on_error == "fail":
+            raise BadRecords(self.report.rows_bad, self.report.first_bad)
+        self.report.joined_tasks = len(self._joined)
+
+    def _choose_source(self, source: Input, sample: list[bytes]) -> Opened:
+        name = detect(sample) if self.plan.source == "auto" else self.plan.source
+        if name != "nat":  # the paths of nat point into a step, which only it can find
+            check_paths(sample, self.plan.options)
+        opened = source_named(name).open_reader(sample, self.plan.options, source.label)
+        self.report.sources.append((source.label, name))
+        for note in opened.notes:
+            self.report.note(f"{source.label}: {note}")
+        return opened
+
+    def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
+        for record in records:
+            if self.plan.limit is not None and self.report.rows_read >= self.plan.limit:
+                return
+            self.report.rows_read += 1
+            try:
+                reading = how.read(record.data)
+            except BadRecord as error:
+                self._book_bad(error, record, label)
+            else:
+                self._book(reading)
+                yield Read(record, reading, label)
+
+    def _book(self, reading: Reading) -> None:
+        report = self.report
+        report.found += len(reading.kept) + len(reading.lost)
+        if reading.kept:
+            report.rows_used += 1
+        else:
+            lost = reading.row_lost or (reading.lost[0] if reading.lost else "no_response")
+            report.rows_dropped[lost] += 1
+        if reading.lost:
+            report.dropped.update(reading.lost)
+        if reading.mends:
+            report.mended.update(reading.mends)
+        if reading.item is not None:
+            report.mended["repeated_item_id"] += reading.item in self._items
+            self._items.add(reading.item)
+        for candidate, task in zip(reading.kept, reading.tasks, strict=False):
+            if self._task_of.setdefault(candidate.group, task) != task:
+                self._joined.add(candidate.group)
+
+    def _book_bad(self, error: BadRecord, record: Record, label: str) -> None:
+        self.report.add_bad(f"{label}:{record.number}", error)
+        if self.quarantine is not None:
+            self.quarantine.write(_quarantine_line(error, record, label))
+
+
+@contextmanager
+def reading_inputs(plan: ReadPlan, report: Report) -> Iterator[Reader]:
+    """A reader of the plan's inputs; its quarantine file appears when the block ends well."""
+    if plan.quarantine is None:
+        yield Reader(plan, report)
+        return
+    with open_output(plan.quarantine, plan.inputs) as quarantine:
+        yield Reader(plan, report, quarantine)
+
+
+def with_origin(reading: Reading, slot: int, label: str, number: int) -> Candidate:
+    """A candidate with where it came from: an earlier stage's word for it, or file and line."""
+    candidate = reading.kept[slot]
+    if candidate.origin:
+        return candidate
+    several = len(reading.kept) + len(reading.lost) > 1
+    suffix = f"#{reading.places[slot]}" if several else ""
+    return candidate._replace(origin=f"{label}:{number}{suffix}")
+
+
+def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
+    row = {
+        "file": label,
+        "line": record.number,
+        "byte": record.offset,
+        "reason": error.code,
+        "message": error.problem,
+    }
+    data = record.data.rstrip(b"\r\n")
+    try:
+        row["raw"] = data.decode("utf-8")
+    except UnicodeDecodeError:
+        row["raw_base64"] = base64.b64encode(data).decode("ascii")
+    return encode(row) + b"\n"

@@ -1,0 +1,150 @@
+"""Every exception of prefpairs. They carry facts; the command line makes sentences of them.
+
+PrefpairsError
+├── DataError              the input holds something that cannot be read (exit 1)
+│   ├── BadRecord          one record of an input, seen alone
+│   │   ├── NotJson        its bytes are not JSON
+│   │   └── BadField       a field has the wrong type
+│   ├── BadRecords         how many records of a run were bad, with the first few
+│   ├── BadInput           a whole file cannot be read as what it claims to be
+│   └── InputChanged       a file is not what it was when it was indexed
+├── UsageError             the words of the command do not fit (exit 2)
+│   ├── UnknownWord        a word that is not in the list, with the nearest one
+│   ├── NoSuchPath         a dotted path that no record has
+│   └── TooManyPairs       more pairs than anyone wants by accident
+├── NothingCameOut         all went well, and no record was left (exit 3)
+└── FileTrouble            the file system said no (exit 5)
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class PrefpairsError(Exception):
+    """The root of all errors that prefpairs raises on purpose."""
+
+    exit_code = 70
+
+
+class DataError(PrefpairsError):
+    """The input holds something that cannot be read."""
+
+    exit_code = 1
+
+
+class BadRecord(DataError):
+    """One record of an input that cannot be read; `code` is its stable name."""
+
+    code = "bad_record"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class NotJson(BadRecord):
+    """The bytes of a record are not JSON; `code` tells a torn line from plain text."""
+
+    def __init__(self, problem: str, code: str = "not_json") -> None:
+        super().__init__(problem)
+        self.code = code
+
+
+class BadField(BadRecord):
+    """A field of a record has the wrong type."""
+
+    code = "bad_field"
+
+    def __init__(self, field: str, value: Any, expected: str) -> None:
+        super().__init__(f"{field}: expected {expected}")
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+
+class BadRecords(DataError):
+    """The bad records of a run: how many, and the first few as (place, error)."""
+
+    def __init__(self, count: int, first: Sequence[tuple[str, BadRecord]]) -> None:
+        super().__init__(count)
+        self.count = count
+        self.first = first
+
+
+class BadInput(DataError):
+    """A whole file cannot be read as what it claims to be."""
+
+    def __init__(self, path: str, problem: str, hint: str | None = None) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+        self.hint = hint
+
+
+class InputChanged(DataError):
+    """A file is not what it was when it was indexed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class UsageError(PrefpairsError):
+    """The words of the command do not fit together."""
+
+    exit_code = 2
+
+    def __init__(self, problem: str, hint: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.hint = hint
+
+
+class UnknownWord(UsageError):
+    """A word that is not in a list of words."""
+
+    def __init__(self, what: str, word: str, known: Sequence[str]) -> None:
+        super().__init__(f"unknown {what}: {word}")
+        self.what = what
+        self.word = word
+        self.known = known
+
+
+class NoSuchPath(UsageError):
+    """A dotted path that none of the records looked at has."""
+
+    def __init__(self, option: str, path: str, known: Sequence[str]) -> None:
+        super().__init__(f"{option} {path}")
+        self.option = option
+        self.path = path
+        self.known = known
+
+
+class TooManyPairs(UsageError):
+    """More pairs than anyone wants by accident."""
+
+    def __init__(self, pairs: int, limit: int) -> None:
+        super().__init__(f"{pairs} pairs")
+        self.pairs = pairs
+        self.limit = limit
+
+
+class NothingCameOut(PrefpairsError):
+    """All went well, and no record was left to write."""
+
+    exit_code = 3
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class FileTrouble(PrefpairsError):
+    """The file system said no."""
+
+    exit_code = 5
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem

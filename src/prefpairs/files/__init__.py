@@ -1,0 +1,1 @@
+"""Bytes to records and back. The only room that opens anything."""

@@ -1,0 +1,79 @@
+"""Which files the words on the command line mean, and what to call them."""
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from prefpairs.errors import FileTrouble, UsageError
+
+STDIN = "-"
+_STDIN_LABEL = "stdin"
+_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet")
+_COMPRESSIONS = (".gz", ".zst")
+
+
+class Input(NamedTuple):
+    """One input: where it is, and the short name it has in origins and messages."""
+
+    path: str
+    label: str
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether this is standard input."""
+        return self.path == STDIN
+
+
+def find_inputs(words: Sequence[str]) -> list[Input]:
+    """The inputs of a command, in order: files as given, globs and directories sorted."""
+    paths = [path for word in words or [STDIN] for path in _paths_of(word)]
+    twice = [path for path, count in Counter(map(os.path.realpath, paths)).items() if count > 1]
+    if twice:
+        raise UsageError(f"{os.path.relpath(twice[0])} is named twice", "name each input once")
+    return [Input(path, label) for path, label in zip(paths, labels(paths), strict=True)]
+
+
+def labels(paths: Sequence[str]) -> list[str]:
+    """The shortest endings of paths that tell them apart.
+
+    >>> labels(["runs/a/rollouts.jsonl", "runs/b/rollouts.jsonl", "old.jsonl"])
+    ['a/rollouts.jsonl', 'b/rollouts.jsonl', 'old.jsonl']
+    """
+    parts = [Path(path).parts or (path,) for path in paths]
+    lengths = [1] * len(paths)
+    while True:
+        endings = ["/".join(part[-size:]) for part, size in zip(parts, lengths, strict=True)]
+        shared = {ending for ending, count in Counter(endings).items() if count > 1}
+        longer = [
+            size + (ending in shared and size < len(part))
+            for ending, size, part in zip(endings, lengths, parts, strict=True)
+        ]
+        if longer == lengths:
+            return [
+                _STDIN_LABEL if path == STDIN else ending
+                for path, ending in zip(paths, endings, strict=True)
+            ]
+        lengths = longer
+
+
+def _paths_of(word: str) -> list[str]:
+    if word == STDIN or (os.path.exists(word) and not os.path.isdir(word)):
+        return [word]
+    if os.path.isdir(word):
+        found = sorted(os.path.join(word, name) for name in os.listdir(word) if _is_data(name))
+        if not found:
+            raise FileTrouble(word, "the directory holds no .jsonl, .json or .parquet file")
+        return found
+    matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
+    if not matches:
+        raise FileTrouble(word, "no such file")
+    return [path for match in matches for path in _paths_of(match)]
+
+
+def _is_data(name: str) -> bool:
+    for compression in _COMPRESSIONS:
+        name = name.removesuffix(compression)
+    return name.endswith(_SUFFIXES) and not name.startswith(".")

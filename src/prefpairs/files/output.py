@@ -1,0 +1,158 @@
+"""Where results go: standard output as they come, a file complete or not at all."""
+
+import gzip
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, Protocol, cast
+
+from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.files.inputs import Input
+
+STDOUT = "-"
+_BUFFER = 1 << 18
+_UNWRITTEN = (".parquet", ".json")
+
+
+class ClosedPipe(Exception):  # noqa: N818 - no error: the reader has seen enough
+    """Whoever read standard output went away, as `head` does."""
+
+
+class Output(Protocol):
+    """Something that takes lines."""
+
+    def write(self, line: bytes, /) -> object:
+        """Take one line, newline included."""
+        ...
+
+
+@contextmanager
+def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
+    """An output. A file appears when the block ends well; else the old one stays."""
+    if path == STDOUT:
+        stdout = _Stdout()
+        yield stdout
+        stdout.flush()
+        return
+    _refuse_inputs(path, inputs)
+    if path.endswith(_UNWRITTEN):
+        raise UsageError(
+            f"cannot write {os.path.splitext(path)[1]} files",
+            "name the output .jsonl, .jsonl.gz or .jsonl.zst",
+        )
+    with _naming_trouble(path), _replaced_file(path) as file, _packed(file, path) as packed:
+        yield packed
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a small file, complete or not at all."""
+    with _naming_trouble(path), _replaced_file(path) as file:
+        file.write(content)
+
+
+class _Stdout:
+    """Standard output, written whole or with an error; a closed pipe is told apart."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def write(self, line: bytes, /) -> object:
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size >= _BUFFER:
+            self.flush()
+        return None
+
+    def flush(self) -> None:
+        data = memoryview(b"".join(self._lines))
+        self._lines, self._size = [], 0
+        try:
+            while data:
+                data = data[os.write(1, data) :]
+        except BrokenPipeError:
+            raise ClosedPipe from None
+        except OSError as error:
+            raise FileTrouble("standard output", error.strerror or str(error)) from None
+
+
+def _refuse_inputs(path: str, inputs: Sequence[Input]) -> None:
+    for source in inputs:
+        with suppress(OSError):
+            if os.path.samefile(path, 0 if source.is_stdin else source.path) and os.path.isfile(path):
+                raise UsageError(f"{path} is both input and output", "name another output")
+
+
+@contextmanager
+def _naming_trouble(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileTrouble(path, error.strerror or str(error)) from None
+
+
+@contextmanager
+def _replaced_file(path: str) -> Iterator[IO[bytes]]:
+    """A new file beside the target, which takes its place when all of it is on the disk."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb", buffering=_BUFFER) as special:  # a device or a named pipe
+            yield special
+        return
+    folder = os.path.dirname(target)
+    descriptor, beside = tempfile.mkstemp(".tmp", f".{os.path.basename(target)}.", folder)
+    try:
+        with open(descriptor, "wb", buffering=_BUFFER) as file:
+            os.fchmod(descriptor, _mode_of(target))
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
+    _sync_folder(folder)
+
+
+def _mode_of(target: str) -> int:
+    """The mode of the file that will be replaced, or what the umask leaves of 666."""
+    if os.path.exists(target):
+        return stat.S_IMODE(os.stat(target).st_mode)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _packed(file: IO[bytes], path: str) -> Iterator[Output]:
+    """The file, or what compresses into it; compressed bytes hold no name and no time."""
+    if path.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield packed
+    elif path.endswith(".zst"):
+        with _zstd_writer(file) as packed:
+            yield packed
+    else:
+        yield file
+
+
+def _zstd_writer(file: IO[bytes]) -> IO[bytes]:
+    try:
+        from backports import zstd
+    except ImportError:
+        raise UsageError(
+            "writing .zst needs a library that is not installed",
+            "pip install 'prefpairs[zstd]'",
+        ) from None
+    return cast("IO[bytes]", zstd.ZstdFile(file, "wb"))

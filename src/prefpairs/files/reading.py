@@ -1,0 +1,149 @@
+"""The records of a file, whatever it is packed in: told by its first bytes, not by its name."""
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files.array import array_elements
+from prefpairs.files.inputs import Input
+
+_GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
+_BUFFER = 1 << 18
+
+
+class Record(NamedTuple):
+    """The bytes of one row: its number in the file, counted from 1, and where it stands."""
+
+    number: int
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInput:
+    """An input that is being read; `seekable` if its records can be fetched again from it."""
+
+    records: Iterator[Record]
+    descriptor: int
+    seekable: bool
+
+
+@contextmanager
+def open_input(source: Input) -> Iterator[OpenInput]:
+    """The records of one input; trouble with the file becomes an error that names it."""
+    try:
+        file = _open_binary(source)
+    except OSError as error:
+        raise FileTrouble(source.label, error.strerror or str(error)) from None
+    with file:
+        descriptor = file.fileno()
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        start = file.tell() if regular else 0
+        stream = file if regular else _with_head(file)
+        head = stream.peek(len(_PARQUET))
+        packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
+        records = _naming_trouble(_records(stream, head, start, source), source)
+        yield OpenInput(records, descriptor, regular and not packed)
+
+
+def _open_binary(source: Input) -> io.BufferedReader:
+    if source.is_stdin:
+        return open(0, "rb", buffering=_BUFFER, closefd=False)
+    return open(source.path, "rb", buffering=_BUFFER)
+
+
+def _with_head(file: io.BufferedReader) -> io.BufferedReader:
+    """A pipe whose first bytes are there to be peeked at, however slowly they came."""
+    return io.BufferedReader(_Rejoined(file.read(len(_ZSTD)), file), _BUFFER)
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream together with the head that was read from it."""
+
+    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        if not self._head:
+            return self._rest.readinto1(view)
+        count = min(len(view), len(self._head))
+        view[:count] = self._head[:count]
+        self._head = self._head[count:]
+        return count
+
+
+def _records(
+    stream: io.BufferedReader, head: bytes, start: int, source: Input
+) -> Iterator[Record]:
+    if head.startswith(_PARQUET):
+        from prefpairs.files.parquet import parquet_rows
+
+        rows = enumerate(parquet_rows(stream, source.label), 1)
+        return (Record(number, 0, row) for number, row in rows)
+    if head.startswith(_GZIP):
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER)
+    elif head.startswith(_ZSTD):
+        stream = io.BufferedReader(_open_zstd(stream), _BUFFER)
+    begin = stream.peek(len(_BOM))
+    if begin.startswith(_BOM):
+        start += len(stream.read(len(_BOM)))
+        begin = begin[len(_BOM) :]
+    if begin.lstrip().startswith(b"["):
+        elements = enumerate(array_elements(stream, start, source.label), 1)
+        return (Record(number, offset, element) for number, (offset, element) in elements)
+    return _lines(stream, start)
+
+
+def _lines(stream: BinaryIO, offset: int) -> Iterator[Record]:
+    """The lines that hold something. They end in \\n only: U+2028 and its like are data."""
+    for number, line in enumerate(stream, 1):
+        if not line.isspace():
+            yield Record(number, offset, line)
+        offset += len(line)
+
+
+def _open_zstd(stream: io.BufferedReader) -> io.RawIOBase:
+    try:
+        from backports import zstd
+    except ImportError:
+        raise UsageError(
+            "reading .zst needs a library that is not installed",
+            "pip install 'prefpairs[zstd]'",
+        ) from None
+    return cast("io.RawIOBase", zstd.ZstdFile(stream))
+
+
+def _naming_trouble(records: Iterator[Record], source: Input) -> Iterator[Record]:
+    """The same records; what the file system or a decompressor says gets the file's name."""
+    while True:
+        try:
+            record = next(records, None)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(source.label, _packing_problem(error)) from None
+        except OSError as error:
+            raise FileTrouble(source.label, error.strerror or str(error)) from None
+        except Exception as error:
+            if type(error).__name__ != "ZstdError":
+                raise
+            raise BadInput(source.label, _packing_problem(error)) from None
+        if record is None:
+            return
+        yield record
+
+
+def _packing_problem(error: Exception) -> str:
+    if isinstance(error, EOFError):
+        return "the compressed file ends too early: it was cut off or is still being written"
+    return f"the compressed file is damaged ({error})"

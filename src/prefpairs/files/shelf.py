@@ -1,0 +1,117 @@
+"""Records that can be fetched again by where they stand: a regular file, or a spool."""
+
+import os
+import tempfile
+from collections import OrderedDict
+from typing import IO
+
+from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.files.inputs import Input
+
+_MOST_OPEN = 64
+
+
+class Shelf:
+    """One regular file, seen once; any change to it since then is an error."""
+
+    def __init__(self, source: Input, descriptor: int) -> None:
+        self.label = source.label
+        self._source = source
+        self._seen = _fingerprint(descriptor)
+
+    def open(self) -> int:
+        """A descriptor to fetch with: of the same file, or InputChanged."""
+        if self._source.is_stdin:
+            return os.dup(0)
+        try:
+            descriptor = os.open(self._source.path, os.O_RDONLY)
+        except OSError as error:
+            raise FileTrouble(self.label, error.strerror or str(error)) from None
+        self.check(descriptor)
+        return descriptor
+
+    def check(self, descriptor: int) -> None:
+        """Raise InputChanged if the file is not what it was."""
+        if _fingerprint(descriptor) != self._seen:
+            raise InputChanged(self.label)
+
+
+class Spool:
+    """Lines put aside in a file without a name, which goes away with the process."""
+
+    label = "spool"
+
+    def __init__(self, folder: str | None) -> None:
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")
+        except OSError as error:
+            raise FileTrouble(folder or tempfile.gettempdir(), error.strerror or "") from None
+        self._size = 0
+
+    def append(self, line: bytes) -> int:
+        """Put a line aside and say where it begins."""
+        offset = self._size
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise FileTrouble("the temporary file", error.strerror or str(error)) from None
+        self._size += len(line)
+        return offset
+
+    def open(self) -> int:
+        """A descriptor to fetch with."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise FileTrouble("the temporary file", error.strerror or str(error)) from None
+        return os.dup(self._file.fileno())
+
+    def check(self, descriptor: int) -> None:
+        """Nobody else can reach a spool."""
+
+
+class Shelves:
+    """All shelves of a run, with a bounded number of open files."""
+
+    def __init__(self) -> None:
+        self._shelves: list[Shelf | Spool] = []
+        self._open: OrderedDict[int, int] = OrderedDict()
+
+    def add(self, shelf: Shelf | Spool) -> int:
+        """Take in a shelf and give it a number."""
+        self._shelves.append(shelf)
+        return len(self._shelves) - 1
+
+    def fetch(self, shelf: int, offset: int, length: int) -> bytes:
+        """The bytes that stand there."""
+        data = os.pread(self._descriptor(shelf), length, offset)
+        while len(data) < length:
+            more = os.pread(self._descriptor(shelf), length - len(data), offset + len(data))
+            if not more:
+                raise InputChanged(self._shelves[shelf].label)
+            data += more
+        return data
+
+    def close(self) -> None:
+        """Close all files, having seen that none of them changed."""
+        while self._open:
+            shelf, descriptor = self._open.popitem()
+            try:
+                self._shelves[shelf].check(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _descriptor(self, shelf: int) -> int:
+        descriptor = self._open.get(shelf)
+        if descriptor is None:
+            if len(self._open) >= _MOST_OPEN:
+                oldest, unused = self._open.popitem(last=False)
+                self._shelves[oldest].check(unused)
+                os.close(unused)
+            descriptor = self._open[shelf] = self._shelves[shelf].open()
+        return descriptor
+
+
+def _fingerprint(descriptor: int) -> tuple[int, int, int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

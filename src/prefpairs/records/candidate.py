@@ -1,0 +1,86 @@
+"""Candidate: one scored answer to one prompt."""
+
+from typing import Any, NamedTuple
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import Text, read_messages
+from prefpairs.records.number import read_score
+from prefpairs.records.wire import encode
+
+LARGEST_INDEX = 2**63 - 1
+
+
+class Candidate(NamedTuple):
+    """One scored answer to one prompt. The order of the fields is the order on the wire."""
+
+    group: str
+    prompt: Text
+    response: Text
+    score: float
+    index: int | None = None
+    origin: str = ""
+    tools: list[Any] | None = None
+    tokens: dict[str, Any] | None = None
+    meta: dict[str, Any] | None = None
+
+
+def candidate_row(candidate: Candidate) -> dict[str, Any]:
+    """The candidate as the object of its line; what it does not have is left out.
+
+    >>> list(candidate_row(Candidate("g", "Hi", "Ho", 1.0)))
+    ['group', 'prompt', 'response', 'score', 'index', 'origin']
+    """
+    row = candidate._asdict()
+    for key in ("tools", "tokens", "meta"):
+        if not row[key]:
+            del row[key]
+    return row
+
+
+def candidate_line(candidate: Candidate) -> bytes:
+    """The candidate as its line, newline included."""
+    return encode(candidate_row(candidate)) + b"\n"
+
+
+def candidate_of(row: dict[str, Any]) -> Candidate:
+    """The candidate of a line's object, each field held to its type."""
+    return Candidate(
+        group=_typed(row, "group", str, "text"),
+        prompt=read_text(row.get("prompt"), "prompt"),
+        response=read_text(row.get("response"), "response"),
+        score=read_score(row.get("score"), "score"),
+        index=read_index(row.get("index"), "index"),
+        origin=_typed(row, "origin", str, "text") if row.get("origin") is not None else "",
+        tools=_optional(row, "tools", list, "a list of tool schemas"),
+        tokens=_optional(row, "tokens", dict, "an object"),
+        meta=_optional(row, "meta", dict, "an object"),
+    )
+
+
+def read_text(value: Any, field: str) -> Text:
+    """A prompt or a response: plain text, or a chat."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return read_messages(value, field)
+    raise BadField(field, value, "text or a list of messages")
+
+
+def read_index(value: Any, field: str) -> int | None:
+    """The source's own number for a candidate, where it has one."""
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INDEX:
+        return value
+    raise BadField(field, value, "an integer of at most 64 bits")
+
+
+def _typed(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
+    value = row.get(key)
+    if not isinstance(value, kind):
+        raise BadField(key, value, expected)
+    return value
+
+
+def _optional(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
+    return _typed(row, key, kind, expected) if row.get(key) is not None else None

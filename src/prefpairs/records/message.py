@@ -1,0 +1,189 @@
+"""Chat messages in one form: the one of chat completions.
+
+Whatever a source holds, a message that leaves it has its keys in this order, and no others:
+`role`, `content`, `reasoning_content`, `tool_calls`, `tool_call_id`, `name`.
+"""
+
+import re
+from typing import Any
+
+from prefpairs.errors import BadField
+from prefpairs.records.wire import encode
+
+Message = dict[str, Any]
+Text = str | list[Message]
+"""A prompt or a response: plain text, or a chat."""
+
+_ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+_CLOSING_TAG = re.compile(r"\A\s*(?:<think>)?(.*?)</think>\s*", re.DOTALL)
+_OPEN_TAG = re.compile(r"\A\s*<think>(.*)\Z", re.DOTALL)
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+
+
+def read_messages(value: Any, field: str) -> list[Message]:
+    """The messages of a list in chat-completions form.
+
+    >>> read_messages([{"content": "Hi", "role": "developer", "id": 7}], "prompt")
+    [{'role': 'system', 'content': 'Hi'}]
+    """
+    if not isinstance(value, list):
+        raise BadField(field, value, "a list of messages")
+    return [read_message(item, f"{field}.{place}") for place, item in enumerate(value)]
+
+
+def read_message(value: Any, field: str) -> Message:
+    """One message in chat-completions form."""
+    if not isinstance(value, dict):
+        raise BadField(field, value, "a message")
+    role = _ROLES.get(value.get("role") or "")
+    if role is None:
+        raise BadField(f"{field}.role", value.get("role"), "system, user, assistant or tool")
+    message: Message = {"role": role, "content": read_content(value.get("content"), field)}
+    reasoning = value.get("reasoning_content") or value.get("reasoning")
+    if isinstance(reasoning, str):
+        message["reasoning_content"] = reasoning
+    if value.get("tool_calls"):
+        message["tool_calls"] = _read_calls(value["tool_calls"], f"{field}.tool_calls")
+    for key in ("tool_call_id", "name"):
+        if isinstance(value.get(key), str):
+            message[key] = value[key]
+    return message
+
+
+def is_messages(value: Any) -> bool:
+    """Whether a value is a chat, rather than some other structure."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and item.get("role") in _ROLES for item in value)
+    )
+
+
+def read_content(value: Any, field: str) -> str | list[Any]:
+    """The content of a message: null is empty, and parts that are all text are one text.
+
+    >>> read_content([{"type": "output_text", "text": "a"}, {"type": "text", "text": "b"}], "m")
+    'ab'
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        raise BadField(f"{field}.content", value, "text or a list of parts")
+    parts = [_read_part(part, f"{field}.content.{place}") for place, part in enumerate(value)]
+    if all(part["type"] == "text" for part in parts):
+        return "".join(part["text"] for part in parts)
+    return parts
+
+
+def tool_call(name: str, arguments: str, call_id: str = "") -> dict[str, Any]:
+    """One call of a tool, as an assistant message holds it."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def split_reasoning(message: Message) -> Message:
+    """The message with an inline `<think>` block moved to where reasoning belongs.
+
+    Only the closing tag may be there (the template wrote the opening one), or only the
+    opening one (the model never came to an end).
+
+    >>> split_reasoning({"role": "assistant", "content": "hm</think>Yes"})
+    {'role': 'assistant', 'content': 'Yes', 'reasoning_content': 'hm'}
+    """
+    content = message["content"]
+    if not isinstance(content, str) or "think>" not in content:
+        return message
+    found = _CLOSING_TAG.match(content) or _OPEN_TAG.match(content)
+    if found is None or "<think>" in found[1]:
+        return message
+    reasoning = "\n".join(filter(None, [message.get("reasoning_content"), found[1].strip()]))
+    split = {"role": message["role"], "content": content[found.end() :]}
+    if reasoning:
+        split["reasoning_content"] = reasoning
+    return {**split, **{key: message[key] for key in message if key not in split}}
+
+
+def drop_reasoning(message: Message) -> Message:
+    """The message without its reasoning."""
+    return {key: value for key, value in message.items() if key != "reasoning_content"}
+
+
+def renumber_calls(messages: list[Message]) -> list[Message]:
+    """The messages with their tool calls named `call_1`, `call_2`, ... in order.
+
+    Sources draw these names at random, which would make equal answers differ. A tool message
+    answers the oldest open call of its name, for some sources use a name twice.
+    """
+    opened: list[tuple[str, str]] = []
+    renumbered = []
+    count = 0
+    for message in messages:
+        if calls := message.get("tool_calls"):
+            fresh = []
+            for call in calls:
+                count += 1
+                opened.append((call["id"], f"call_{count}"))
+                fresh.append({**call, "id": f"call_{count}"})
+            renumbered.append({**message, "tool_calls": fresh})
+        elif message["role"] == "tool" and opened:
+            answered = next((at for at in opened if at[0] == message.get("tool_call_id")), None)
+            answered = answered or opened[0]
+            opened.remove(answered)
+            renumbered.append(_with_call_id(message, answered[1]))
+        else:
+            renumbered.append(message)
+    return renumbered
+
+
+def says_something(message: Message) -> bool:
+    """Whether a message holds words or a tool call; reasoning alone is no answer.
+
+    >>> says_something({"role": "assistant", "content": " ", "reasoning_content": "hm"})
+    False
+    """
+    content = message["content"]
+    spoken = content.strip() if isinstance(content, str) else content
+    return bool(spoken) or bool(message.get("tool_calls"))
+
+
+def _with_call_id(message: Message, call_id: str) -> Message:
+    head = {"role": message["role"], "content": message["content"], "tool_call_id": call_id}
+    return {**head, **{key: message[key] for key in message if key not in head}}
+
+
+def _read_part(part: Any, field: str) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        raise BadField(field, part, "a content part with a type")
+    if part["type"] in _TEXT_PARTS or part["type"] == "refusal":
+        text = part.get("text", part.get("refusal"))
+        if not isinstance(text, str):
+            raise BadField(f"{field}.text", text, "text")
+        return {"type": "text", "text": text}
+    if part["type"] == "input_image":
+        return {"type": "image_url", "image_url": {"url": part.get("image_url")}}
+    return part
+
+
+def _read_calls(calls: Any, field: str) -> list[dict[str, Any]]:
+    if not isinstance(calls, list):
+        raise BadField(field, calls, "a list of tool calls")
+    read = []
+    for place, call in enumerate(calls):
+        function = call.get("function", call) if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise BadField(f"{field}.{place}", call, "a tool call with a name")
+        arguments = function.get("arguments", "{}")
+        if not isinstance(arguments, str):
+            arguments = encode(arguments).decode()
+        read.append(tool_call(function["name"], arguments, str(call.get("id") or "")))
+    return read

@@ -1,0 +1,117 @@
+"""JSON text to values and back, exactly.
+
+orjson does the work. The standard library steps in for the rare line where orjson is too
+strict (NaN, a cut emoji) or not exact (integers above 64 bits, which it rounds).
+"""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+import orjson
+
+from prefpairs.errors import NotJson
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LFS_POINTER = b"version https://git-lfs"
+
+
+def decode(line: bytes) -> Any:
+    """The value of one line of JSON.
+
+    >>> decode(b'{"a": 18446744073709551617, "b": NaN}')
+    {'a': 18446744073709551617, 'b': nan}
+    """
+    return decode_counting(line)[0]
+
+
+def decode_counting(line: bytes) -> tuple[Any, int]:
+    r"""The value of one line of JSON, and how many lone surrogates became U+FFFD in it.
+
+    >>> decode_counting(b'["cut \\ud83d"]')
+    (['cut \ufffd'], 1)
+    """
+    if _LONG_NUMBER.search(line) is None:
+        try:
+            return orjson.loads(line), 0
+        except orjson.JSONDecodeError:
+            pass
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise NotJson(f"invalid UTF-8 at byte {error.start + 1}", "invalid_utf8") from None
+    except json.JSONDecodeError as error:
+        _explain(line, error)
+    except RecursionError:
+        raise NotJson("nested too deeply", "too_deep") from None
+    except ValueError:
+        raise NotJson("a number of more than 4300 digits", "number_too_long") from None
+    return _mend(value)
+
+
+def encode(value: Any) -> bytes:
+    """One line of JSON, without its newline.
+
+    >>> encode({"score": 1.0, "big": 2**64})
+    b'{"score":1.0,"big":18446744073709551616}'
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer above 64 bits, or nesting that orjson refuses
+        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def encode_sorted(value: Any) -> bytes:
+    """One line of JSON with the keys of every object in order: equal values, equal bytes.
+
+    >>> encode_sorted({"b": 1, "a": [2.0]})
+    b'{"a":[2.0],"b":1}'
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(
+            _finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True
+        ).encode()
+
+
+def encode_pretty(value: Any) -> bytes:
+    """JSON for people, newline included."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _mend(value: Any) -> tuple[Any, int]:
+    """The value with U+FFFD for every lone surrogate, and the number of those."""
+    if isinstance(value, str):
+        return _SURROGATE.subn("\ufffd", value)
+    if isinstance(value, list):
+        items = [_mend(item) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(value, dict):
+        members = [(_mend(key), _mend(item)) for key, item in value.items()]
+        count = sum(key[1] + item[1] for key, item in members)
+        return {key[0]: item[0] for key, item in members}, count
+    return value, 0
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for every NaN and infinity, as orjson writes them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value
+
+
+def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
+    """Raise what is wrong with a line that no JSON reader takes."""
+    if line.startswith(_LFS_POINTER):
+        raise NotJson("a Git LFS pointer, not the file itself", "lfs_pointer") from None
+    unfinished = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+    if unfinished:
+        raise NotJson("the line ends in the middle of a JSON value", "unfinished") from None
+    raise NotJson(f"not JSON: {error.msg} at column {error.pos + 1}") from None

@@ -1,0 +1,139 @@
+"""What became of everything that was read: two ledgers, and what came out of them.
+
+Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Each loss has a reason.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import Any
+
+from prefpairs.errors import BadRecord
+
+FIRST_FEW = 5
+WHAT_IF_GAPS = (0.1, 0.2)
+_EXACT = Context(prec=60)
+
+
+class Tally:
+    """Count, extremes and mean of numbers; sums are exact, so their order does not matter."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._sum = Decimal(0)
+        self._low = self._high = 0.0
+
+    def add(self, number: float) -> None:
+        """Count one number."""
+        self._low = min(self._low, number) if self.count else number
+        self._high = max(self._high, number) if self.count else number
+        self._sum = _EXACT.add(self._sum, Decimal(repr(number)))
+        self.count += 1
+
+    def summary(self) -> dict[str, float] | None:
+        """Mean, smallest and largest; nothing where nothing was counted.
+
+        >>> tally = Tally()
+        >>> for number in (0.1, 0.2, 0.3):
+        ...     tally.add(number)
+        >>> tally.summary()
+        {'mean': 0.2, 'min': 0.1, 'max': 0.3}
+        """
+        if not self.count:
+            return None
+        mean = float(f"{_EXACT.divide(self._sum, Decimal(self.count)):.15g}")
+        return {"mean": mean, "min": self._low, "max": self._high}
+
+
+@dataclass(slots=True)
+class Report:
+    """The counts of one run. Engines fill it in; the command line words it."""
+
+    sources: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rows_read: int = 0
+    rows_used: int = 0
+    rows_dropped: Counter[str] = field(default_factory=Counter)
+    rows_bad: int = 0
+    first_bad: list[tuple[str, BadRecord]] = field(default_factory=list)
+    found: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
+    groups: int = 0
+    groups_without_pair: Counter[str] = field(default_factory=Counter)
+    pairs: int = 0
+    gaps: Tally = field(default_factory=Tally)
+    chosen_scores: Tally = field(default_factory=Tally)
+    rejected_scores: Tally = field(default_factory=Tally)
+    pairs_at_gap: Counter[float] = field(default_factory=Counter)
+    across_prompts: int = 0
+    joined_tasks: int = 0
+
+    @property
+    def kept(self) -> int:
+        """How many candidates could compete."""
+        return self.found - self.dropped.total()
+
+    def note(self, sentence: str) -> None:
+        """Something the user should know, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def add_bad(self, place: str, error: BadRecord) -> None:
+        """Count a bad row, and remember the first few."""
+        self.rows_bad += 1
+        if len(self.first_bad) < FIRST_FEW:
+            self.first_bad.append((place, error))
+
+    def add_pair(self, gap: float, chosen: float, rejected: float) -> None:
+        """Count a pair that was written."""
+        self.pairs += 1
+        self.gaps.add(gap)
+        self.chosen_scores.add(chosen)
+        self.rejected_scores.add(rejected)
+        for least in WHAT_IF_GAPS:
+            self.pairs_at_gap[least] += gap >= least
+
+
+def extract_summary(report: Report) -> dict[str, Any]:
+    """The summary of `extract`, as `--summary` writes it."""
+    return {
+        "inputs": [{"name": name, "source": source} for name, source in report.sources],
+        "passed_over": report.passed_over,
+        "rows": {
+            "read": report.rows_read,
+            "used": report.rows_used,
+            "dropped": _ordered(report.rows_dropped),
+            "bad": report.rows_bad,
+        },
+        "candidates": {
+            "found": report.found,
+            "kept": report.kept,
+            "dropped": _ordered(report.dropped),
+        },
+        "mended": _ordered(report.mended),
+        "notes": report.notes,
+    }
+
+
+def pair_summary(report: Report) -> dict[str, Any]:
+    """The summary of `pair`, as `--summary` writes it."""
+    chosen, rejected = report.chosen_scores.summary(), report.rejected_scores.summary()
+    return {
+        **extract_summary(report),
+        "groups": report.groups,
+        "groups_without_pair": _ordered(report.groups_without_pair),
+        "pairs": report.pairs,
+        "gap": report.gaps.summary(),
+        "mean_chosen_score": chosen["mean"] if chosen else None,
+        "mean_rejected_score": rejected["mean"] if rejected else None,
+        "pairs_at_min_gap": {str(gap): report.pairs_at_gap[gap] for gap in WHAT_IF_GAPS},
+        "pairs_across_prompts": report.across_prompts,
+    }
+
+
+def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts, most first, then by name."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

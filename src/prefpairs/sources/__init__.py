@@ -1,0 +1,26 @@
+"""One row of a rollout format to candidates. One module a format, all of them pure.
+
+A format is added by writing its module and naming it here.
+"""
+
+from importlib import import_module
+from typing import cast
+
+from prefpairs.errors import UnknownWord
+from prefpairs.sources.protocol import Source
+
+SOURCES = {
+    "candidates": "what `prefpairs extract` writes",
+    "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",
+    "nat": "NeMo Agent Toolkit: TTC_END steps of workflow_output.json, or steps line by line",
+    "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
+}
+"""Every source, in the order in which `auto` tries them."""
+
+
+def source_named(name: str) -> Source:
+    """The source of a name, loaded when it is asked for."""
+    if name not in SOURCES:
+        raise UnknownWord("source", name, ["auto", *SOURCES])
+    module = import_module(f"prefpairs.sources.{name.replace('-', '_')}")
+    return cast("Source", module)

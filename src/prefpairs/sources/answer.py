@@ -1,0 +1,255 @@
+"""From what a source found in a row to a candidate: the steps that all sources share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import fsum, isfinite
+from typing import Any, Literal, NamedTuple
+
+from prefpairs.errors import BadField
+from prefpairs.records.candidate import Candidate, read_text
+from prefpairs.records.identity import digest_prompt
+from prefpairs.records.message import (
+    Message,
+    Text,
+    drop_reasoning,
+    renumber_calls,
+    says_something,
+    split_reasoning,
+)
+from prefpairs.records.number import read_score, round_score
+from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.wire import encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How rows are read: the options of `extract`, made once and handed to every source."""
+
+    scores: tuple[tuple[str, float], ...] = ()
+    lower_is_better: bool = False
+    cast_score: bool = False
+    prompt: str | None = None
+    response: str | None = None
+    group_by: tuple[str, ...] | Literal["auto", "prompt", "file"] = "auto"
+    step_name: str = "dpo_candidate_move"
+    response_part: Literal["full", "final"] = "full"
+    reasoning: Literal["keep", "drop"] = "keep"
+    keep: tuple[str, ...] = ()
+    keep_rows: frozenset[str] = frozenset()
+
+
+WeightedScore = tuple[str, float, Any]
+"""The path of a score, its weight, and what stands there."""
+
+
+class Answer(NamedTuple):
+    """One answer as a source found it; `row` is what the paths of the options point into."""
+
+    row: Any
+    prompt: Text | None
+    response: Text | None
+    scores: Sequence[WeightedScore]
+    task: Sequence[Any] | None = None
+    group: str | None = None
+    index: int | None = None
+    origin: str = ""
+    tools: list[Any] | None = None
+    tokens: dict[str, Any] | None = None
+    meta: dict[str, Any] | None = None
+    rendered: bool = False
+
+
+@dataclass(slots=True)
+class Reading:
+    """What became of one row: the candidates it gave, and a reason for each loss.
+
+    `places` numbers the kept among all that were found, from 1. `row_lost` is a reason of the
+    row's own; `item` and `tasks` are identities of which engines count repetitions.
+    """
+
+    kept: list[Candidate] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    mends: list[str] = field(default_factory=list)
+    row_lost: str | None = None
+    tasks: list[bytes] = field(default_factory=list)
+    item: bytes | None = None
+
+
+class Lost(Exception):  # noqa: N818 - no error: a row that is unfit, with the reason
+    """A well-formed record is unfit, for a reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> None:
+    """Add the answer to what the row gave, as a candidate or as a loss."""
+    try:
+        candidate = _candidate(answer, options, label, reading)
+    except Lost as loss:
+        reading.lost.append(loss.reason)
+    else:
+        reading.kept.append(candidate)
+        reading.places.append(len(reading.kept) + len(reading.lost))
+
+
+def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
+    score = _score(answer, options)
+    prompt, response = _texts(answer, options)
+    prompt, response = _fair_turns(prompt, response, options, answer.rendered, reading.mends)
+    if not prompt:
+        raise Lost("no_prompt")
+    task = _task(answer, prompt)
+    if options.group_by == "prompt":
+        reading.tasks.append(task.encode())
+    return Candidate(
+        group=_group(task, prompt, answer.row, options, label),
+        prompt=prompt,
+        response=response,
+        score=score,
+        index=answer.index,
+        origin=answer.origin,
+        tools=answer.tools or None,
+        tokens=answer.tokens,
+        meta=_meta(answer, options),
+    )
+
+
+def _score(answer: Answer, options: ReadOptions) -> float:
+    scores = answer.scores
+    if options.scores:
+        scores = [(path, weight, look_up(answer.row, path)) for path, weight in options.scores]
+    if any(value is MISSING or value is None for _, _, value in scores):
+        if "no_score" not in options.keep_rows:
+            raise Lost("no_score")
+        return 0.0
+    parts = [
+        weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
+    ]
+    if not all(map(isfinite, parts)):
+        raise Lost("score_not_finite")
+    return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
+
+
+def _texts(answer: Answer, options: ReadOptions) -> tuple[Text, Text]:
+    prompt = _from_path(answer.row, options.prompt, answer.prompt)
+    response = _from_path(answer.row, options.response, answer.response)
+    if response is None:
+        raise Lost("no_response")
+    if isinstance(prompt, str) and not prompt.strip():
+        prompt = []
+    return prompt or [], response
+
+
+def _from_path(row: Any, path: str | None, found: Text | None) -> Text | None:
+    """What the user's path names, else what the source found."""
+    if path is None:
+        return found
+    value = look_up(row, path)
+    return None if value is MISSING or value is None else read_text(value, path)
+
+
+def _fair_turns(
+    prompt: Text, response: Text, options: ReadOptions, rendered: bool, mends: list[str]
+) -> tuple[Text, Text]:
+    """The prompt and the model's own turn: from its first word to its last."""
+    if isinstance(response, str):
+        said = {"role": "assistant", "content": response}
+        split = said if rendered and options.reasoning == "keep" else split_reasoning(said)
+        split = drop_reasoning(split) if options.reasoning == "drop" else split
+        if not says_something(split):
+            raise Lost("empty_answer")
+        return prompt, [split] if "reasoning_content" in split else split["content"]
+    spoken = [place for place, turn in enumerate(response) if turn["role"] == "assistant"]
+    if not spoken:
+        raise Lost("empty_answer")
+    first, last = spoken[0], spoken[-1]
+    if first > 0:
+        prompt = _as_chat(prompt) + response[:first]
+        mends.append("leading_turn_moved")
+    if last + 1 < len(response):
+        mends.append("trailing_turn_cut")
+    turns = [_with_reasoning(turn, options) for turn in response[first : last + 1]]
+    if options.response_part == "final":
+        turns = _final(turns, mends)
+    if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
+        raise Lost("empty_answer")
+    return _with_numbered_calls(prompt, turns)
+
+
+def _as_chat(prompt: Text) -> list[Message]:
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+
+
+def _with_reasoning(turn: Message, options: ReadOptions) -> Message:
+    if turn["role"] != "assistant":
+        return turn
+    split = split_reasoning(turn)
+    return drop_reasoning(split) if options.reasoning == "drop" else split
+
+
+def _final(turns: list[Message], mends: list[str]) -> list[Message]:
+    """The model's last words alone, without the calls and results they may rest on."""
+    texts = [turn for turn in turns if turn["role"] == "assistant" and says_text(turn)]
+    if not texts:
+        raise Lost("empty_answer")
+    if any(turn["role"] == "tool" for turn in turns):
+        mends.append("final_rests_on_tools")
+    return [{key: value for key, value in texts[-1].items() if key != "tool_calls"}]
+
+
+def says_text(turn: Message) -> bool:
+    """Whether a message holds words, tool calls aside."""
+    return says_something({"content": turn["content"]})
+
+
+def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text]:
+    before = [] if isinstance(prompt, str) else prompt
+    if not any("tool_calls" in turn or turn["role"] == "tool" for turn in (*before, *turns)):
+        return prompt, turns
+    renumbered = renumber_calls([*before, *turns])
+    ours = renumbered[len(before) :]
+    return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
+
+
+def _task(answer: Answer, prompt: Text) -> str:
+    """The source's own name of the task; the prompt is the name where it has none."""
+    if answer.group is not None:
+        return answer.group
+    if answer.task is not None:
+        return encode(answer.task).decode()
+    return _prompt_key(prompt)
+
+
+def _prompt_key(prompt: Text) -> str:
+    return f"prompt:{digest_prompt(prompt).hex()[:16]}"
+
+
+def _group(task: str, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
+    if options.group_by == "auto":
+        return task
+    if options.group_by == "prompt":
+        return _prompt_key(prompt)
+    if options.group_by == "file":
+        return encode([label, task]).decode()
+    values = [look_up(row, path) for path in options.group_by]
+    if any(value is MISSING or value is None for value in values):
+        raise Lost("no_group")
+    return encode(values).decode()
+
+
+def _meta(answer: Answer, options: ReadOptions) -> dict[str, Any] | None:
+    if not options.keep:
+        return answer.meta
+    kept = {path: look_up(answer.row, path) for path in options.keep}
+    found = {path: value for path, value in kept.items() if value is not MISSING}
+    return {**(answer.meta or {}), **found} or None
+
+
+def expect_object(row: Any) -> dict[str, Any]:
+    """The row, which must be a JSON object."""
+    if not isinstance(row, dict):
+        raise BadField("row", row, "a JSON object")
+    return row

@@ -1,0 +1,54 @@
+"""Candidates: what `prefpairs extract` writes."""
+
+from collections.abc import Sequence
+
+from prefpairs.errors import NotJson
+from prefpairs.records.candidate import candidate_of
+from prefpairs.records.wire import decode, decode_counting
+from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.sources.protocol import Opened
+
+_FIELDS = {"group", "prompt", "response", "score", "origin"}
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is a candidate."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    return isinstance(row, dict) and row.keys() >= _FIELDS
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+    """How the candidates of one file are read; the options apply once more."""
+    return Opened(lambda record: _read(record, options, label))
+
+
+def read_back(record: bytes) -> Reading:
+    """A candidate that prefpairs itself put aside; no option applies a second time."""
+    return Reading(kept=[candidate_of(decode(record))], places=[1])
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    if row.get("score") is None:
+        reading.lost.append("no_score")
+        return reading
+    candidate = candidate_of(row)
+    answer = Answer(
+        row=row,
+        prompt=candidate.prompt,
+        response=candidate.response,
+        scores=[("score", 1.0, candidate.score)],
+        group=candidate.group,
+        index=candidate.index,
+        origin=candidate.origin,
+        tools=candidate.tools,
+        tokens=candidate.tokens,
+        meta=candidate.meta,
+    )
+    refine(answer, options, label, reading)
+    return reading

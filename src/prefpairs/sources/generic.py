@@ -1,0 +1,230 @@
+"""Any rows with a prompt, a response and a score: named by paths, or guessed and said so.
+
+Four shapes: one answer a row; several answers to one prompt (`responses` beside `rewards`);
+whole conversations (`messages`, the last turn is the response); and the logs of trainers whose
+prompts are already rendered (TRL's completions, verl's rollouts).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson, UsageError
+from prefpairs.records.candidate import read_text
+from prefpairs.records.message import Message, Text, is_messages, read_messages
+from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.wire import decode, decode_counting
+from prefpairs.sources.answer import (
+    Answer,
+    Lost,
+    Reading,
+    ReadOptions,
+    WeightedScore,
+    expect_object,
+    refine,
+)
+from prefpairs.sources.protocol import Opened
+
+_PROMPTS = ("prompt", "question", "instruction", "input", "query")
+_CHATS = ("messages", "conversation", "conversations")
+_RESPONSES = ("response", "completion", "answer", "output", "generation")
+_MANY_RESPONSES = ("responses", "completions", "answers", "outputs", "generations")
+_SCORES = ("reward", "score", "rating")
+_MANY_SCORES = ("rewards", "scores", "ratings")
+_TRL_COLUMNS = {"step", "prompt", "completion", "advantage"}
+_VERL_COLUMNS = {"input", "output", "score", "step"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where prompt, response and scores stand in the rows of one file."""
+
+    prompt: str
+    response: str | None
+    scores: tuple[tuple[str, float], ...]
+    rendered: bool = False
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is a JSON object: whatever else it holds, paths can name it."""
+    try:
+        return isinstance(decode(record), dict)
+    except NotJson:
+        return False
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+    """How the rows of one file are read: the fields that were named, the rest guessed."""
+    fields, notes = find_fields([row for row in map(_peek, sample) if row], options)
+    # The fields are the answer's own now, so refine() must not look them up again.
+    own = replace(options, prompt=None, response=None, scores=())
+    return Opened(lambda record: _read(record, fields, own, label), notes)
+
+
+def _peek(record: bytes) -> dict[str, Any] | None:
+    try:
+        row = decode(record)
+    except NotJson:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def find_fields(
+    rows: Sequence[dict[str, Any]], options: ReadOptions
+) -> tuple[Fields, tuple[str, ...]]:
+    """Where the fields stand, and a sentence on each that was guessed.
+
+    >>> find_fields([{"question": "Q", "answer": "A", "reward": 1}], ReadOptions())[1]
+    ('guessed: prompt is "question", response is "answer", score is "reward"',)
+    """
+    keys = {key: None for row in rows for key in row}
+    logged = _logged_fields(rows, keys, options)
+    if logged is not None:
+        return logged
+    prompt = options.prompt or _first(_PROMPTS, keys)
+    response = options.response or _first((*_RESPONSES, *_MANY_RESPONSES), keys)
+    if prompt is None and response is None:
+        prompt = _first(_CHATS, keys)
+    if rows and prompt is None:
+        raise _cannot_guess("prompt", keys)
+    if rows and response is None and not _is_chat(rows, prompt or ""):
+        raise _cannot_guess("response", keys)
+    several = response in _MANY_RESPONSES
+    score = _first((*_MANY_SCORES, *_SCORES) if several else (*_SCORES, *_MANY_SCORES), keys)
+    scores = options.scores or (((score, 1.0),) if score else ())
+    if rows and not scores and "no_score" not in options.keep_rows:
+        raise _cannot_guess("score", keys)
+    fields = Fields(prompt or "prompt", response, scores or (("score", 1.0),))
+    return fields, _guesses(fields, options) if rows else ()
+
+
+def _logged_fields(
+    rows: Sequence[dict[str, Any]], keys: dict[str, None], options: ReadOptions
+) -> tuple[Fields, tuple[str, ...]] | None:
+    """The fields of a trainer's own log, whose prompts are text that a template made."""
+    if options.prompt or options.response:
+        return None
+    if keys.keys() >= _TRL_COLUMNS:
+        names = [key for key in keys if key not in _TRL_COLUMNS and _is_number(rows, key)]
+        scores = options.scores or tuple((name, 1.0) for name in names)
+        fields, log = Fields("prompt", "completion", scores, rendered=True), "TRL's completions"
+    elif keys.keys() >= _VERL_COLUMNS:
+        scores = options.scores or (("score", 1.0),)
+        fields, log = Fields("input", "output", scores, rendered=True), "verl's rollouts"
+    else:
+        return None
+    named = " + ".join(path for path, _ in fields.scores)
+    note = f"taken for {log}: prompts already rendered, kept as plain text; score is {named}"
+    return fields, (note,)
+
+
+def _is_number(rows: Sequence[dict[str, Any]], key: str) -> bool:
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return bool(values) and all(isinstance(value, (int, float)) for value in values)
+
+
+def _first(names: Sequence[str], keys: dict[str, None]) -> str | None:
+    return next((name for name in names if name in keys), None)
+
+
+def _is_chat(rows: Sequence[dict[str, Any]], path: str) -> bool:
+    return any(isinstance(look_up(row, path), list) for row in rows)
+
+
+def _cannot_guess(what: str, keys: dict[str, None]) -> UsageError:
+    return UsageError(
+        f"cannot tell which field holds the {what}",
+        f"name it with --{what} PATH; the rows have: {', '.join(keys)}",
+    )
+
+
+def _guesses(fields: Fields, options: ReadOptions) -> tuple[str, ...]:
+    guessed = []
+    if not options.prompt:
+        guessed.append(f'prompt is "{fields.prompt}"')
+    if not options.response:
+        last = f"the model's last turn in \"{fields.prompt}\""
+        guessed.append(f'response is "{fields.response}"' if fields.response else f"response is {last}")
+    if not options.scores:
+        guessed.append(f'score is "{fields.scores[0][0]}"')
+    return (f"guessed: {', '.join(guessed)}",) if guessed else ()
+
+
+def _read(record: bytes, fields: Fields, options: ReadOptions, label: str) -> Reading:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    try:
+        answers = _answers(row, fields)
+    except Lost as loss:
+        reading.lost.append(loss.reason)
+        return reading
+    for answer in answers:
+        refine(answer, options, label, reading)
+    return reading
+
+
+def _answers(row: dict[str, Any], fields: Fields) -> list[Answer]:
+    prompt = look_up(row, fields.prompt)
+    if prompt is MISSING or prompt is None:
+        raise Lost("no_prompt")
+    prompt = read_text(prompt, fields.prompt)
+    scores = [(path, weight, look_up(row, path)) for path, weight in fields.scores]
+    if fields.response is None:
+        before, turn = _last_turn(prompt)
+        return [_answer(row, before, turn, scores, fields)]
+    given = look_up(row, fields.response)
+    if given is MISSING or given is None:
+        raise Lost("no_response")
+    if not isinstance(given, list) or is_messages(given):
+        return [_answer(row, prompt, read_text(given, fields.response), scores, fields)]
+    responses = [
+        read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)
+    ]
+    each = _scores_of_each(scores, len(responses))
+    pairs = zip(responses, each, strict=True)
+    return [_answer(row, prompt, response, own, fields) for response, own in pairs]
+
+
+def _answer(
+    row: dict[str, Any],
+    prompt: Text,
+    response: Text,
+    scores: Sequence[WeightedScore],
+    fields: Fields,
+) -> Answer:
+    return Answer(
+        row=row,
+        prompt=prompt,
+        response=response,
+        scores=scores,
+        tools=row["tools"] if isinstance(row.get("tools"), list) else None,
+        rendered=fields.rendered,
+    )
+
+
+def _scores_of_each(scores: Sequence[WeightedScore], count: int) -> list[list[WeightedScore]]:
+    """The scores of each of the answers in one row."""
+    for path, _, value in scores:
+        if value is MISSING or value is None:
+            raise Lost("no_score")
+        if not isinstance(value, list) or len(value) != count:
+            raise BadField(path, value, f"a list of {count} scores, one for each answer")
+    return [
+        [(path, weight, value[place]) for path, weight, value in scores] for place in range(count)
+    ]
+
+
+def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
+    """A conversation cut before the model's last turn, tool calls and results included."""
+    if isinstance(messages, str):
+        raise Lost("no_response")
+    end = len(messages)
+    while end and messages[end - 1]["role"] != "assistant":
+        end -= 1
+    start = end
+    while start and messages[start - 1]["role"] in ("assistant", "tool"):
+        start -= 1
+    if start == end:
+        raise Lost("no_response")
+    return messages[:start], messages[start:]

@@ -1,0 +1,169 @@
+"""NeMo Agent Toolkit: candidates are TTC_END steps, scored at test time.
+
+Three shapes: the items of `workflow_output.json` (each with its steps), bare steps, and bare
+payloads of steps. Ids keep their JSON type: example 1 and example "1" are two examples.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from xxhash import xxh3_128_digest
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.message import Message, Text, is_messages, read_messages
+from prefpairs.records.number import read_score
+from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.sources.answer import Answer, Lost, Reading, ReadOptions, expect_object, refine
+from prefpairs.sources.protocol import Opened
+
+_STEP_LISTS = ("intermediate_steps", "trajectory")
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is an item with steps, a step, or the payload of one."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    if not isinstance(row, dict):
+        return False
+    payload = row.get("payload", row)
+    is_step = isinstance(payload, dict) and "event_type" in payload
+    return is_step or any(isinstance(row.get(key), list) for key in _STEP_LISTS)
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+    """How the items or steps of one file are read."""
+    return Opened(lambda record: _read(record, options, label))
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    names = set()
+    for payload in _ended_steps(row, reading):
+        names.add(payload.get("name"))
+        if payload.get("name") == options.step_name:
+            _read_step(row, payload, options, label, reading)
+    if not names:
+        reading.row_lost = "no_ttc_steps"
+    elif options.step_name not in names:
+        reading.row_lost = "other_step_name"
+    return reading
+
+
+def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, Any]]:
+    """The payloads of the row's TTC_END steps, whatever the row's shape."""
+    steps = next((row[key] for key in _STEP_LISTS if isinstance(row.get(key), list)), None)
+    if steps is None:
+        steps = [row]
+    elif "id" in row:
+        reading.item = xxh3_128_digest(encode(row["id"]))
+    for step in steps:
+        payload = step.get("payload", step) if isinstance(step, dict) else None
+        if isinstance(payload, dict) and payload.get("event_type") == "TTC_END":
+            yield payload
+
+
+def _read_step(
+    row: dict[str, Any], payload: dict[str, Any], options: ReadOptions, label: str, to: Reading
+) -> None:
+    try:
+        answer = _answer(row, payload, to.mends)
+    except Lost as loss:
+        to.lost.append(loss.reason)
+    else:
+        refine(answer, options, label, to)
+
+
+def _answer(row: dict[str, Any], payload: dict[str, Any], mends: list[str]) -> Answer:
+    data = payload.get("data")
+    if not isinstance(data, dict):
+        raise Lost("no_step_data")
+    turn_id = _turn_id(data.get("turn_id"))
+    response = _response(data.get("output"))
+    prompt = _without_answer(_prompt(data.get("input")), response, mends)
+    meta = {"example_id": row.get("id"), "turn_id": turn_id}
+    return Answer(
+        row=payload,
+        prompt=prompt,
+        response=response,
+        scores=[("data.score", 1.0, _score(data.get("score")))],
+        task=[row.get("id"), turn_id],
+        index=_index(data.get("candidate_index")),
+        meta={key: value for key, value in meta.items() if value is not None},
+    )
+
+
+def _turn_id(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise Lost("no_turn_id")
+    return value
+
+
+def _score(value: Any) -> float | None:
+    """Numeric strings are scores here: the toolkit's own models read them so."""
+    if value is None:
+        return None
+    try:
+        return read_score(value, "data.score", cast=True)
+    except BadField:
+        raise Lost("no_score") from None
+
+
+def _index(value: Any) -> int | None:
+    """A whole number in any spelling ("3", 2.0), as the toolkit's own models read it."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+        index = int(value) if isinstance(value, (int, str)) else int(number)
+    except (TypeError, ValueError, OverflowError):
+        raise Lost("bad_index") from None
+    if index != number or abs(number) >= 2**63:
+        raise Lost("bad_index")
+    return index
+
+
+def _response(output: Any) -> Text | None:
+    """Text as it is; a structure as JSON, for a repr of Python is no training data."""
+    if output is None or output in ([], {}):
+        return ""
+    if isinstance(output, str):
+        return output
+    if is_messages(output):
+        return read_messages(output, "data.output")
+    return encode(output).decode()
+
+
+def _prompt(given: Any) -> Text | None:
+    if given is None or given in ([], {}):
+        return None
+    if isinstance(given, str):
+        return given
+    if is_messages(given):
+        return read_messages(given, "data.input")
+    return encode(given).decode()
+
+
+def _without_answer(prompt: Text | None, response: Text | None, mends: list[str]) -> Text | None:
+    """The prompt without the candidate's own answer at its end.
+
+    The toolkit's own tic-tac-toe example records prompts so; trained on, they hold the
+    answer before it is asked for.
+    """
+    if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
+        return prompt
+    if not _same_words(prompt[-1], response):
+        return prompt
+    mends.append("prompt_held_answer")
+    return prompt[:-1]
+
+
+def _same_words(turn: Message, response: Text | None) -> bool:
+    said = response[-1]["content"] if isinstance(response, list) and response else response
+    content = turn["content"]
+    return isinstance(said, str) and isinstance(content, str) and said.strip() == content.strip()

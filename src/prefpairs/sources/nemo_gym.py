@@ -1,0 +1,272 @@
+"""NeMo Gym rollouts: one line is the reply of an agent to one run of one task."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.candidate import read_index
+from prefpairs.records.message import Message, Text, read_content, read_message, tool_call
+from prefpairs.records.path import look_up
+from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.sources.answer import (
+    Answer,
+    Lost,
+    Reading,
+    ReadOptions,
+    expect_object,
+    refine,
+)
+from prefpairs.sources.protocol import Opened
+
+_PLACEHOLDER = b"<PLACEHOLDER"
+_COMPANION = re.compile(
+    r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)\.jsonl?(\.gz|\.zst)?$"
+)
+
+
+def is_companion(path: str) -> bool:
+    """Whether a file is one that is written beside the rollouts and holds none.
+
+    >>> is_companion("runs/r_failures.jsonl"), is_companion("runs/r.jsonl")
+    (True, False)
+    """
+    return _COMPANION.search(path) is not None
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is a rollout, or the placeholder of one."""
+    if record.startswith(_PLACEHOLDER):
+        return True
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    return isinstance(row, dict) and isinstance(row.get("responses_create_params"), dict)
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+    """How the rollouts of one file are read."""
+    return Opened(lambda record: _read(record, options, label))
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+    if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
+        return Reading(row_lost="placeholder")
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    try:
+        _check_fit(row, options)
+        refine(_answer(row), options, label, reading)
+    except Lost as loss:
+        reading.lost.append(loss.reason)
+    return reading
+
+
+def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
+    """Raise the first reason for which this rollout should not be trained on.
+
+    `failure_reason` is none of them: verifiers set it as a verdict on good and bad answers.
+    """
+    response = row.get("response")
+    unfit = {
+        "masked": row.get("mask_sample") is True
+        or look_up(row, "instance_config.mask_sample") is True,
+        "failed": row.get("_ng_failure_class") is not None,
+        "incomplete": isinstance(response, dict) and bool(response.get("incomplete_details")),
+    }
+    for reason, applies in unfit.items():
+        if applies and reason not in options.keep_rows:
+            raise Lost(reason)
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    params = row.get("responses_create_params")
+    if not isinstance(params, dict):
+        params = {}
+    return Answer(
+        row=row,
+        prompt=_prompt(params),
+        response=_response(row),
+        scores=[("reward", 1.0, row.get("reward"))],
+        task=_task(row),
+        index=read_index(row.get("_ng_rollout_index"), "_ng_rollout_index"),
+        tools=_chat_tools(params.get("tools")),
+    )
+
+
+def _task(row: dict[str, Any]) -> list[Any] | None:
+    task_index = row.get("_ng_task_index")
+    if task_index is None:
+        return None
+    agent = row.get("agent_ref")
+    return [agent.get("name") if isinstance(agent, dict) else None, task_index]
+
+
+def _prompt(params: dict[str, Any]) -> list[Message]:
+    given = params.get("input")
+    if isinstance(given, str):
+        messages = [{"role": "user", "content": given}] if given.strip() else []
+    else:
+        messages = chat_of(given or [], "responses_create_params.input")
+    if not messages:
+        # Coding agents get an empty input; what they were asked stands in the metadata.
+        problem = look_up(params, "metadata.problem_statement")
+        if isinstance(problem, str) and problem.strip():
+            messages = [{"role": "user", "content": problem}]
+    return _with_one_system_message(params.get("instructions"), messages) if messages else []
+
+
+def _with_one_system_message(instructions: Any, messages: list[Message]) -> list[Message]:
+    leading = 0
+    while leading < len(messages) and _is_plain_system(messages[leading]):
+        leading += 1
+    texts = [instructions] if isinstance(instructions, str) and instructions else []
+    texts += [turn["content"] for turn in messages[:leading]]
+    if len(texts) < 2 and not instructions:
+        return messages
+    return [{"role": "system", "content": "\n\n".join(texts)}, *messages[leading:]]
+
+
+def _is_plain_system(message: Message) -> bool:
+    return message["role"] == "system" and isinstance(message["content"], str)
+
+
+def _response(row: dict[str, Any]) -> Text | None:
+    """`response.output`, or the top-level `output` that the early documentation showed."""
+    response = row.get("response")
+    output = response.get("output") if isinstance(response, dict) else row.get("output")
+    if output is None or isinstance(output, str):
+        return output
+    if not isinstance(output, list):
+        raise BadField("response.output", output, "a list of items")
+    if output and all(isinstance(step, list) for step in output):
+        output = _one_transcript(output)
+    return chat_of(output, "response.output")
+
+
+def _one_transcript(steps: list[list[Any]]) -> list[Any]:
+    """One list of items from a list for each step.
+
+    Where each step repeats all that went before, the last one is the whole.
+    """
+    whole: list[Any] = []
+    for step in steps:
+        whole = step if step[: len(whole)] == whole else whole + step
+    return whole
+
+
+def _chat_tools(tools: Any) -> list[Any] | None:
+    """Tool schemas in chat form; the flat ones of the Responses API lose their `strict`."""
+    if not isinstance(tools, list):
+        return None
+    return [_chat_tool(tool) for tool in tools]
+
+
+def _chat_tool(tool: Any) -> Any:
+    if not isinstance(tool, dict) or tool.get("type") != "function" or "function" in tool:
+        return tool
+    keys = ("name", "description", "parameters")
+    function = {key: tool[key] for key in keys if tool.get(key) is not None}
+    return {"type": "function", "function": function}
+
+
+def chat_of(items: Any, field: str) -> list[Message]:
+    """The chat messages of Responses items; what the model did in a row is one message.
+
+    >>> chat_of([{"type": "reasoning", "summary": [{"text": "hm"}]},
+    ...          {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"},
+    ...          {"type": "function_call_output", "call_id": "x", "output": "42"}], "output")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [{'role': 'assistant', 'content': '', 'reasoning_content': 'hm', 'tool_calls':
+      [{'id': 'x', 'type': 'function', 'function': {'name': 'f', 'arguments': '{}'}}]},
+     {'role': 'tool', 'content': '42', 'tool_call_id': 'x'}]
+    """
+    if not isinstance(items, list):
+        raise BadField(field, items, "text or a list of items")
+    chat = _Chat()
+    for place, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise BadField(f"{field}.{place}", item, "an item")
+        chat.add(item, f"{field}.{place}")
+    return chat.finish()
+
+
+class _Chat:
+    """Collects items; the model's pieces wait until somebody else speaks."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.reasoning: list[str] = []
+        self.text: list[str] = []
+        self.calls: list[dict[str, Any]] = []
+
+    def finish(self) -> list[Message]:
+        """All messages, the waiting one included."""
+        if self.reasoning or self.text or self.calls:
+            message: Message = {"role": "assistant", "content": "".join(self.text)}
+            if self.reasoning:
+                message["reasoning_content"] = "\n".join(self.reasoning)
+            if self.calls:
+                message["tool_calls"] = self.calls
+            self.messages.append(message)
+            self._clear()
+        return self.messages
+
+    def add(self, item: dict[str, Any], field: str) -> None:
+        """Take in one item."""
+        kind = item.get("type") or "message"
+        if kind == "message":
+            self._add_message(item, field)
+        elif kind == "function_call":
+            self.calls.append(_call(item, field))
+        elif kind == "function_call_output":
+            self.finish().append(_tool_message(item, field))
+        elif kind == "reasoning":
+            self.reasoning += _reasoning_texts(item)
+        else:
+            raise Lost("unsupported_item")
+
+    def _add_message(self, item: dict[str, Any], field: str) -> None:
+        message = read_message(item, field)
+        if message["role"] != "assistant":
+            self.finish().append(message)
+        elif isinstance(message["content"], str):
+            self.text.append(message["content"])
+            self.reasoning += filter(None, [message.get("reasoning_content")])
+            self.calls += message.get("tool_calls", [])
+        else:
+            raise Lost("unsupported_item")
+
+
+def _call(item: dict[str, Any], field: str) -> dict[str, Any]:
+    name, arguments = item.get("name"), item.get("arguments")
+    if not isinstance(name, str):
+        raise BadField(f"{field}.name", name, "text")
+    if not isinstance(arguments, str):
+        arguments = encode(arguments or {}).decode()
+    return tool_call(name, arguments, str(item.get("call_id") or ""))
+
+
+def _tool_message(item: dict[str, Any], field: str) -> Message:
+    output = item.get("output")
+    if output is not None and not isinstance(output, (str, list)):
+        output = encode(output).decode()
+    message: Message = {"role": "tool", "content": read_content(output, field)}
+    message["tool_call_id"] = str(item.get("call_id") or "")
+    return message
+
+
+def _reasoning_texts(item: dict[str, Any]) -> list[str]:
+    """The thinking that is there to read; encrypted reasoning has none."""
+    for key in ("summary", "content"):
+        parts = item.get(key) if isinstance(item.get(key), list) else []
+        texts = [part["text"] for part in parts or [] if isinstance(part, dict) and "text" in part]
+        spoken = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+        if spoken:
+            return spoken
+    return []

@@ -1,0 +1,41 @@
+"""One group of candidates to the pairs made of it. One module a strategy, all of them pure.
+
+The word the user types, the module and its function have one name. A strategy is added by
+writing its module and naming it here.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import cast
+
+from prefpairs.errors import UnknownWord
+from prefpairs.strategies.allowed import Group, PairOptions, Positions
+
+Strategy = Callable[[Group, PairOptions], Iterable[Positions]]
+
+STRATEGIES = {
+    "best-vs-worst": "the widest allowed pair of each group",
+    "exhaustive": "all allowed pairs, widest first",
+    "stratified": "candidates at or above --high-threshold against those at or below --low-threshold",
+    "adjacent": "each score against the next lower one",
+    "best-vs-rest": "the best candidate against each lower one",
+    "random": "allowed pairs drawn at random, --max-pairs-per-group of them (1 unless told)",
+    "sweet-spot": "the best against the one nearest the mean minus two standard deviations",
+}
+
+ALIASES = {"same-prompt": "best-vs-worst"}
+
+
+def strategy_named(word: str) -> tuple[str, Strategy]:
+    """The name and the function of a strategy; `-` and `_` are alike.
+
+    >>> strategy_named("same_prompt")[0]
+    'best-vs-worst'
+    """
+    name = word.replace("_", "-")
+    name = ALIASES.get(name, name)
+    if name not in STRATEGIES:
+        raise UnknownWord("strategy", word, [*STRATEGIES, *ALIASES])
+    module = name.replace("-", "_")
+    function = getattr(import_module(f"prefpairs.strategies.{module}"), module)
+    return name, cast("Strategy", function)

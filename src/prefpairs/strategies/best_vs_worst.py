@@ -1,0 +1,17 @@
+"""best-vs-worst, of which same_prompt is the other name: the widest allowed pair."""
+
+from collections.abc import Iterable
+
+from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+
+
+def best_vs_worst(group: Group, options: PairOptions) -> Iterable[Positions]:
+    """Pair the best with the worst; where these may not meet, the next widest pair.
+
+    >>> list(best_vs_worst(Group([1.0, 0.5, 0.0], [b"a", b"b", b"c"]), PairOptions()))
+    [(0, 2)]
+    >>> list(best_vs_worst(Group([1.0, 0.5, 0.0], [b"a", b"b", b"a"]), PairOptions()))
+    [(0, 1)]
+    """
+    pair = AllowedPairs(group, options).widest()
+    return () if pair is None else (pair,)

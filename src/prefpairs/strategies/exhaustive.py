@@ -1,0 +1,12 @@
+"""exhaustive: all allowed pairs."""
+
+from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions
+
+
+def exhaustive(group: Group, options: PairOptions) -> AllowedPairs:
+    """Pair every candidate with every lower one, widest gap first.
+
+    >>> list(exhaustive(Group([1.0, 0.5, 0.0], [b"a", b"b", b"c"]), PairOptions()))
+    [(0, 2), (0, 1), (1, 2)]
+    """
+    return AllowedPairs(group, options)
