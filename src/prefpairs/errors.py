@@ -134,9 +134,10 @@ class NothingCameOut(PrefpairsError):
 
     exit_code = 3
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, hint: str | None = None) -> None:
         super().__init__(what)
         self.what = what
+        self.hint = hint
 
 
 class FileTrouble(PrefpairsError):

@@ -70,6 +70,7 @@ class Report:
     pairs_at_gap: Counter[float] = field(default_factory=Counter)
     across_prompts: int = 0
     joined_tasks: int = 0
+    example: tuple[Any, Any, Any] | None = None
 
     @property
     def kept(self) -> int:
@@ -88,7 +89,7 @@ class Report:
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float, chosen: float, rejected: float) -> None:
-        """Count a pair that was written."""
+        """Count a pair that prefpairs made."""
         self.pairs += 1
         self.gaps.add(gap)
         self.chosen_scores.add(chosen)

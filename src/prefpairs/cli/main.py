@@ -26,9 +26,9 @@ _EXIT_USAGE, _EXIT_BUG, _EXIT_INTERRUPTED, _EXIT_TERMINATED = 2, 70, 130, 143
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the result is the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if words == ["--version"]:  # before typer is imported, which takes longer than all else
-        print(f"prefpairs {__version__}")
+        sys.stdout.write(f"prefpairs {__version__}\n")
         return 0
     signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -66,12 +66,11 @@ def _app(words: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - ty
     """The app with the one command that was asked for; with all of them when help is wanted."""
     import typer
 
-    wants_help = not words or "--help" in words or "-h" in words
+    wants_help = "--help" in words or "-h" in words
     app = typer.Typer(
         name="prefpairs",
         help=_HELP,
         add_completion=False,
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if wants_help else None,
         context_settings={
@@ -92,6 +91,6 @@ def _global_options() -> None:
     pass
 
 
-def _terminate(signum: int, frame: FrameType | None) -> None:
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
     """Leave as if by exit, so that temporary files are swept."""
     sys.exit(_EXIT_TERMINATED)

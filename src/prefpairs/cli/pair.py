@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from prefpairs.cli.reading import ReadWords
-from prefpairs.cli.words import command_of, one_of
+from prefpairs.cli.words import FLAG, command_of, one_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.pair import pair as run
 from prefpairs.engines.plan import PairPlan, ReadPlan
@@ -33,28 +33,42 @@ class PairWords:
         ),
     ] = "same_prompt"
     min_gap: Annotated[
-        float, Option(min=0, rich_help_panel=_PAIR, help="Least difference of the two scores.")
+        float,
+        Option(
+            min=0, metavar="GAP", rich_help_panel=_PAIR, help="Least difference of the two scores."
+        ),
     ] = 0.0
     max_gap: Annotated[
-        float | None, Option(rich_help_panel=_PAIR, help="Largest difference of the two scores.")
+        float | None,
+        Option(metavar="GAP", rich_help_panel=_PAIR, help="Largest difference of the two scores."),
     ] = None
     min_chosen_score: Annotated[
-        float | None, Option(rich_help_panel=_PAIR, help="Least score of a chosen answer.")
+        float | None,
+        Option(metavar="SCORE", rich_help_panel=_PAIR, help="Least score of a chosen answer."),
     ] = None
     max_pairs_per_group: Annotated[
         int | None,
         Option(min=1, metavar="N", rich_help_panel=_PAIR, help="Keep the N widest of a group."),
     ] = None
     high_threshold: Annotated[
-        float, Option(rich_help_panel=_PAIR, help="stratified: chosen answers score this or more.")
+        float,
+        Option(
+            metavar="SCORE",
+            rich_help_panel=_PAIR,
+            help="stratified: chosen answers score this or more.",
+        ),
     ] = 0.7
     low_threshold: Annotated[
-        float, Option(rich_help_panel=_PAIR, help="stratified: rejected ones this or less.")
+        float,
+        Option(
+            metavar="SCORE", rich_help_panel=_PAIR, help="stratified: rejected ones this or less."
+        ),
     ] = 0.4
     across_prompts: Annotated[
         bool,
         Option(
             "--across-prompts",
+            metavar=FLAG,
             rich_help_panel=_PAIR,
             help="stratified: let answers to different prompts meet.",
         ),
@@ -63,10 +77,17 @@ class PairWords:
         int,
         Option(min=1, metavar="N", rich_help_panel=_PAIR, help="With --across-prompts: N each."),
     ] = 1
-    seed: Annotated[int, Option(rich_help_panel=_PAIR, help="Another seed, other draws.")] = 0
+    seed: Annotated[
+        int, Option(metavar="N", rich_help_panel=_PAIR, help="Another seed, other draws.")
+    ] = 0
     yes_all: Annotated[
         bool,
-        Option("--yes-all", rich_help_panel=_PAIR, help="Write more than 10 million pairs."),
+        Option(
+            "--yes-all",
+            metavar=FLAG,
+            rich_help_panel=_PAIR,
+            help="Write more than 10 million pairs.",
+        ),
     ] = False
     order: Annotated[
         str,
@@ -80,6 +101,7 @@ class PairWords:
         bool,
         Option(
             "--assume-grouped",
+            metavar=FLAG,
             rich_help_panel=_RUN,
             help="Groups stand together in the input: pair them as they come, in constant memory.",
         ),

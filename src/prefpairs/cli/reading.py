@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from prefpairs.cli.words import one_of, split_words
+from prefpairs.cli.words import FLAG, one_of, split_words
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
@@ -26,7 +26,7 @@ class ReadWords:
     inputs: Annotated[
         list[str] | None,
         Argument(
-            metavar="[INPUT]...",
+            metavar="INPUT",
             help="Files, directories, globs, or - for standard input (the default). JSON lines, "
             "a JSON array or Parquet; gzip and zstd are unpacked.",
             show_default=False,
@@ -51,11 +51,22 @@ class ReadWords:
         ),
     ] = None
     lower_is_better: Annotated[
-        bool, Option("--lower-is-better", rich_help_panel=_READ, help="Turn the sign of scores.")
+        bool,
+        Option(
+            "--lower-is-better",
+            metavar=FLAG,
+            rich_help_panel=_READ,
+            help="Turn the sign of scores.",
+        ),
     ] = False
     cast_score: Annotated[
         bool,
-        Option("--cast-score", rich_help_panel=_READ, help='Read scores written as text, "0.7".'),
+        Option(
+            "--cast-score",
+            metavar=FLAG,
+            rich_help_panel=_READ,
+            help='Read scores written as text, "0.7".',
+        ),
     ] = False
     prompt: Annotated[
         str | None,

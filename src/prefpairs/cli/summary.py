@@ -1,6 +1,5 @@
 """The closing summary: what was read, what was lost and why, what came out."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,10 +28,10 @@ def summary_text(command: str, report: Report, output: str) -> str:
 
 def _inputs(report: Report) -> Iterator[str]:
     """What each file was taken for; many files of one kind are one line."""
-    for source, count in Counter(source for _, source in report.sources).items():
-        names = [name for name, of in report.sources if of == source]
-        shown = ", ".join(map(visible, names[:_MOST_NAMES])) + (", ..." if names[5:] else "")
-        yield f"{'read as ' + source:18}  {shown}" + (f" ({count} files)" if names[5:] else "")
+    for source in dict.fromkeys(source for _, source in report.sources):
+        names = [visible(name) for name, of in report.sources if of == source]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield f"{'read as ' + source:18}  {', '.join(names[:_MOST_NAMES])}{more}"
     for name in report.passed_over:
         yield f"{'passed over':18}  {visible(name)}: NeMo Gym writes it beside its rollouts"
 
@@ -65,7 +64,7 @@ def _spread(report: Report) -> Iterator[str]:
     yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
     yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
     for least in WHAT_IF_GAPS:
-        yield f"\n{'':18}  {report.pairs_at_gap[least]:,} of them have a gap of {least} or more"
+        yield f"\n{'':18}  {report.pairs_at_gap[least]:,} with a gap of {least} or more"
 
 
 def _reasons(counts: Mapping[str, int]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Facts to sentences: what an error says, and what to do about it.
 
-    error: rollouts.jsonl:17: score is "0.7", expected a number
+error: rollouts.jsonl:17: score is "0.7", expected a number
 
-    hint: --cast-score reads numbers written as text
+hint: --cast-score reads numbers written as text
 """
 
 import difflib
@@ -19,8 +19,8 @@ from prefpairs.errors import (
     BadRecords,
     FileTrouble,
     InputChanged,
-    NothingCameOut,
     NoSuchPath,
+    NothingCameOut,
     TooManyPairs,
     UnknownWord,
     UsageError,
@@ -48,7 +48,9 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
             hint = "run it again when nothing writes to the file any more"
             return [f"{visible(error.path)} changed while it was being read"], hint
         case UnknownWord():
-            return [f"unknown {error.what}: {visible(error.word)}"], _nearest(error.word, error.known)
+            return [f"unknown {error.what}: {visible(error.word)}"], _nearest(
+                error.word, error.known
+            )
         case NoSuchPath():
             nearest = _nearest(error.path, error.known)
             return [f"{error.option} {visible(error.path)}: no row has this field"], nearest
@@ -58,14 +60,14 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
         case UsageError():
             return [visible(error.problem)], error.hint
         case NothingCameOut():
-            return [f"no {error.what} came out, so nothing was written"], None
+            return [f"no {error.what} came out, so nothing was written"], error.hint
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None
     return _word_foreign(error)
 
 
 def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
-    """typer's own errors have a message; anything else is a bug."""
+    """Errors of typer have a message; anything else is a bug."""
     if hasattr(error, "format_message"):
         return [error.format_message().rstrip(".")], "--help lists the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"

@@ -12,11 +12,14 @@ from typing import Any, get_type_hints
 
 from prefpairs.errors import UnknownWord
 
+FLAG = " "
+"""The metavar of an option that takes no value: without it help calls each one <bool>."""
+
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
     """The function as a command: its groups of options spread out into single ones."""
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters = [
         parameter
         for name in inspect.signature(function).parameters
@@ -72,5 +75,3 @@ def split_words(values: list[str] | None) -> tuple[str, ...]:
     """
     words = (word.strip() for value in values or [] for word in value.split(","))
     return tuple(word for word in words if word)
-
-

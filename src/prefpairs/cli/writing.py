@@ -8,7 +8,9 @@ from typing import Annotated
 
 from typer import Option
 
+from prefpairs.cli.advice import next_steps, why_nothing
 from prefpairs.cli.summary import summary_of, summary_text
+from prefpairs.cli.words import FLAG
 from prefpairs.errors import NothingCameOut, PrefpairsError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, open_output, write_file
@@ -39,11 +41,19 @@ class WriteWords:
         Option(metavar="FILE", rich_help_panel=_WRITE, help="Write the counts as JSON, too."),
     ] = None
     quiet: Annotated[
-        bool, Option("-q", "--quiet", rich_help_panel=_WRITE, help="Say nothing but errors.")
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_WRITE, help="Say nothing but errors."
+        ),
     ] = False
     allow_empty: Annotated[
         bool,
-        Option("--allow-empty", rich_help_panel=_WRITE, help="An empty result is no error."),
+        Option(
+            "--allow-empty",
+            metavar=FLAG,
+            rich_help_panel=_WRITE,
+            help="An empty result is no error.",
+        ),
     ] = False
 
     @contextmanager
@@ -52,8 +62,11 @@ class WriteWords:
         try:
             with open_output(self.output, inputs) as output:
                 yield output
-        except PrefpairsError as error:
-            self._summarise(command, report, aloud=isinstance(error, NothingCameOut))
+        except NothingCameOut as error:
+            self._summarise(command, report, aloud=True)
+            raise NothingCameOut(error.what, why_nothing(command, report)) from None
+        except PrefpairsError:
+            self._summarise(command, report, aloud=False)
             raise
         self._summarise(command, report, aloud=True)
 
@@ -62,3 +75,5 @@ class WriteWords:
             write_file(self.summary, encode_pretty(summary_of(command, report)))
         if aloud and not self.quiet:
             sys.stderr.write(summary_text(command, report, self.output))
+            if sys.stderr.isatty():
+                sys.stderr.write(next_steps(command, report, self.output))

@@ -128,4 +128,3 @@ class Index:
             self._slots[number],
             self._numbers[number],
         )
-

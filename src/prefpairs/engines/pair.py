@@ -70,15 +70,19 @@ def _decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Itera
     """The pairs of all groups, by number, in the order in which they are written."""
     if plan.across_prompts:
         return pairs_across_prompts(index, fetch, plan, report)
-    if plan.options.max_pairs is None and not plan.yes_all:
+    if _may_flood(plan):
         _refuse_too_many(index, fetch, plan)
     return _pairs_of_groups(index, fetch, plan, report)
+
+
+def _may_flood(plan: PairPlan) -> bool:
+    return plan.options.max_pairs is None and not plan.yes_all
 
 
 def _pairs_of_groups(
     index: Index, fetch: Fetch, plan: PairPlan, report: Report
 ) -> Iterator[Numbers]:
-    name, strategy = strategy_named(plan.strategy)
+    _, strategy = strategy_named(plan.strategy)
     for contest in _contests(index, fetch, plan, report):
         report.groups += 1
         pairs = islice(strategy(contest.group, plan.options), plan.options.max_pairs)
@@ -106,7 +110,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
     """Raise if more pairs would come out than anyone wants by accident; none are made."""
     if index.most_pairs() <= MOST_PAIRS:
         return
-    name, strategy = strategy_named(plan.strategy)
+    _, strategy = strategy_named(plan.strategy)
     pairs = 0
     for contest in _contests(index, fetch, plan, Report()):
         chosen = strategy(contest.group, plan.options)
@@ -138,6 +142,10 @@ def _write(
         made = make_pair(chosen, rejected)
         output.write(pair_line(made))
         report.add_pair(made.gap or 0.0, chosen.score, rejected.score)
+        if report.example is None:
+            report.example = made.prompt, made.chosen, made.rejected
+        if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
+            raise TooManyPairs(report.pairs, MOST_PAIRS)
 
 
 def _expect_same_question(chosen: Candidate, rejected: Candidate) -> None:

@@ -56,6 +56,8 @@ class Reader:
 
     def _choose_source(self, source: Input, sample: list[bytes]) -> Opened:
         name = detect(sample) if self.plan.source == "auto" else self.plan.source
+        if not sample:
+            self.report.note(f"{source.label} is empty")
         if name != "nat":  # the paths of nat point into a step, which only it can find
             check_paths(sample, self.plan.options)
         opened = source_named(name).open_reader(sample, self.plan.options, source.label)
@@ -90,7 +92,8 @@ class Reader:
         if reading.mends:
             report.mended.update(reading.mends)
         if reading.item is not None:
-            report.mended["repeated_item_id"] += reading.item in self._items
+            if reading.item in self._items:
+                report.mended["repeated_item_id"] += 1
             self._items.add(reading.item)
         for candidate, task in zip(reading.kept, reading.tasks, strict=False):
             if self._task_of.setdefault(candidate.group, task) != task:

@@ -16,7 +16,7 @@ _BUFFER = 1 << 18
 _UNWRITTEN = (".parquet", ".json")
 
 
-class ClosedPipe(Exception):  # noqa: N818 - no error: the reader has seen enough
+class ClosedPipe(Exception):
     """Whoever read standard output went away, as `head` does."""
 
 
@@ -81,7 +81,9 @@ class _Stdout:
 def _refuse_inputs(path: str, inputs: Sequence[Input]) -> None:
     for source in inputs:
         with suppress(OSError):
-            if os.path.samefile(path, 0 if source.is_stdin else source.path) and os.path.isfile(path):
+            if os.path.samefile(path, 0 if source.is_stdin else source.path) and os.path.isfile(
+                path
+            ):
                 raise UsageError(f"{path} is both input and output", "name another output")
 
 

@@ -1,8 +1,8 @@
 """The rows of a Parquet file, as lines of JSON. Needs the extra `parquet`."""
 
-import datetime
 import decimal
 from collections.abc import Iterator
+from datetime import date, time, timedelta
 from typing import Any, BinaryIO
 
 from prefpairs.errors import BadInput, UsageError
@@ -14,19 +14,19 @@ _BATCH = 1024
 def parquet_rows(file: BinaryIO, label: str) -> Iterator[bytes]:
     """Each row as JSON. Only a batch of rows is in memory at a time."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
     except ImportError:
         raise UsageError(
             "reading .parquet needs a library that is not installed",
             "pip install 'prefpairs[parquet]'",
         ) from None
     try:
-        table = pyarrow.parquet.ParquetFile(file)
+        table = ParquetFile(file)
         for batch in table.iter_batches(batch_size=_BATCH):
             for row in batch.to_pylist():
                 yield encode(_plain(row))
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadInput(label, f"not a Parquet file that can be read ({error})") from None
 
 
@@ -40,6 +40,6 @@ def _plain(value: Any) -> Any:
         return float(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+    if isinstance(value, (date, time, timedelta)):
         return str(value)
     return value

@@ -55,8 +55,8 @@ def open_input(source: Input) -> Iterator[OpenInput]:
 
 def _open_binary(source: Input) -> io.BufferedReader:
     if source.is_stdin:
-        return open(0, "rb", buffering=_BUFFER, closefd=False)
-    return open(source.path, "rb", buffering=_BUFFER)
+        return io.BufferedReader(io.FileIO(0, closefd=False), _BUFFER)
+    return io.BufferedReader(io.FileIO(source.path), _BUFFER)
 
 
 def _with_head(file: io.BufferedReader) -> io.BufferedReader:
@@ -84,9 +84,7 @@ class _Rejoined(io.RawIOBase):
         return count
 
 
-def _records(
-    stream: io.BufferedReader, head: bytes, start: int, source: Input
-) -> Iterator[Record]:
+def _records(stream: io.BufferedReader, head: bytes, start: int, source: Input) -> Iterator[Record]:
     if head.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 

@@ -43,7 +43,9 @@ class Spool:
 
     def __init__(self, folder: str | None) -> None:
         try:
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")
+            self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as long as we do
+                dir=folder, prefix="prefpairs-"
+            )
         except OSError as error:
             raise FileTrouble(folder or tempfile.gettempdir(), error.strerror or "") from None
         self._size = 0

@@ -17,7 +17,7 @@ class Candidate(NamedTuple):
     prompt: Text
     response: Text
     score: float
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which nobody needs
     origin: str = ""
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None

@@ -51,7 +51,7 @@ class Answer(NamedTuple):
     scores: Sequence[WeightedScore]
     task: Sequence[Any] | None = None
     group: str | None = None
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which nobody needs
     origin: str = ""
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None
@@ -76,7 +76,7 @@ class Reading:
     item: bytes | None = None
 
 
-class Lost(Exception):  # noqa: N818 - no error: a row that is unfit, with the reason
+class Lost(Exception):
     """A well-formed record is unfit, for a reason."""
 
     def __init__(self, reason: str) -> None:

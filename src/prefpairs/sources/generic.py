@@ -11,7 +11,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UsageError
 from prefpairs.records.candidate import read_text
-from prefpairs.records.message import Message, Text, is_messages, read_messages
+from prefpairs.records.message import Message, Text, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
@@ -143,8 +143,10 @@ def _guesses(fields: Fields, options: ReadOptions) -> tuple[str, ...]:
     if not options.prompt:
         guessed.append(f'prompt is "{fields.prompt}"')
     if not options.response:
-        last = f"the model's last turn in \"{fields.prompt}\""
-        guessed.append(f'response is "{fields.response}"' if fields.response else f"response is {last}")
+        last = f'the model\'s last turn in "{fields.prompt}"'
+        guessed.append(
+            f'response is "{fields.response}"' if fields.response else f"response is {last}"
+        )
     if not options.scores:
         guessed.append(f'score is "{fields.scores[0][0]}"')
     return (f"guessed: {', '.join(guessed)}",) if guessed else ()
@@ -178,9 +180,7 @@ def _answers(row: dict[str, Any], fields: Fields) -> list[Answer]:
         raise Lost("no_response")
     if not isinstance(given, list) or is_messages(given):
         return [_answer(row, prompt, read_text(given, fields.response), scores, fields)]
-    responses = [
-        read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)
-    ]
+    responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
     each = _scores_of_each(scores, len(responses))
     pairs = zip(responses, each, strict=True)
     return [_answer(row, prompt, response, own, fields) for response, own in pairs]

@@ -16,7 +16,7 @@ Strategy = Callable[[Group, PairOptions], Iterable[Positions]]
 STRATEGIES = {
     "best-vs-worst": "the widest allowed pair of each group",
     "exhaustive": "all allowed pairs, widest first",
-    "stratified": "candidates at or above --high-threshold against those at or below --low-threshold",
+    "stratified": "scores from --high-threshold up against those from --low-threshold down",
     "adjacent": "each score against the next lower one",
     "best-vs-rest": "the best candidate against each lower one",
     "random": "allowed pairs drawn at random, --max-pairs-per-group of them (1 unless told)",

@@ -1,0 +1,52 @@
+# `make demo` and `make test` are all that a newcomer needs: each makes what it lacks.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo test check lint types contract unit bless docs sample-data clean
+
+demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
+	@$(BIN)/python scripts/demo.py
+
+test: check unit  ## lint, types, import contract and all tests
+
+check: lint types contract
+
+lint: $(BIN)/.developer
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(BIN)/.developer
+	$(BIN)/mypy
+
+contract: $(BIN)/.developer
+	$(BIN)/lint-imports
+
+unit: $(BIN)/.developer
+	$(BIN)/pytest -n auto
+
+bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
+	$(BIN)/python scripts/bless.py
+
+docs: $(BIN)/.developer  ## rewrite docs/reference from the code
+	$(BIN)/python scripts/make_reference.py
+
+sample-data: $(BIN)/.developer  ## rewrite sample_data
+	$(BIN)/python scripts/make_sample_data.py
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+$(BIN)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(BIN)/.developer: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(BIN)/.installed

@@ -1,0 +1,66 @@
+"""What to do next: after a good run, and after one that gave nothing."""
+
+from prefpairs.cli.wording import plural, visible
+from prefpairs.reasons import ALL
+from prefpairs.records.message import Message, Text
+from prefpairs.report import Report
+
+_SHOWN = 240
+_NO_TTC = (
+    "NAT leaves TTC steps out of its files unless the configuration says "
+    "eval.general.output.workflow_output_step_filter: [TTC_END]"
+)
+_OF_LOSSES = {
+    "no_ttc_steps": _NO_TTC,
+    "other_step_name": "--step-name NAME takes steps of another name",
+    "no_score": "--score PATH names the field that holds the score",
+    "no_prompt": "--prompt PATH names the field that holds the prompt",
+    "no_response": "--response PATH names the field that holds the response",
+    "no_group": "--group-by names a field that no row has",
+}
+_OF_GROUPS = {
+    "one_candidate": "no prompt has two answers to compare; several rollouts a prompt give pairs, "
+    "or --strategy stratified --across-prompts, which compares answers to different prompts",
+    "same_answer": "in every group all answers are the same",
+    "all_tied": "in every group all scores are equal, so nothing is preferred",
+    "none_allowed": "--min-gap and the other bounds leave no pair; try smaller ones",
+}
+
+
+def why_nothing(command: str, report: Report) -> str | None:
+    """The likeliest reason for an empty result, with the option that changes it."""
+    if not report.rows_read:
+        return "there were no rows to read"
+    if report.groups_without_pair and command == "pair":
+        reason, count = report.groups_without_pair.most_common(1)[0]
+        return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+    losses = report.rows_dropped or report.dropped
+    if not losses:
+        return None
+    reason, count = losses.most_common(1)[0]
+    advice = _OF_LOSSES.get(reason)
+    return f"{plural(count, 'row')}: {ALL[reason]}" + (f"; {advice}" if advice else "")
+
+
+def next_steps(command: str, report: Report, output: str) -> str:
+    """An example of what was made, and the next command to type."""
+    if command == "extract" and output != "-":
+        return f"\nnext: prefpairs pair {visible(output)} -o pairs.jsonl\n"
+    if report.example is None:
+        return ""
+    prompt, chosen, rejected = map(_glimpse, report.example)
+    example = f"\nexample\n  prompt    {prompt}\n  chosen    {chosen}\n  rejected  {rejected}\n"
+    return example + "\nnext: prefpairs formats --schema pair    # what the fields mean\n"
+
+
+def _glimpse(text: Text) -> str:
+    """The end of a prompt, or of an answer, on one line."""
+    words = text if isinstance(text, str) else _last_words(text)
+    line = " ".join(visible(words).replace("\\n", " ").split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
+def _last_words(messages: list[Message]) -> str:
+    last = messages[-1]
+    calls = [call["function"]["name"] for call in last.get("tool_calls", [])]
+    return f"{last['content']}" + "".join(f" [calls {name}]" for name in calls)
