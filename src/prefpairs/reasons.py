@@ -51,7 +51,6 @@ BAD = {
     "number_too_long": "a number has more than 4300 digits",
     "lfs_pointer": "the file is a Git LFS pointer, not the data",
     "bad_field": "a field has the wrong type",
-    "not_an_object": "the row is JSON, but not an object",
 }
 
 ALL = {**LOSSES, **MENDS, **GROUPS, **BAD}

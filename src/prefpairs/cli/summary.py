@@ -40,12 +40,15 @@ def _ledgers(report: Report) -> Iterator[str]:
     dropped = report.rows_dropped.total()
     read, used, bad = report.rows_read, report.rows_used, report.rows_bad
     yield f"{'rows':18}  {read:,} read = {used:,} used + {dropped:,} dropped + {bad:,} bad"
-    yield from _reasons(report.rows_dropped)
+    of_rows = report.rows_dropped - report.dropped
+    yield from _reasons(of_rows)
+    if (emptied := dropped - of_rows.total()) and of_rows:
+        yield f"{emptied:>18,}  with all their candidates, for the reasons below"
     lost = report.dropped.total()
     yield f"{'candidates':18}  {report.found:,} found = {report.kept:,} kept + {lost:,} dropped"
-    yield from _reasons(report.dropped - report.rows_dropped)
+    yield from _reasons(report.dropped)
     if report.mended:
-        yield f"{'mended':18}"
+        yield f"{'mended':18}  {report.mended.total():,}"
         yield from _reasons(report.mended)
 
 
@@ -80,4 +83,4 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"{pairs} set answers to different prompts against each other"
     if report.joined_tasks:
         groups = plural(report.joined_tasks, "group")
-        yield f"--group-by prompt joined different tasks that share a prompt in {groups}"
+        yield f"--group-by joined the answers to different tasks in {groups}"

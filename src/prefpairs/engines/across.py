@@ -20,8 +20,8 @@ def pairs_across_prompts(
     scores = _scores_of_fair_members(index, fetch, plan, report)
 
     def identity_of(number: int) -> bytes:
-        own = index.source_index(number)
-        return keys[index.group_number(number)] + index.digest(number) + repr(own).encode()
+        own = repr((index.scores[number], index.rollout(number))).encode()
+        return keys[index.group_number(number)] + index.digest(number) + own
 
     pairs = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
     if plan.order == "key":

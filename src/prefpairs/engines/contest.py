@@ -54,16 +54,15 @@ def fair_members(
 ) -> list[int]:
     """The members of a group, best first, each rollout once.
 
-    A rollout is known by its index and its content. With equal scores one of its copies stays;
-    with different ones (a file that was verified twice) nobody can say which score is right,
-    and none stays.
+    A rollout is known by its task, its index and its content. With equal scores one of its
+    copies stays; with different ones (a file that was verified twice) nobody can say which
+    score is right, and none stays.
     """
     members = sorted(index.members(group), key=index.rank)
-    copies: dict[tuple[int, bytes], list[int]] = {}
+    copies: dict[tuple[int, int, bytes], list[int]] = {}
     for number in members:
-        own = index.source_index(number)
-        if own is not None:
-            copies.setdefault((own, index.digest(number)), []).append(number)
+        if (rollout := index.rollout(number)) is not None:
+            copies.setdefault(rollout, []).append(number)
     unwanted: set[int] = set()
     for same in copies.values():
         if len(same) > 1:

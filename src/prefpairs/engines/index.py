@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from xxhash import xxh3_64_intdigest
+
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import (
     digest_group,
@@ -15,10 +17,17 @@ from prefpairs.records.identity import (
     digest_response,
     digest_tools,
 )
+from prefpairs.sources.answer import TASK
 
 _NO_INDEX = -(2**63)
 _END = 2**32 - 1
 _DIGEST = 16
+
+
+def _task(candidate: Candidate) -> int:
+    """The task of a candidate whose group does not name it, as a number."""
+    task = candidate.meta and candidate.meta.get(TASK)
+    return xxh3_64_intdigest(str(task).encode()) if task else 0
 
 
 class Place(NamedTuple):
@@ -38,6 +47,7 @@ class Index:
         self.scores = array("d")
         self._digests = bytearray()
         self._indexes = array("q")
+        self._tasks = array("Q")
         self._shelves = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
@@ -60,6 +70,7 @@ class Index:
         self.scores.append(candidate.score)
         self._digests += digest_response(candidate.response)
         self._indexes.append(_NO_INDEX if candidate.index is None else candidate.index)
+        self._tasks.append(_task(candidate))
         self._shelves.append(place.shelf)
         self._offsets.append(place.offset)
         self._lengths.append(place.length)
@@ -105,10 +116,13 @@ class Index:
         """The digest of a candidate's response."""
         return bytes(self._digests[_DIGEST * number : _DIGEST * (number + 1)])
 
-    def source_index(self, number: int) -> int | None:
-        """The source's own number for a candidate."""
+    def rollout(self, number: int) -> tuple[int, int, bytes] | None:
+        """What makes two candidates of a group one rollout: task, index and content.
+
+        Without an index of the source's own nobody can tell.
+        """
         index = self._indexes[number]
-        return None if index == _NO_INDEX else index
+        return None if index == _NO_INDEX else (self._tasks[number], index, self.digest(number))
 
     def rank(self, number: int) -> tuple[float, bool, int, bytes]:
         """What candidates are ordered by, best first: score, index, content; never arrival."""

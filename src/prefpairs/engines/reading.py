@@ -16,7 +16,7 @@ from prefpairs.records.candidate import Candidate
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sources import source_named
-from prefpairs.sources.answer import Reading
+from prefpairs.sources.answer import TASK, Reading
 from prefpairs.sources.detect import check_paths, detect
 from prefpairs.sources.protocol import Opened
 
@@ -39,7 +39,7 @@ class Reader:
     report: Report
     quarantine: Output | None = None
     _items: set[bytes] = field(default_factory=set)
-    _task_of: dict[str, bytes] = field(default_factory=dict)
+    _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
 
     def inputs(self) -> Iterator[tuple[Input, OpenInput, Opened, Iterator[Read]]]:
@@ -95,8 +95,9 @@ class Reader:
             if reading.item in self._items:
                 report.mended["repeated_item_id"] += 1
             self._items.add(reading.item)
-        for candidate, task in zip(reading.kept, reading.tasks, strict=False):
-            if self._task_of.setdefault(candidate.group, task) != task:
+        for candidate in reading.kept:
+            task = candidate.meta and candidate.meta.get(TASK)
+            if task and self._task_of.setdefault(candidate.group, task) != task:
                 self._joined.add(candidate.group)
 
     def _book_bad(self, error: BadRecord, record: Record, label: str) -> None:

@@ -13,7 +13,10 @@ import orjson
 
 from prefpairs.errors import NotJson
 
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+# Nineteen digits in a row may be an integer that orjson rounds. Written so because it takes
+# a twelfth of the time of the regular expression on a line of 2 KB (1.3 against 16 us).
+_DIGITS_TO_ZERO = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
+_NINETEEN_DIGITS = b"0" * 19
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LFS_POINTER = b"version https://git-lfs"
 
@@ -33,7 +36,7 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
-    if _LONG_NUMBER.search(line) is None:
+    if _NINETEEN_DIGITS not in line.translate(_DIGITS_TO_ZERO):
         try:
             return orjson.loads(line), 0
         except orjson.JSONDecodeError:

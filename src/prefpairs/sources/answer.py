@@ -20,6 +20,9 @@ from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import encode
 
+TASK = "task"
+"""The key in meta of a task that the group does not name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
@@ -64,7 +67,7 @@ class Reading:
     """What became of one row: the candidates it gave, and a reason for each loss.
 
     `places` numbers the kept among all that were found, from 1. `row_lost` is a reason of the
-    row's own; `item` and `tasks` are identities of which engines count repetitions.
+    row's own; `item` is the identity of a row that should stand once.
     """
 
     kept: list[Candidate] = field(default_factory=list)
@@ -72,7 +75,6 @@ class Reading:
     lost: list[str] = field(default_factory=list)
     mends: list[str] = field(default_factory=list)
     row_lost: str | None = None
-    tasks: list[bytes] = field(default_factory=list)
     item: bytes | None = None
 
 
@@ -101,9 +103,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     prompt, response = _fair_turns(prompt, response, options, answer.rendered, reading.mends)
     if not prompt:
         raise Lost("no_prompt")
-    task = _task(answer, prompt)
-    if options.group_by == "prompt":
-        reading.tasks.append(task.encode())
+    task = _task(answer)
     return Candidate(
         group=_group(task, prompt, answer.row, options, label),
         prompt=prompt,
@@ -113,7 +113,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         origin=answer.origin,
         tools=answer.tools or None,
         tokens=answer.tokens,
-        meta=_meta(answer, options),
+        meta=_meta(answer, task, options),
     )
 
 
@@ -214,38 +214,38 @@ def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text
     return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
 
 
-def _task(answer: Answer, prompt: Text) -> str:
-    """The source's own name of the task; the prompt is the name where it has none."""
-    if answer.group is not None:
+def _task(answer: Answer) -> str | None:
+    """The source's own name of the task, where it has one."""
+    if answer.group is not None or answer.task is None:
         return answer.group
-    if answer.task is not None:
-        return encode(answer.task).decode()
-    return _prompt_key(prompt)
+    return encode(answer.task).decode()
 
 
 def _prompt_key(prompt: Text) -> str:
     return f"prompt:{digest_prompt(prompt).hex()[:16]}"
 
 
-def _group(task: str, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
-    if options.group_by == "auto":
-        return task
+def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
     if options.group_by == "prompt":
         return _prompt_key(prompt)
+    if options.group_by == "auto":
+        return task or _prompt_key(prompt)
     if options.group_by == "file":
-        return encode([label, task]).decode()
+        return encode([label, task or _prompt_key(prompt)]).decode()
     values = [look_up(row, path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")
     return encode(values).decode()
 
 
-def _meta(answer: Answer, options: ReadOptions) -> dict[str, Any] | None:
-    if not options.keep:
-        return answer.meta
+def _meta(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
+    """What the source and --keep name; and the task, where the group does not tell it."""
+    meta = dict(answer.meta or {})
+    if task is not None and options.group_by not in ("auto", "file"):
+        meta.setdefault(TASK, task)
     kept = {path: look_up(answer.row, path) for path in options.keep}
     found = {path: value for path, value in kept.items() if value is not MISSING}
-    return {**(answer.meta or {}), **found} or None
+    return {**meta, **found} or None
 
 
 def expect_object(row: Any) -> dict[str, Any]:

@@ -1,0 +1,243 @@
+"""Write sample_data/: small files of every source, with the traps that real ones hold.
+
+The texts are made up; the shapes are those that the tools themselves write. Run it with
+`make sample-data`; the result is the same on every machine.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent.parent / "sample_data"
+QUESTIONS = (
+    ("How many legs has a spider?", ("Eight.", "Six.", "Eight, in four pairs.", "A few.")),
+    ("What is 6 times 7?", ("42", "It is 42.", "Forty-two.", "6 * 7 = 42")),
+    (
+        "Which gas do plants take in?",
+        ("Some gas.", "Carbon, mostly.", "Oxygen.", "CO2."),
+    ),
+)
+TOOL = {
+    "type": "function",
+    "name": "look_up",
+    "description": "Look a word up.",
+    "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+    "strict": True,
+}
+
+
+def main() -> None:
+    """Write every file."""
+    FOLDER.mkdir(exist_ok=True)
+    write_lines("gym_rollouts.jsonl", [*map(dump, gym_rollouts()), "<PLACEHOLDER ROW>"])
+    write_lines("gym_rollouts_failures.jsonl", [dump(failed_rollout())])
+    write_lines("gym_no_index.jsonl", map(dump, gym_without_index()))
+    (FOLDER / "nat_workflow_output.json").write_text(
+        json.dumps(nat_items(), indent=2) + "\n", encoding="utf-8"
+    )
+    write_lines("qa_scored.jsonl", map(dump, scored_answers()))
+    write_lines("qa_grouped.jsonl", map(dump, grouped_answers()))
+    write_lines("conversations.jsonl", map(dump, conversations()))
+
+
+def dump(row: Any) -> str:
+    """One line of JSON."""
+    return json.dumps(row, ensure_ascii=False)
+
+
+def write_lines(name: str, lines: Any) -> None:
+    """Write a file of lines."""
+    text = "".join(f"{line}\n" for line in lines)
+    (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def gym_rollouts() -> list[dict[str, Any]]:
+    """Four tasks of four runs, in the order in which runs end, and one row for each trap."""
+    scores = {0: (1.0, 0.0, 0.9, 0.1), 1: (1.0,) * 4, 2: (0.3, 0.1 + 0.2, 0, 1)}
+    rows = [
+        rollout(task, run, question, answer, score)
+        for task, (question, answers) in enumerate(QUESTIONS)
+        for run, (answer, score) in enumerate(zip(answers, scores[task], strict=True))
+    ]
+    rows = [rows[place * 5 % len(rows)] for place in range(len(rows))]
+    rows += [tool_rollout(run, score) for run, score in enumerate((1.0, 0.5, 0.0))]
+    rows.append(rows[0])  # written twice by a resumed run
+    rows.append({**rows[1], "reward": 0.55})  # judged twice, with two verdicts
+    rows.append(rollout(4, 0, "Is this fair?", "No.", 0.0) | {"mask_sample": True})
+    rows.append(rollout(4, 1, "Is this fair?", "Yes.", 1.0) | {"_ng_failure_class": "timeout"})
+    cut_off = rollout(4, 2, "Is this fair?", "Well, on the one hand", 0.0)
+    cut_off["response"]["incomplete_details"] = {"reason": "max_output_tokens"}
+    rows.append(cut_off)
+    rows.append(rollout(4, 3, "Is this fair?", "", 0.5))
+    unjudged = rollout(4, 4, "Is this fair?", "Perhaps.", 0.0)
+    del unjudged["reward"]
+    rows.append(unjudged)
+    # One task, but the environment dealt another hand each time: two questions.
+    rows += [rollout(5, run, f"Your hand: {7 + run}. Hit?", "Hit.", run) for run in range(2)]
+    return rows
+
+
+def rollout(task: int, run: int, question: str, answer: str, score: float) -> dict[str, Any]:
+    """One run of one task, with thinking before the answer."""
+    thought = {"type": "summary_text", "text": f"Let me think, for the {run + 1}. time."}
+    thinking = {"id": f"rs_{task}_{run}", "type": "reasoning", "summary": [thought]}
+    message = {
+        "id": f"msg_{task}_{run}",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": answer, "annotations": []}],
+    }
+    return {
+        "responses_create_params": {
+            "input": [
+                {"role": "developer", "content": "Answer briefly."},
+                {"role": "user", "content": question, "type": "message"},
+            ],
+            "temperature": 1.0,
+        },
+        "response": {
+            "id": f"resp_{task}_{run}",
+            "output": [thinking, message],
+            "model": "sample-model",
+            "incomplete_details": None,
+        },
+        "reward": score,
+        "_ng_task_index": task,
+        "_ng_rollout_index": run,
+        "agent_ref": {"type": "responses_api_agents", "name": "sample_agent"},
+    }
+
+
+def tool_rollout(run: int, score: float) -> dict[str, Any]:
+    """A run that calls a tool; the environment has the last word, which is cut off."""
+    row = rollout(
+        3, run, "What is a quokka?", ("A small wallaby.", "An animal.", "A bird.")[run], score
+    )
+    row["responses_create_params"]["tools"] = [TOOL]
+    call = {
+        "type": "function_call",
+        "name": "look_up",
+        "arguments": json.dumps({"word": "quokka", "edition": run}),
+        "call_id": f"call_random_{run}",
+    }
+    result = {
+        "type": "function_call_output",
+        "call_id": f"call_random_{run}",
+        "output": "a small marsupial",
+    }
+    goodbye = {"role": "user", "content": "###STOP###", "type": "message"}
+    thinking, message = row["response"]["output"]
+    row["response"]["output"] = [thinking, call, result, message, goodbye]
+    return row
+
+
+def failed_rollout() -> dict[str, Any]:
+    """A row of the file in which NeMo Gym keeps failed attempts."""
+    return rollout(0, 0, QUESTIONS[0][0], "", 0.0) | {"_ng_failure_class": "crash"}
+
+
+def gym_without_index() -> list[dict[str, Any]]:
+    """Rows of an early release: no indices, input as text, instructions beside it."""
+    rows = []
+    for run, (answer, score) in enumerate((("Paris.", 1), ("Lyon.", 0), ("paris", 1))):
+        row = rollout(0, run, "", answer, score)
+        del row["_ng_task_index"], row["_ng_rollout_index"], row["agent_ref"]
+        row["responses_create_params"] = {
+            "input": "What is the capital of France?",
+            "instructions": "Name a city.",
+        }
+        rows.append(row)
+    return rows
+
+
+def nat_items() -> list[dict[str, Any]]:
+    """Items of workflow_output.json: ids 1 and "1" are two examples; prompts hold the answer."""
+    moves = (("1,1", 0.9), ("0,1", "0.25"), ("0,0", 0.9), ("2,2", None))
+    return [
+        {
+            "id": example,
+            "question": "Play.",
+            "generated_answer": "Win!",
+            "intermediate_steps": [
+                nat_step("LLM_END", "llama", {"input": "hi", "output": "x"}),
+                *(
+                    nat_step("TTC_END", "dpo_candidate_move", ttc_data(example, at, move, score))
+                    for at, (move, score) in enumerate(moves)
+                ),
+            ],
+        }
+        for example in (1, "1")
+    ]
+
+
+def ttc_data(example: int | str, at: int, move: str, score: Any) -> dict[str, Any]:
+    """The data of one candidate step, as NAT's tic-tac-toe example writes it."""
+    answer = f"<move>{move}</move>"
+    return {
+        "input": [
+            {"role": "system", "content": "You play tic-tac-toe."},
+            {"role": "user", "content": f"Board of game {example!r}: empty."},
+            {"role": "assistant", "content": answer},
+        ],
+        "output": answer,
+        "turn_id": "turn_0",
+        "turn_index": 0,
+        "candidate_index": at,
+        "score": score,
+    }
+
+
+def nat_step(kind: str, name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """One intermediate step."""
+    return {
+        "parent_id": "root",
+        "function_ancestry": {"function_id": "f-1", "function_name": "selector"},
+        "payload": {"event_type": kind, "event_timestamp": 0.0, "name": name, "data": data},
+    }
+
+
+def scored_answers() -> list[dict[str, Any]]:
+    """Plain rows of question, answer and score."""
+    return [
+        {"question": "2 + 2?", "answer": "4", "score": True, "source": "quiz"},
+        {"question": "2 + 2?", "answer": "5", "score": False, "source": "quiz"},
+        {"question": "3 + 3?", "answer": "<think>three and three</think>6", "score": 0.9},
+        {"question": "3 + 3?", "answer": "hm</think>7", "score": 0.8},
+    ]
+
+
+def grouped_answers() -> list[dict[str, Any]]:
+    """Rows that hold several answers to one prompt."""
+    return [
+        {
+            "prompt": "Name a fruit.",
+            "responses": ["apple", "pear", "stone"],
+            "rewards": [1, 0.8, 0],
+        },
+        {"prompt": "Name a colour.", "responses": ["red", "red"], "rewards": [1, 0]},
+    ]
+
+
+def conversations() -> list[dict[str, Any]]:
+    """Rows of whole conversations: the model's last turn is the response."""
+    question = [{"role": "user", "content": "What is the weather in Oslo?"}]
+    call = {
+        "id": "a81f",
+        "type": "function",
+        "function": {"name": "weather", "arguments": {"city": "Oslo"}},
+    }
+    looked_up = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a81f", "content": "snow"},
+        {"role": "assistant", "content": "It snows in Oslo."},
+    ]
+    guessed = [{"role": "assistant", "content": "It is always sunny."}]
+    return [
+        {"messages": question + looked_up, "reward": 1},
+        {"messages": question + guessed, "reward": 0},
+    ]
+
+
+if __name__ == "__main__":
+    main()

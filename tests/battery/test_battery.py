@@ -1,0 +1,239 @@
+"""The battery: what every command that reads and writes promises, whatever it does.
+
+A new command takes its place here with one line in READERS.
+"""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from backports import zstd
+
+READERS = {
+    "extract": ["extract"],
+    "pair": ["pair"],
+    "pair exhaustive": ["pair", "--strategy", "exhaustive"],
+    "pair random": ["pair", "--strategy", "random", "--max-pairs-per-group", "2"],
+    "pair as grouped": ["pair", "--assume-grouped"],
+}
+ROWS = [
+    {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": number % 4 / 4}
+    for number in range(400)
+]
+DATA = "".join(f"{json.dumps(row)}\n" for row in ROWS).encode()
+
+every_reader = pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
+
+
+def run(
+    *words: str, data: bytes = b"", env: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the program to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "prefpairs", *words],
+        input=data,
+        capture_output=True,
+        env={**os.environ, **(env or {})},
+        cwd=cwd,
+        timeout=60,
+        check=False,
+    )
+
+
+@every_reader
+def test_empty_input_is_nothing(words: list[str]) -> None:
+    """No rows in, no rows out: exit 3 with a hint, or 0 where it is allowed."""
+    strict, allowed = run(*words), run(*words, "--allow-empty")
+    assert (strict.returncode, strict.stdout) == (3, b"")
+    assert b"hint: there were no rows to read" in strict.stderr
+    assert (allowed.returncode, allowed.stdout) == (0, b"")
+
+
+@every_reader
+def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path: Path) -> None:
+    """The same rows give the same bytes from a file, a pipe and `<`, but for the name."""
+    named = tmp_path / "stdin"
+    named.write_bytes(DATA)
+    with named.open("rb") as file:
+        redirected = subprocess.run(
+            [sys.executable, "-m", "prefpairs", *words],
+            stdin=file,
+            capture_output=True,
+            check=True,
+        )
+    assert run(*words, data=DATA).stdout == redirected.stdout == run(*words, str(named)).stdout
+    assert redirected.stdout
+
+
+@every_reader
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+def test_packed_input_is_told_by_its_content(
+    words: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Compressed rows are read whatever the file is called, and from a pipe."""
+    packed = tmp_path / "stdin"
+    packed.write_bytes(pack(DATA))
+    plain = run(*words, data=DATA).stdout
+    assert run(*words, str(packed)).stdout == plain
+    assert run(*words, data=pack(DATA)).stdout == plain
+
+
+@every_reader
+def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
+    """A JSON array of the rows gives what the lines give."""
+    assert (
+        run(*words, data=json.dumps(ROWS, indent=2).encode()).stdout
+        == run(*words, data=DATA).stdout
+    )
+
+
+@every_reader
+def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Path) -> None:
+    """One bad line: exit 1, its number is named, the old output stays, nothing is left behind."""
+    output = tmp_path / "out.jsonl"
+    output.write_text("old\n")
+    done = run(*words, "-o", str(output), data=DATA + b"{oops\n")
+    assert done.returncode == 1
+    assert b"error: stdin:401: not JSON" in done.stderr
+    assert output.read_text() == "old\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+@every_reader
+def test_a_bad_line_can_be_skipped(words: list[str]) -> None:
+    """With --on-error skip the good rows give what they give alone."""
+    skipped = run(*words, "--on-error", "skip", data=b"{oops\n" + DATA)
+    assert skipped.returncode == 0
+    assert len(skipped.stdout.splitlines()) == len(run(*words, data=DATA).stdout.splitlines())
+
+
+@every_reader
+def test_ledgers_balance_on_success_and_failure(words: list[str], tmp_path: Path) -> None:
+    """Every row and every candidate is accounted for in --summary, also when the run fails."""
+    summary = tmp_path / "summary.json"
+    row_without_score = b'{"prompt": "p", "response": "r", "score": null}\n'
+    for data, code in ((DATA + row_without_score, 0), (DATA + row_without_score + b"{oops\n", 1)):
+        assert run(*words, "--summary", str(summary), data=data).returncode == code
+        counts = json.loads(summary.read_bytes())
+        rows, candidates = counts["rows"], counts["candidates"]
+        assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
+        assert rows["read"] == data.count(b"\n")
+        assert candidates["found"] == candidates["kept"] + sum(candidates["dropped"].values())
+
+
+@every_reader
+def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
+    """Every line of stdout is JSON; --quiet leaves stderr empty."""
+    done = run(*words, "--quiet", data=DATA)
+    assert all(json.loads(line) for line in done.stdout.splitlines())
+    assert done.stderr == b""
+
+
+@every_reader
+def test_a_closed_pipe_is_success(words: list[str]) -> None:
+    """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
+    command = f'"{sys.executable}" -m prefpairs {" ".join(words)} | head -n 1'
+    big = DATA * 50
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], input=big, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 1
+    assert b"error" not in done.stderr
+    assert b"Broken" not in done.stderr
+
+
+@every_reader
+def test_a_full_disk_is_an_error(words: list[str]) -> None:
+    """A write that fails is exit 5 and one sentence, for stdout and for -o."""
+    program = [sys.executable, "-m", "prefpairs", *words]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(program, input=DATA, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, b"No space left" in done.stderr) == (5, True)
+    to_file = run(*words, "-o", "/dev/full", data=DATA)
+    assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
+
+
+@every_reader
+def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
+    """An input is never written over, also through a link."""
+    rows, link = tmp_path / "rows.jsonl", tmp_path / "link.jsonl"
+    rows.write_bytes(DATA)
+    link.symlink_to(rows)
+    for output in (rows, link):
+        done = run(*words, str(rows), "-o", str(output))
+        assert (done.returncode, rows.read_bytes() == DATA) == (2, True)
+
+
+@every_reader
+def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
+    """Hash seed, locale, time zone, umask and folder change no byte."""
+    rows = tmp_path / "stdin"
+    rows.write_bytes(DATA)
+    plain = run(*words, data=DATA).stdout
+    for env in (
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
+    ):
+        assert run(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
+
+
+@every_reader
+def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> None:
+    """SIGINT is 130, SIGTERM 143; no output and no temporary file remains."""
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        output = tmp_path / "out.jsonl"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "prefpairs", *words, "-o", str(output)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        assert process.stdin is not None
+        process.stdin.write(DATA)
+        process.stdin.flush()
+        deadline = time.monotonic() + 20
+        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(number)
+        process.communicate(timeout=20)
+        assert process.returncode == code
+        assert list(tmp_path.iterdir()) == []
+
+
+@every_reader
+def test_options_take_dashes_and_underscores(words: list[str]) -> None:
+    """`--on_error` is `--on-error`."""
+    assert run(*words, "--on_error", "skip", data=DATA).returncode == 0
+
+
+@every_reader
+def test_written_records_fit_their_schema(words: list[str]) -> None:
+    """Every line is what `prefpairs formats --schema` publishes, keys in order."""
+    from prefpairs.records.schema import MODELS
+
+    model = MODELS["candidate" if words[0] == "extract" else "pair"]
+    for line in run(*words, data=DATA).stdout.splitlines():
+        record = model.model_validate_json(line)
+        assert list(json.loads(line)) == [
+            name for name in type(record).model_fields if name in record.model_fields_set
+        ]
+
+
+def test_version_and_help_are_quick_and_loud_enough() -> None:
+    """`--version` names the program; help and no words at all give help, exit 0."""
+    assert run("--version").stdout.startswith(b"prefpairs ")
+    assert run().stdout == run("--help").stdout
+    for command in ("extract", "pair", "formats", "explain"):
+        done = run(command, "--help")
+        assert (done.returncode, b"Usage: prefpairs " + command.encode() in done.stdout) == (
+            0,
+            True,
+        )
