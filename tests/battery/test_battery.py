@@ -200,7 +200,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
         process.stdin.write(DATA)
         process.stdin.flush()
         deadline = time.monotonic() + 20
-        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
+        while not any(tmp_path.glob(".out.*")) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(number)
         process.communicate(timeout=20)

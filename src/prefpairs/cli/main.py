@@ -21,7 +21,7 @@ _HELP = """Scored rollouts in, preference datasets that really train out.
 Every pair it writes can be trained on, and every record it read is accounted for.
 Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
 
-_EXIT_USAGE, _EXIT_BUG, _EXIT_INTERRUPTED, _EXIT_TERMINATED = 2, 70, 130, 143
+_EXIT_USAGE, _EXIT_BUG, _EXIT_SIGNAL = 2, 70, 128
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,11 +30,13 @@ def main(arguments: list[str] | None = None) -> int:
     if words == ["--version"]:  # before typer is imported, which takes longer than all else
         sys.stdout.write(f"prefpairs {__version__}\n")
         return 0
-    signal.signal(signal.SIGTERM, _terminate)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(ending, _leave)
     try:
         return _run(words)
     except KeyboardInterrupt:
-        return _EXIT_INTERRUPTED
+        return _EXIT_SIGNAL + signal.SIGINT
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
 
@@ -91,6 +93,6 @@ def _global_options() -> None:
     pass
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
+def _leave(number: int, _frame: FrameType | None) -> None:
     """Leave as if by exit, so that temporary files are swept."""
-    sys.exit(_EXIT_TERMINATED)
+    sys.exit(_EXIT_SIGNAL + number)

@@ -12,6 +12,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.reasons import SWITCHABLE
 from prefpairs.report import Report
+from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.nemo_gym import is_companion
 
@@ -144,6 +145,10 @@ class ReadWords:
             problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")
         source = self.source.replace("_", "-")
+        # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
+        # in the compiler of a module, which swallows exceptions.
+        for name in SOURCES if source == "auto" else [source]:
+            source_named(name)
         return ReadPlan(
             inputs=_without_companions(find_inputs(self.inputs or []), source, report),
             source=source,

@@ -10,6 +10,7 @@ from typing import IO, Protocol, cast
 
 from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.files.inputs import Input
+from prefpairs.files.signals import held_signals
 
 STDOUT = "-"
 _BUFFER = 1 << 18
@@ -104,8 +105,10 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
             yield special
         return
     folder = os.path.dirname(target)
-    descriptor, beside = tempfile.mkstemp(".tmp", f".{os.path.basename(target)}.", folder)
+    beside = None
     try:
+        with held_signals():
+            descriptor, beside = tempfile.mkstemp(".tmp", f".{os.path.basename(target)}.", folder)
         with open(descriptor, "wb", buffering=_BUFFER) as file:
             os.fchmod(descriptor, _mode_of(target))
             yield file
@@ -113,8 +116,9 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
             os.fsync(descriptor)
         os.replace(beside, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
+        if beside is not None:
+            with suppress(OSError):
+                os.unlink(beside)
         raise
     _sync_folder(folder)
 

@@ -7,6 +7,7 @@ from typing import IO
 
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
+from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 64
 
@@ -43,9 +44,10 @@ class Spool:
 
     def __init__(self, folder: str | None) -> None:
         try:
-            self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as long as we do
-                dir=folder, prefix="prefpairs-"
-            )
+            with held_signals():
+                self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
+                    dir=folder, prefix="prefpairs-"
+                )
         except OSError as error:
             raise FileTrouble(folder or tempfile.gettempdir(), error.strerror or "") from None
         self._size = 0

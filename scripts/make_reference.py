@@ -1,0 +1,79 @@
+"""Write docs/reference from the code: every command with its options, and the reason codes."""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from prefpairs.cli.main import COMMANDS
+from prefpairs.reasons import BAD, GROUPS, LOSSES, MENDS, SWITCHABLE
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Each page of the reference, by file name."""
+    commands = {f"{name}.md": command_page(name) for name in COMMANDS}
+    return {**commands, "reasons.md": reasons_page()}
+
+
+def command_page(name: str) -> str:
+    """What a command's help says, as Markdown."""
+    function = getattr(import_module(f"prefpairs.cli.{name}"), name)
+    about = inspect.getdoc(function) or ""
+    panels: dict[str, list[str]] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        words = parameter.annotation.__metadata__[0]
+        row = f"| {spelling(parameter.name, words)} | {words.help}{default(parameter)} |"
+        panels.setdefault(words.rich_help_panel or "Options", []).append(row)
+    tables = (f"\n## {panel}\n\n| | |\n|---|---|\n" + "\n".join(panels[panel]) for panel in panels)
+    return f"# prefpairs {name}\n\n{about}\n" + "\n".join(tables) + "\n"
+
+
+def spelling(name: str, words: Any) -> str:
+    """How an option or argument is typed."""
+    if type(words).__name__ == "ArgumentInfo":
+        return f"`{words.metavar}`"
+    # In an annotation typer takes the first word of an option for its default.
+    typed = [word for word in (words.default, *(words.param_decls or ())) if isinstance(word, str)]
+    names = typed or [f"--{name.replace('_', '-')}"]
+    value = f" {words.metavar}".rstrip().replace("|", "\\|")
+    return ", ".join(f"`{word}`" for word in names[:-1] + [names[-1] + value])
+
+
+def default(parameter: inspect.Parameter) -> str:
+    """What stands where an option is not given, if there is something to say."""
+    if parameter.default in (None, False, "-") or parameter.default is inspect.Parameter.empty:
+        return ""
+    return f" Default: `{parameter.default}`."
+
+
+def reasons_page() -> str:
+    """All reason codes."""
+    kept = f"`--keep-rows` takes: {', '.join(f'`{code}`' for code in SWITCHABLE)}.\n"
+    return f"# Reason codes\n\n{kept}{''.join(reason_tables())}"
+
+
+def reason_tables() -> Iterator[str]:
+    """A table for each kind of reason."""
+    parts = {
+        "Rows and candidates that are dropped": LOSSES,
+        "Rows that are bad": BAD,
+        "What is mended": MENDS,
+        "Groups that give no pair": GROUPS,
+    }
+    for title, codes in parts.items():
+        rows = "".join(f"| `{code}` | {line} |\n" for code, line in codes.items())
+        yield f"\n## {title}\n\n| code | meaning |\n|---|---|\n{rows}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Moments in which no signal may strike: between making a file and knowing its name."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_LEAVING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Let signals that end the program wait until the block is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _LEAVING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

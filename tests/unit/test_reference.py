@@ -1,0 +1,16 @@
+"""docs/reference says what the code says."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from make_reference import pages  # noqa: E402
+
+
+def test_reference_is_fresh() -> None:
+    """`make docs` would change nothing."""
+    folder = ROOT / "docs" / "reference"
+    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    assert written == pages()
