@@ -46,7 +46,7 @@ def spelling(name: str, words: Any) -> str:
     typed = [word for word in (words.default, *(words.param_decls or ())) if isinstance(word, str)]
     names = typed or [f"--{name.replace('_', '-')}"]
     value = f" {words.metavar}".rstrip().replace("|", "\\|")
-    return ", ".join(f"`{word}`" for word in names[:-1] + [names[-1] + value])
+    return ", ".join(f"`{word}`" for word in [*names[:-1], names[-1] + value])
 
 
 def default(parameter: inspect.Parameter) -> str:
