@@ -12,7 +12,8 @@ from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_response
 from prefpairs.sources.answer import Reading
 
-_CACHED_BYTES = 4 << 20
+_MOST_CACHED = 256
+_MOST_CACHED_BYTES = 4 << 20
 
 
 class Shelved(NamedTuple):
@@ -72,6 +73,10 @@ class Library:
         self._cache[key] = reading
         self._sizes[key] = size
         self._cached += size
-        while self._cached > _CACHED_BYTES and len(self._cache) > 1:
+        while len(self._cache) > 1 and self._is_full():
             oldest, _ = self._cache.popitem(last=False)
             self._cached -= self._sizes.pop(oldest)
+
+    def _is_full(self) -> bool:
+        """Small records are bounded by number, large ones by size."""
+        return len(self._cache) > _MOST_CACHED or self._cached > _MOST_CACHED_BYTES
