@@ -37,6 +37,7 @@ MENDS = {
 }
 
 GROUPS = {
+    "no_candidate": "none of the group's candidates is left",
     "one_candidate": "a single candidate has nobody to be compared with",
     "same_answer": "all candidates gave the same answer",
     "all_tied": "all candidates have the same score",

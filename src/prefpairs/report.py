@@ -13,7 +13,7 @@ from prefpairs.errors import BadRecord
 
 FIRST_FEW = 5
 WHAT_IF_GAPS = (0.1, 0.2)
-_EXACT = Context(prec=60)
+_EXACT = Context(prec=700)  # any two floats, however far apart, have an exact sum
 
 
 class Tally:

@@ -19,6 +19,7 @@ _OF_LOSSES = {
     "no_group": "--group-by names a field that no row has",
 }
 _OF_GROUPS = {
+    "no_candidate": "no group has a candidate left; see the reasons above",
     "one_candidate": "no prompt has two answers to compare; several rollouts a prompt give pairs, "
     "or --strategy stratified --across-prompts, which compares answers to different prompts",
     "same_answer": "in every group all answers are the same",

@@ -1,8 +1,10 @@
 """The program: finds the command, runs it, and owns exit codes and error messages."""
 
+import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 
@@ -28,8 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the result is the exit code."""
     words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if words == ["--version"]:  # before typer is imported, which takes longer than all else
-        sys.stdout.write(f"prefpairs {__version__}\n")
-        return 0
+        return _say_version()
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is signal.SIG_DFL:  # nohup has it ignored
             signal.signal(ending, _leave)
@@ -41,15 +42,22 @@ def main(arguments: list[str] | None = None) -> int:
         return leaving.code if isinstance(leaving.code, int) else 1
 
 
+def _say_version() -> int:
+    with suppress(BrokenPipeError):
+        os.write(1, f"prefpairs {__version__}\n".encode())
+    return 0
+
+
 def _run(words: list[str]) -> int:
     import typer
 
     from prefpairs.cli.wording import say_error
     from prefpairs.errors import PrefpairsError
-    from prefpairs.files.output import ClosedPipe
+    from prefpairs.files.output import ClosedPipe, until_closed
 
     try:
-        return _app(words)(words, prog_name="prefpairs", standalone_mode=False) or 0
+        with until_closed():
+            return _app(words)(words, prog_name="prefpairs", standalone_mode=False) or 0
     except ClosedPipe:
         return 0
     except PrefpairsError as error:

@@ -193,4 +193,9 @@ def _score(word: str) -> tuple[str, float]:
 
 
 def _group_by(word: str) -> Any:
-    return word if word in ("auto", "prompt", "file") else split_words([word])
+    if word in ("auto", "prompt", "file"):
+        return word
+    paths = split_words([word])
+    if not paths:
+        raise UsageError("--group-by names nothing", "auto, prompt, file, or fields of the rows")
+    return paths

@@ -1,5 +1,6 @@
 """The options that say what is written, and the run of a command around its engine."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,9 @@ from typer import Option
 from prefpairs.cli.advice import next_steps, why_nothing
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.words import FLAG
-from prefpairs.errors import NothingCameOut, PrefpairsError
+from prefpairs.errors import NothingCameOut, PrefpairsError, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output, open_output, write_file
+from prefpairs.files.output import Output, open_output, refuse_same_file, write_file
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
 
@@ -59,6 +60,7 @@ class WriteWords:
     @contextmanager
     def opened(self, command: str, inputs: Sequence[Input], report: Report) -> Iterator[Output]:
         """The output of a run; its summary is written, and said, however the run ends."""
+        self._check(inputs)
         try:
             with open_output(self.output, inputs) as output:
                 yield output
@@ -69,6 +71,14 @@ class WriteWords:
             self._summarise(command, report, aloud=False)
             raise
         self._summarise(command, report, aloud=True)
+
+    def _check(self, inputs: Sequence[Input]) -> None:
+        """Raise if the summary would be written over an input or over the output."""
+        if self.summary is None:
+            return
+        refuse_same_file(self.summary, inputs)
+        if os.path.realpath(self.summary) == os.path.realpath(self.output):
+            raise UsageError(f"{self.summary} is both output and summary", "name two files")
 
     def _summarise(self, command: str, report: Report, *, aloud: bool) -> None:
         if self.summary is not None:

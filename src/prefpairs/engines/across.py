@@ -2,9 +2,9 @@
 
 from array import array
 from collections.abc import Iterator
-from math import nan
+from math import isnan, nan
 
-from prefpairs.engines.contest import Fetch, fair_members
+from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import PairPlan
 from prefpairs.report import Report
@@ -23,7 +23,16 @@ def pairs_across_prompts(
         own = repr((index.scores[number], index.rollout(number))).encode()
         return keys[index.group_number(number)] + index.digest(number) + own
 
-    pairs = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
+    def settled(number: int) -> int:
+        group = index.group_number(number)
+        members = [member for member in index.members(group) if not isnan(scores[member])]
+        if len(members) == 1:
+            return number
+        members.sort(key=index.rank)
+        return Contest(index, members, fetch, keys[group]).member(members.index(number))
+
+    chosen = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
+    pairs = ((settled(better), settled(worse)) for better, worse in chosen)
     if plan.order == "key":
         return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
     return pairs

@@ -41,7 +41,7 @@ class Contest:
     def why_no_pair(self) -> str:
         """The reason for which this group gave no pair."""
         if len(self._members) < 2:
-            return "one_candidate"
+            return "one_candidate" if self._members else "no_candidate"
         if len(set(self.group.digests)) == 1:
             return "same_answer"
         if len(set(self.group.scores)) == 1:

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.reading import with_origin
@@ -51,8 +51,16 @@ class Library:
             raise InputChanged(label)
         return candidate
 
-    def close(self) -> None:
-        """Close all files, having seen that none of them changed."""
+    def check(self) -> None:
+        """Raise InputChanged if one of the files changed since it was indexed."""
+        self._shelves.check()
+
+    def __enter__(self) -> Self:
+        """Hold shelves for the time of a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close all files."""
         self._shelves.close()
 
     def _reading(self, place: Place, label: str) -> Reading:

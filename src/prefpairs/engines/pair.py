@@ -1,7 +1,7 @@
 """pair: index all candidates, decide group by group, fetch the winners and write them."""
 
 from collections.abc import Iterable, Iterator, Sized
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 from prefpairs.engines.across import pairs_across_prompts
 from prefpairs.engines.contest import Contest, Fetch, fair_members
@@ -28,17 +28,22 @@ def pair(plan: PairPlan, output: Output, report: Report, *, allow_empty: bool = 
     if plan.assume_grouped:
         _pair_as_it_comes(plan, output, report)
     else:
-        index, library = Index(), Library()
-        with reading_inputs(plan.read, report) as reader:
-            _fill(index, library, reader, plan.temp_dir)
-
-        def fetch(number: int) -> Candidate:
-            return library.fetch(index, number)
-
-        _write(_decide(index, fetch, plan, report), fetch, plan, output, report)
-        library.close()
+        with Library() as library:
+            _pair_by_index(plan, library, output, report)
     if not report.pairs and not allow_empty:
         raise NothingCameOut("pair")
+
+
+def _pair_by_index(plan: PairPlan, library: Library, output: Output, report: Report) -> None:
+    index = Index()
+    with reading_inputs(plan.read, report) as reader:
+        _fill(index, library, reader, plan.temp_dir)
+
+    def fetch(number: int) -> Candidate:
+        return library.fetch(index, number)
+
+    _write(_decide(index, fetch, plan, report), fetch, plan, output, report)
+    library.check()
 
 
 def _fill(index: Index, library: Library, reader: Reader, temp_dir: str | None) -> None:
@@ -85,14 +90,15 @@ def _pairs_of_groups(
     _, strategy = strategy_named(plan.strategy)
     for contest in _contests(index, fetch, plan, report):
         report.groups += 1
-        pairs = islice(strategy(contest.group, plan.options), plan.options.max_pairs)
+        chosen = strategy(contest.group, plan.options) if contest.group.scores else ()
+        pairs = islice(chosen, plan.options.max_pairs)
         first = next(pairs, None)
         if first is None:
             report.groups_without_pair[contest.why_no_pair()] += 1
             continue
         yield contest.member(first[0]), contest.member(first[1])
-        for chosen, rejected in pairs:
-            yield contest.member(chosen), contest.member(rejected)
+        for best, worst in pairs:
+            yield contest.member(best), contest.member(worst)
 
 
 def _contests(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Contest]:
@@ -122,13 +128,13 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
 def _pair_as_it_comes(plan: PairPlan, output: Output, report: Report) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
     with reading_inputs(plan.read, report) as reader:
-        for _, _, _, readings in reader.inputs():
-            for _, run in groupby(_candidates(readings), key=Index.group_key):
-                index, members = Index(), list(run)
-                for candidate in members:
-                    index.add(candidate, Place(0, 0, 0, 0, 0))
-                fetch = members.__getitem__
-                _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, output, report)
+        candidates = chain.from_iterable(_candidates(given[-1]) for given in reader.inputs())
+        for _, run in groupby(candidates, key=Index.group_key):
+            index, members = Index(), list(run)
+            for candidate in members:
+                index.add(candidate, Place(0, 0, 0, 0, 0))
+            fetch = members.__getitem__
+            _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, output, report)
 
 
 def _write(
@@ -136,9 +142,10 @@ def _write(
 ) -> None:
     for chosen_number, rejected_number in numbers:
         chosen, rejected = fetch(chosen_number), fetch(rejected_number)
-        if not plan.across_prompts:
-            _expect_same_question(chosen, rejected)
-        report.across_prompts += chosen.group != rejected.group
+        if not _same_question(chosen, rejected):
+            if not plan.across_prompts:  # the index compared digests; these are the contents
+                raise InputChanged(chosen.origin.rpartition(":")[0])
+            report.across_prompts += 1
         made = make_pair(chosen, rejected)
         output.write(pair_line(made))
         report.add_pair(made.gap or 0.0, chosen.score, rejected.score)
@@ -148,8 +155,6 @@ def _write(
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 
 
-def _expect_same_question(chosen: Candidate, rejected: Candidate) -> None:
-    """The index compared digests; here the contents themselves are compared."""
+def _same_question(chosen: Candidate, rejected: Candidate) -> bool:
     same = canonical(chosen.prompt, "user") == canonical(rejected.prompt, "user")
-    if not same or digest_tools(chosen.tools) != digest_tools(rejected.tools):
-        raise InputChanged(chosen.origin.rpartition(":")[0])
+    return same and digest_tools(chosen.tools) == digest_tools(rejected.tools)

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.samples import SAMPLE, Samples
 from prefpairs.errors import BadRecord, BadRecords
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, open_output
@@ -17,10 +18,7 @@ from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import TASK, Reading
-from prefpairs.sources.detect import check_paths, detect
 from prefpairs.sources.protocol import Opened
-
-_SAMPLE = 64
 
 
 class Read(NamedTuple):
@@ -44,27 +42,32 @@ class Reader:
 
     def inputs(self) -> Iterator[tuple[Input, OpenInput, Opened, Iterator[Read]]]:
         """Each input with how it is read and its readings; bad rows are told at the end."""
+        samples = Samples(self.plan)
         for source in self.plan.inputs:
             with open_input(source) as opened:
-                sample = list(islice(opened.records, _SAMPLE))
-                how = self._choose_source(source, [record.data for record in sample])
-                records = chain(sample, opened.records)
+                first = list(islice(opened.records, SAMPLE))
+                how = self._open_reader(source, samples, [record.data for record in first])
+                records = chain(first, opened.records)
                 yield source, opened, how, self._readings(records, how, source.label)
         if self.report.rows_bad and self.plan.on_error == "fail":
             raise BadRecords(self.report.rows_bad, self.report.first_bad)
+        self._settle_doubts(samples)
         self.report.joined_tasks = len(self._joined)
 
-    def _choose_source(self, source: Input, sample: list[bytes]) -> Opened:
-        name = detect(sample) if self.plan.source == "auto" else self.plan.source
-        if not sample:
-            self.report.note(f"{source.label} is empty")
-        if name != "nat":  # the paths of nat point into a step, which only it can find
-            check_paths(sample, self.plan.options)
+    def _open_reader(self, source: Input, samples: Samples, first: list[bytes]) -> Opened:
+        name, sample = samples.add(source, first)
         opened = source_named(name).open_reader(sample, self.plan.options, source.label)
         self.report.sources.append((source.label, name))
-        for note in opened.notes:
-            self.report.note(f"{source.label}: {note}")
+        for note in opened.notes if first else (f"{source.label} is empty",):
+            self.report.note(note)
         return opened
+
+    def _settle_doubts(self, samples: Samples) -> None:
+        """A path that no sample had was mistyped if nothing came of the whole input, either."""
+        for doubt in samples.doubtful_paths():
+            if not self.report.kept:
+                raise doubt
+            self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it")
 
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
         for record in records:

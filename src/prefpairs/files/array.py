@@ -10,8 +10,7 @@ from typing import BinaryIO
 from prefpairs.errors import BadInput
 
 _CHUNK = 1 << 20
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{}]', re.DOTALL)
-_BETWEEN = b" \t\r\n,"
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{},]', re.DOTALL)
 
 
 def array_elements(stream: BinaryIO, offset: int, label: str) -> Iterator[tuple[int, bytes]]:
@@ -36,13 +35,12 @@ def array_elements(stream: BinaryIO, offset: int, label: str) -> Iterator[tuple[
                 start = searched if depth == 1 else start
             elif found in b"]}":
                 depth -= 1
-                end = searched if depth else token.start()
-                if depth < 2:
-                    yield from _element(buffer[start:end], offset + start)
-                    start = searched
-                if depth == 0:
-                    _expect_nothing(buffer[searched:] + stream.read(_CHUNK), label)
-                    return
+            if depth == 0 or (depth == 1 and found == b","):
+                yield from _element(buffer[start : token.start()], offset + start)
+                start = searched
+            if depth == 0:
+                _expect_end(found, buffer[searched:] + stream.read(_CHUNK), label)
+                return
         else:
             searched = len(buffer)
         buffer, offset, searched = buffer[start:], offset + start, searched - start
@@ -50,12 +48,14 @@ def array_elements(stream: BinaryIO, offset: int, label: str) -> Iterator[tuple[
 
 
 def _element(text: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """The element in a stretch of text that begins with what stands between elements."""
-    element = text.lstrip(_BETWEEN)
+    """What stands between two commas of the array, if anything does."""
+    element = text.lstrip()
     if element:
-        yield offset + len(text) - len(element), element.rstrip(_BETWEEN)
+        yield offset + len(text) - len(element), element.rstrip()
 
 
-def _expect_nothing(rest: bytes, label: str) -> None:
+def _expect_end(closing: bytes, rest: bytes, label: str) -> None:
+    if closing != b"]":
+        raise BadInput(label, "a bracket of the JSON array is closed by one of another kind")
     if rest.strip():
         raise BadInput(label, "something follows the end of the JSON array")

@@ -53,10 +53,15 @@ def labels(paths: Sequence[str]) -> list[str]:
         ]
         if longer == lengths:
             return [
-                _STDIN_LABEL if path == STDIN else ending
+                _STDIN_LABEL if path == STDIN else _as_text(ending)
                 for path, ending in zip(paths, endings, strict=True)
             ]
         lengths = longer
+
+
+def _as_text(name: str) -> str:
+    """A file name as it can be written: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _paths_of(word: str) -> list[str]:

@@ -3,10 +3,11 @@
 import gzip
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Protocol, cast
+from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.files.inputs import Input
@@ -37,7 +38,7 @@ def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
         yield stdout
         stdout.flush()
         return
-    _refuse_inputs(path, inputs)
+    refuse_same_file(path, inputs)
     if path.endswith(_UNWRITTEN):
         raise UsageError(
             f"cannot write {os.path.splitext(path)[1]} files",
@@ -49,8 +50,50 @@ def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
 
 def write_file(path: str, content: bytes) -> None:
     """Write a small file, complete or not at all."""
+    if path == STDOUT:
+        raise UsageError("the summary has no place on standard output", "name a file for it")
     with _naming_trouble(path), _replaced_file(path) as file:
         file.write(content)
+
+
+@contextmanager
+def until_closed() -> Iterator[None]:
+    """Let what libraries print, such as help, end quietly where the reader went away."""
+    stdout = sys.stdout
+    sys.stdout = cast("TextIO", _UntilClosed(stdout))
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout = stdout
+
+
+class _UntilClosed:
+    """A text stream whose closed pipe is told apart from other trouble."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        with _telling_closed_pipes():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _telling_closed_pipes():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _telling_closed_pipes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # What is left in the buffer must find a place when the interpreter flushes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise ClosedPipe from None
 
 
 class _Stdout:
@@ -79,12 +122,12 @@ class _Stdout:
             raise FileTrouble("standard output", error.strerror or str(error)) from None
 
 
-def _refuse_inputs(path: str, inputs: Sequence[Input]) -> None:
+def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
+    """Raise if a file that will be written is an input, also through links."""
     for source in inputs:
         with suppress(OSError):
-            if os.path.samefile(path, 0 if source.is_stdin else source.path) and os.path.isfile(
-                path
-            ):
+            same = os.path.samefile(path, 0 if source.is_stdin else source.path)
+            if same and os.path.isfile(path):
                 raise UsageError(f"{path} is both input and output", "name another output")
 
 

@@ -1,17 +1,18 @@
 """The rows of a Parquet file, as lines of JSON. Needs the extra `parquet`."""
 
-import decimal
+import json
+import shutil
+import tempfile
 from collections.abc import Iterator
-from datetime import date, time, timedelta
-from typing import Any, BinaryIO
+from decimal import Decimal
+from typing import IO, Any
 
 from prefpairs.errors import BadInput, UsageError
-from prefpairs.records.wire import encode
 
 _BATCH = 1024
 
 
-def parquet_rows(file: BinaryIO, label: str) -> Iterator[bytes]:
+def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
     """Each row as JSON. Only a batch of rows is in memory at a time."""
     try:
         import pyarrow as pa
@@ -21,25 +22,35 @@ def parquet_rows(file: BinaryIO, label: str) -> Iterator[bytes]:
             "reading .parquet needs a library that is not installed",
             "pip install 'prefpairs[parquet]'",
         ) from None
+    if not file.seekable():  # it is read from its end
+        with tempfile.TemporaryFile() as aside:
+            shutil.copyfileobj(file, aside)
+            yield from parquet_rows(aside, label)
+        return
     try:
-        table = ParquetFile(file)
-        for batch in table.iter_batches(batch_size=_BATCH):
-            for row in batch.to_pylist():
-                yield encode(_plain(row))
+        for batch in ParquetFile(file).iter_batches(batch_size=_BATCH):
+            for row in _without_nanoseconds(batch).to_pylist():
+                yield json.dumps(row, ensure_ascii=False, default=_plain).encode()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadInput(label, f"not a Parquet file that can be read ({error})") from None
 
 
+def _without_nanoseconds(batch: Any) -> Any:
+    """The batch with its times in microseconds, which is as fine as Python's own are."""
+    import pyarrow as pa
+
+    schema = batch.schema
+    for place, column in enumerate(schema):
+        if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+            coarse = column.with_type(pa.timestamp("us", column.type.tz))
+            schema = schema.set(place, coarse)
+    return batch.cast(schema, safe=False) if schema is not batch.schema else batch
+
+
 def _plain(value: Any) -> Any:
-    """The value with what JSON has no form for written as text or number."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, decimal.Decimal):
+    """What JSON has no form for, as number or text."""
+    if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, (date, time, timedelta)):
-        return str(value)
-    return value
+    return str(value)

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileTrouble, NotJson, UsageError
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
+from prefpairs.records.wire import decode
 
 _GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
 _BUFFER = 1 << 18
+_HEAD = 1 << 16
 
 
 class Record(NamedTuple):
@@ -59,15 +61,15 @@ def _open_binary(source: Input) -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(source.path), _BUFFER)
 
 
-def _with_head(file: io.BufferedReader) -> io.BufferedReader:
-    """A pipe whose first bytes are there to be peeked at, however slowly they came."""
-    return io.BufferedReader(_Rejoined(file.read(len(_ZSTD)), file), _BUFFER)
+def _with_head(stream: io.BufferedIOBase) -> io.BufferedReader:
+    """A stream whose first bytes are there to be peeked at, however slowly they come."""
+    return io.BufferedReader(_Rejoined(stream.read(_HEAD), stream), _BUFFER)
 
 
 class _Rejoined(io.RawIOBase):
     """A stream together with the head that was read from it."""
 
-    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
+    def __init__(self, head: bytes, rest: io.BufferedIOBase) -> None:
         self._head = head
         self._rest = rest
 
@@ -89,19 +91,35 @@ def _records(stream: io.BufferedReader, head: bytes, start: int, source: Input) 
         from prefpairs.files.parquet import parquet_rows
 
         rows = enumerate(parquet_rows(stream, source.label), 1)
-        return (Record(number, 0, row) for number, row in rows)
+        yield from (Record(number, 0, row) for number, row in rows)
+        return
     if head.startswith(_GZIP):
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER)
+        stream = _with_head(gzip.GzipFile(fileobj=stream))
     elif head.startswith(_ZSTD):
-        stream = io.BufferedReader(_open_zstd(stream), _BUFFER)
+        stream = _with_head(_open_zstd(stream))
     begin = stream.peek(len(_BOM))
     if begin.startswith(_BOM):
         start += len(stream.read(len(_BOM)))
         begin = begin[len(_BOM) :]
-    if begin.lstrip().startswith(b"["):
+    if _is_array(begin):
         elements = enumerate(array_elements(stream, start, source.label), 1)
-        return (Record(number, offset, element) for number, (offset, element) in elements)
-    return _lines(stream, start)
+        yield from (Record(number, offset, element) for number, (offset, element) in elements)
+    else:
+        yield from _lines(stream, start)
+
+
+def _is_array(begin: bytes) -> bool:
+    """Whether a file is one array, rather than lines of which the first happens to be one."""
+    if not begin.lstrip().startswith(b"["):
+        return False
+    first, _, rest = begin.lstrip().partition(b"\n")
+    if not rest.strip():
+        return True
+    try:
+        decode(first)
+    except NotJson:
+        return True
+    return False
 
 
 def _lines(stream: BinaryIO, offset: int) -> Iterator[Record]:
@@ -112,7 +130,7 @@ def _lines(stream: BinaryIO, offset: int) -> Iterator[Record]:
         offset += len(line)
 
 
-def _open_zstd(stream: io.BufferedReader) -> io.RawIOBase:
+def _open_zstd(stream: io.BufferedReader) -> io.BufferedIOBase:
     try:
         from backports import zstd
     except ImportError:
@@ -120,7 +138,7 @@ def _open_zstd(stream: io.BufferedReader) -> io.RawIOBase:
             "reading .zst needs a library that is not installed",
             "pip install 'prefpairs[zstd]'",
         ) from None
-    return cast("io.RawIOBase", zstd.ZstdFile(stream))
+    return cast("io.BufferedIOBase", zstd.ZstdFile(stream))
 
 
 def _naming_trouble(records: Iterator[Record], source: Input) -> Iterator[Record]:

@@ -36,6 +36,9 @@ class Shelf:
         if _fingerprint(descriptor) != self._seen:
             raise InputChanged(self.label)
 
+    def close(self) -> None:
+        """Nothing is held open here."""
+
 
 class Spool:
     """Lines put aside in a file without a name, which goes away with the process."""
@@ -73,6 +76,10 @@ class Spool:
     def check(self, descriptor: int) -> None:
         """Nobody else can reach a spool."""
 
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
 
 class Shelves:
     """All shelves of a run, with a bounded number of open files."""
@@ -96,14 +103,17 @@ class Shelves:
             data += more
         return data
 
+    def check(self) -> None:
+        """Raise InputChanged if one of the open files changed since it was indexed."""
+        for shelf, descriptor in self._open.items():
+            self._shelves[shelf].check(descriptor)
+
     def close(self) -> None:
-        """Close all files, having seen that none of them changed."""
+        """Close all files."""
         while self._open:
-            shelf, descriptor = self._open.popitem()
-            try:
-                self._shelves[shelf].check(descriptor)
-            finally:
-                os.close(descriptor)
+            os.close(self._open.popitem()[1])
+        for shelf in self._shelves:
+            shelf.close()
 
     def _descriptor(self, shelf: int) -> int:
         descriptor = self._open.get(shelf)

@@ -42,13 +42,13 @@ def candidate_line(candidate: Candidate) -> bytes:
     return encode(candidate_row(candidate)) + b"\n"
 
 
-def candidate_of(row: dict[str, Any]) -> Candidate:
+def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:
     """The candidate of a line's object, each field held to its type."""
     return Candidate(
         group=_typed(row, "group", str, "text"),
         prompt=read_text(row.get("prompt"), "prompt"),
         response=read_text(row.get("response"), "response"),
-        score=read_score(row.get("score"), "score"),
+        score=read_score(row.get("score"), "score", cast=cast_score),
         index=read_index(row.get("index"), "index"),
         origin=_typed(row, "origin", str, "text") if row.get("origin") is not None else "",
         tools=_optional(row, "tools", list, "a list of tool schemas"),

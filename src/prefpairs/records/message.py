@@ -41,12 +41,12 @@ def read_message(value: Any, field: str) -> Message:
     """One message in chat-completions form."""
     if not isinstance(value, dict):
         raise BadField(field, value, "a message")
-    role = _ROLES.get(value.get("role") or "")
+    role = _role_of(value)
     if role is None:
         raise BadField(f"{field}.role", value.get("role"), "system, user, assistant or tool")
     message: Message = {"role": role, "content": read_content(value.get("content"), field)}
     reasoning = value.get("reasoning_content") or value.get("reasoning")
-    if isinstance(reasoning, str):
+    if isinstance(reasoning, str) and reasoning:
         message["reasoning_content"] = reasoning
     if value.get("tool_calls"):
         message["tool_calls"] = _read_calls(value["tool_calls"], f"{field}.tool_calls")
@@ -56,12 +56,17 @@ def read_message(value: Any, field: str) -> Message:
     return message
 
 
+def _role_of(message: dict[str, Any]) -> str | None:
+    role = message.get("role")
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
 def is_messages(value: Any) -> bool:
     """Whether a value is a chat, rather than some other structure."""
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(item, dict) and item.get("role") in _ROLES for item in value)
+        and all(isinstance(item, dict) and _role_of(item) for item in value)
     )
 
 
@@ -182,8 +187,8 @@ def _read_calls(calls: Any, field: str) -> list[dict[str, Any]]:
         function = call.get("function", call) if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             raise BadField(f"{field}.{place}", call, "a tool call with a name")
-        arguments = function.get("arguments", "{}")
+        arguments = function.get("arguments")
         if not isinstance(arguments, str):
-            arguments = encode(arguments).decode()
+            arguments = encode({} if arguments is None else arguments).decode()
         read.append(tool_call(function["name"], arguments, str(call.get("id") or "")))
     return read

@@ -35,7 +35,8 @@ def round_score(score: float) -> float:
     >>> round_score(-0.0)
     0.0
     """
-    return float(f"{score:.15g}") + 0.0
+    rounded = float(f"{score:.15g}") + 0.0
+    return rounded if math.isfinite(rounded) else score  # the few that round past the last float
 
 
 @lru_cache(maxsize=4096)
@@ -52,4 +53,4 @@ def _to_float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond the largest float
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

@@ -7,6 +7,7 @@ strict (NaN, a cut emoji) or not exact (integers above 64 bits, which it rounds)
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import orjson
@@ -17,8 +18,12 @@ from prefpairs.errors import NotJson
 # a twelfth of the time of the regular expression on a line of 2 KB (1.3 against 16 us).
 _DIGITS_TO_ZERO = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _NINETEEN_DIGITS = b"0" * 19
+_DEEPEST = 250
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LFS_POINTER = b"version https://git-lfs"
+_UNFINISHED = "the line ends in the middle of a JSON value"
+# What may follow the place of an error where a line was torn: the beginning of a token.
+_TORN = re.compile(r"t?r?u?e?|f?a?l?s?e?|n?u?l?l?|-?\.?|u?[0-9a-fA-F]{0,3}")
 
 
 def decode(line: bytes) -> Any:
@@ -38,12 +43,18 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     """
     if _NINETEEN_DIGITS not in line.translate(_DIGITS_TO_ZERO):
         try:
-            return orjson.loads(line), 0
+            value = orjson.loads(line)
         except orjson.JSONDecodeError:
             pass
+        else:
+            if line.count(b"[") + line.count(b"{") > _DEEPEST:
+                _refuse_depth(value)
+            return value, 0
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            raise NotJson(_UNFINISHED, "unfinished") from None
         raise NotJson(f"invalid UTF-8 at byte {error.start + 1}", "invalid_utf8") from None
     except json.JSONDecodeError as error:
         _explain(line, error)
@@ -51,7 +62,26 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
         raise NotJson("nested too deeply", "too_deep") from None
     except ValueError:
         raise NotJson("a number of more than 4300 digits", "number_too_long") from None
+    _refuse_depth(value)
     return _mend(value)
+
+
+def _refuse_depth(value: Any) -> None:
+    """Raise for nesting that not every step after this one could follow."""
+    try:
+        orjson.dumps(value)  # the quickest way to see that it is no deeper than 254
+    except TypeError:
+        level = [value]
+        for _ in range(_DEEPEST):
+            level = [child for parent in level for child in _children(parent)]
+        if level:
+            raise NotJson("nested too deeply", "too_deep") from None
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def encode(value: Any) -> bytes:
@@ -63,7 +93,7 @@ def encode(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:  # an integer above 64 bits, or nesting that orjson refuses
-        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(finite(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def encode_sorted(value: Any) -> bytes:
@@ -76,7 +106,7 @@ def encode_sorted(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return json.dumps(
-            _finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True
+            finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True
         ).encode()
 
 
@@ -99,14 +129,14 @@ def _mend(value: Any) -> tuple[Any, int]:
     return value, 0
 
 
-def _finite(value: Any) -> Any:
-    """The value with null for every NaN and infinity, as orjson writes them."""
+def finite(value: Any) -> Any:
+    """The value with null for every NaN and infinity, as JSON has no form for them."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     return value
 
 
@@ -114,7 +144,6 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
     """Raise what is wrong with a line that no JSON reader takes."""
     if line.startswith(_LFS_POINTER):
         raise NotJson("a Git LFS pointer, not the file itself", "lfs_pointer") from None
-    unfinished = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
-    if unfinished:
-        raise NotJson("the line ends in the middle of a JSON value", "unfinished") from None
+    if error.msg.startswith("Unterminated") or _TORN.fullmatch(error.doc.rstrip(), error.pos):
+        raise NotJson(_UNFINISHED, "unfinished") from None
     raise NotJson(f"not JSON: {error.msg} at column {error.pos + 1}") from None

@@ -18,10 +18,12 @@ from prefpairs.records.message import (
 )
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import MISSING, look_up
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import encode, finite
 
-TASK = "task"
+TASK = "source_task"
 """The key in meta of a task that the group does not name."""
+
+_BY_PROMPT = "prompt:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class Answer(NamedTuple):
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None
     meta: dict[str, Any] | None = None
-    rendered: bool = False
+    inline_reasoning: bool = True
 
 
 @dataclass(slots=True)
@@ -100,12 +102,12 @@ def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
     score = _score(answer, options)
     prompt, response = _texts(answer, options)
-    prompt, response = _fair_turns(prompt, response, options, answer.rendered, reading.mends)
+    prompt, response = _fair_turns(prompt, response, options, answer, reading.mends)
     if not prompt:
         raise Lost("no_prompt")
     task = _task(answer)
     return Candidate(
-        group=_group(task, prompt, answer.row, options, label),
+        group=_group(answer.group or task, prompt, answer.row, options, label),
         prompt=prompt,
         response=response,
         score=score,
@@ -128,7 +130,7 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]
-    if not all(map(isfinite, parts)):
+    if not isfinite(sum(parts)):
         raise Lost("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
@@ -152,16 +154,11 @@ def _from_path(row: Any, path: str | None, found: Text | None) -> Text | None:
 
 
 def _fair_turns(
-    prompt: Text, response: Text, options: ReadOptions, rendered: bool, mends: list[str]
+    prompt: Text, response: Text, options: ReadOptions, answer: Answer, mends: list[str]
 ) -> tuple[Text, Text]:
     """The prompt and the model's own turn: from its first word to its last."""
     if isinstance(response, str):
-        said = {"role": "assistant", "content": response}
-        split = said if rendered and options.reasoning == "keep" else split_reasoning(said)
-        split = drop_reasoning(split) if options.reasoning == "drop" else split
-        if not says_something(split):
-            raise Lost("empty_answer")
-        return prompt, [split] if "reasoning_content" in split else split["content"]
+        return prompt, _fair_text(response, options, answer)
     spoken = [place for place, turn in enumerate(response) if turn["role"] == "assistant"]
     if not spoken:
         raise Lost("empty_answer")
@@ -171,7 +168,7 @@ def _fair_turns(
         mends.append("leading_turn_moved")
     if last + 1 < len(response):
         mends.append("trailing_turn_cut")
-    turns = [_with_reasoning(turn, options) for turn in response[first : last + 1]]
+    turns = [_with_reasoning(turn, options, answer) for turn in response[first : last + 1]]
     if options.response_part == "final":
         turns = _final(turns, mends)
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
@@ -183,10 +180,22 @@ def _as_chat(prompt: Text) -> list[Message]:
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
-def _with_reasoning(turn: Message, options: ReadOptions) -> Message:
+def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:
+    """Text stays text, unless thinking has to be taken apart from what was said."""
+    said = {"role": "assistant", "content": response}
+    if answer.inline_reasoning or options.reasoning == "drop":
+        said = split_reasoning(said)
+    if options.reasoning == "drop":
+        said = drop_reasoning(said)
+    if not says_something(said):
+        raise Lost("empty_answer")
+    return [said] if "reasoning_content" in said else said["content"]
+
+
+def _with_reasoning(turn: Message, options: ReadOptions, answer: Answer) -> Message:
     if turn["role"] != "assistant":
         return turn
-    split = split_reasoning(turn)
+    split = split_reasoning(turn) if answer.inline_reasoning else turn
     return drop_reasoning(split) if options.reasoning == "drop" else split
 
 
@@ -215,14 +224,14 @@ def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text
 
 
 def _task(answer: Answer) -> str | None:
-    """The source's own name of the task, where it has one."""
-    if answer.group is not None or answer.task is None:
-        return answer.group
-    return encode(answer.task).decode()
+    """The source's own name of the task, where it has one; a prompt is no name."""
+    if answer.group is not None:
+        return None if answer.group.startswith(_BY_PROMPT) else answer.group
+    return None if answer.task is None else encode(answer.task).decode()
 
 
 def _prompt_key(prompt: Text) -> str:
-    return f"prompt:{digest_prompt(prompt).hex()[:16]}"
+    return f"{_BY_PROMPT}{digest_prompt(prompt).hex()[:16]}"
 
 
 def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
@@ -244,7 +253,7 @@ def _meta(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, A
     if task is not None and options.group_by not in ("auto", "file"):
         meta.setdefault(TASK, task)
     kept = {path: look_up(answer.row, path) for path in options.keep}
-    found = {path: value for path, value in kept.items() if value is not MISSING}
+    found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
 
 

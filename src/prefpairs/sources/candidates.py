@@ -37,7 +37,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     if row.get("score") is None:
         reading.lost.append("no_score")
         return reading
-    candidate = candidate_of(row)
+    candidate = candidate_of(row, cast_score=options.cast_score)
     answer = Answer(
         row=row,
         prompt=candidate.prompt,
@@ -49,6 +49,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
         tools=candidate.tools,
         tokens=candidate.tokens,
         meta=candidate.meta,
+        inline_reasoning=False,
     )
     refine(answer, options, label, reading)
     return reading

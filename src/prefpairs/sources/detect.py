@@ -23,18 +23,20 @@ def detect(sample: Sequence[bytes]) -> str:
     return "generic"
 
 
-def check_paths(sample: Sequence[bytes], options: ReadOptions) -> None:
-    """Raise for the first path of the options that no record of the sample has."""
+def doubtful_paths(sample: Sequence[bytes], options: ReadOptions) -> list[NoSuchPath]:
+    """The paths of the options that no record of a sample has: mistyped, or only rare."""
     rows = []
     for record in sample:
         try:
             rows.append(decode(record))
         except NotJson:
             continue
-    for option, path in _named_paths(options):
-        if rows and all(look_up(row, path) is MISSING for row in rows):
-            known = {known: None for row in rows for known in paths_of(row)}
-            raise NoSuchPath(option, path, list(known))
+    known = list({path: None for row in rows for path in paths_of(row)})
+    return [
+        NoSuchPath(option, path, known)
+        for option, path in _named_paths(options)
+        if rows and all(look_up(row, path) is MISSING for row in rows)
+    ]
 
 
 def _named_paths(options: ReadOptions) -> list[tuple[str, str]]:

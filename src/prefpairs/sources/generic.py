@@ -178,7 +178,8 @@ def _answers(row: dict[str, Any], fields: Fields) -> list[Answer]:
     given = look_up(row, fields.response)
     if given is MISSING or given is None:
         raise Lost("no_response")
-    if not isinstance(given, list) or is_messages(given):
+    several = given or all(isinstance(value, list) for _, _, value in scores)
+    if not isinstance(given, list) or is_messages(given) or not several:
         return [_answer(row, prompt, read_text(given, fields.response), scores, fields)]
     responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
     each = _scores_of_each(scores, len(responses))
@@ -199,7 +200,7 @@ def _answer(
         response=response,
         scores=scores,
         tools=row["tools"] if isinstance(row.get("tools"), list) else None,
-        rendered=fields.rendered,
+        inline_reasoning=not (fields.rendered and isinstance(response, str)),
     )
 
 

@@ -27,9 +27,14 @@ def looks_like(record: bytes) -> bool:
         return False
     if not isinstance(row, dict):
         return False
-    payload = row.get("payload", row)
-    is_step = isinstance(payload, dict) and "event_type" in payload
-    return is_step or any(isinstance(row.get(key), list) for key in _STEP_LISTS)
+    steps = row.get("trajectory")
+    of_steps = isinstance(steps, list) and any(map(_is_step, steps))
+    return of_steps or _is_step(row) or isinstance(row.get("intermediate_steps"), list)
+
+
+def _is_step(step: Any) -> bool:
+    payload = step.get("payload", step) if isinstance(step, dict) else None
+    return isinstance(payload, dict) and isinstance(payload.get("event_type"), str)
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
@@ -41,9 +46,9 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
-    names = set()
+    names = []
     for payload in _ended_steps(row, reading):
-        names.add(payload.get("name"))
+        names.append(payload.get("name"))
         if payload.get("name") == options.step_name:
             _read_step(row, payload, options, label, reading)
     if not names:

@@ -115,14 +115,17 @@ def _prompt(params: dict[str, Any]) -> list[Message]:
         problem = look_up(params, "metadata.problem_statement")
         if isinstance(problem, str) and problem.strip():
             messages = [{"role": "user", "content": problem}]
-    return _with_one_system_message(params.get("instructions"), messages) if messages else []
+    instructions = params.get("instructions")
+    if instructions is not None and not isinstance(instructions, str):
+        raise BadField("responses_create_params.instructions", instructions, "text")
+    return _with_one_system_message(instructions, messages) if messages else []
 
 
-def _with_one_system_message(instructions: Any, messages: list[Message]) -> list[Message]:
+def _with_one_system_message(instructions: str | None, messages: list[Message]) -> list[Message]:
     leading = 0
     while leading < len(messages) and _is_plain_system(messages[leading]):
         leading += 1
-    texts = [instructions] if isinstance(instructions, str) and instructions else []
+    texts = [instructions] if instructions else []
     texts += [turn["content"] for turn in messages[:leading]]
     if len(texts) < 2 and not instructions:
         return messages
@@ -248,7 +251,7 @@ def _call(item: dict[str, Any], field: str) -> dict[str, Any]:
     if not isinstance(name, str):
         raise BadField(f"{field}.name", name, "text")
     if not isinstance(arguments, str):
-        arguments = encode(arguments or {}).decode()
+        arguments = encode({} if arguments is None else arguments).decode()
     return tool_call(name, arguments, str(item.get("call_id") or ""))
 
 

@@ -118,6 +118,29 @@ class AllowedPairs:
             rank += 1
         return chosen, self._worst_first[rank]
 
+    def partners(self, chosen: int) -> Iterator[int]:
+        """The places that a chosen one may meet, widest gap first."""
+        rank, end = self._span(chosen)
+        while (rank := self._other_answer(rank, chosen)) < end:
+            yield self._worst_first[rank]
+            rank += 1
+
+    def nearest(self, chosen: int) -> int | None:
+        """The place with the narrowest gap that a chosen one may meet; of several the first."""
+        start, end = self._span(chosen)
+        rank = end - 1
+        digests = self.group.digests
+        if rank >= start and digests[self._worst_first[rank]] == digests[chosen]:
+            rank = self._previous_answer[rank]
+        if rank < start:
+            return None
+        level = bisect_left(self._ranked_scores, self._ranked_scores[rank], start)
+        return self._worst_first[self._other_answer(level, chosen)]
+
+    def gap(self, chosen: int, rejected: int) -> float:
+        """The decimal difference of two members' scores."""
+        return gap_between(self.group.scores[chosen], self.group.scores[rejected])
+
     def widest(self) -> Positions | None:
         """The first pair, found at once where best and worst may meet, as they nearly always do."""
         if not self.chosen or not self._worst_first:
@@ -131,13 +154,12 @@ class AllowedPairs:
         scores, digests = self.group.scores, self.group.digests
         if scores[chosen] <= scores[rejected] or digests[chosen] == digests[rejected]:
             return False
-        gap = gap_between(scores[chosen], scores[rejected])
+        gap = self.gap(chosen, rejected)
         widest = self.options.max_gap
         return gap >= self.options.min_gap and (widest is None or gap <= widest)
 
     def _gap(self, chosen: int, rank: int) -> float:
-        scores = self.group.scores
-        return gap_between(scores[chosen], scores[self._worst_first[rank]])
+        return self.gap(chosen, self._worst_first[rank])
 
     def _span(self, chosen: int) -> tuple[int, int]:
         """The ranks, worst first, whose gap to the chosen one is neither too wide nor too small."""
@@ -184,6 +206,16 @@ class AllowedPairs:
             if digests[rank] == digests[rank + 1]:
                 following[rank] = following[rank + 1]
         return following
+
+    @cached_property
+    def _previous_answer(self) -> list[int]:
+        """For each rank the last one before it that holds another answer, or -1."""
+        digests = [self.group.digests[place] for place in self._worst_first]
+        previous = list(range(-1, len(digests) - 1))
+        for rank in range(1, len(digests)):
+            if digests[rank] == digests[rank - 1]:
+                previous[rank] = previous[rank - 1]
+        return previous
 
     @cached_property
     def _ranks_of(self) -> dict[bytes, list[int]]:

@@ -1,13 +1,13 @@
 """stratified: good answers against bad ones, the middle left out."""
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from functools import partial
 
 from prefpairs.records.identity import draw
 from prefpairs.records.number import gap_between
 from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.ring import Ring
 
 
 def stratified(group: Group, options: PairOptions) -> AllowedPairs:
@@ -39,47 +39,42 @@ def stratified_across_prompts(
     ...                                answers.__getitem__, PairOptions()))
     [(0, 2)]
     """
+
+    def hash_of(place: int) -> int:
+        return draw(options.seed, "stratified", identity_of(place))
+
     low = [place for place, score in enumerate(scores) if score <= options.low_threshold]
-    ring = _Ring(low, lambda place: draw(options.seed, "stratified", identity_of(place)))
-    low_scores = sorted(scores[place] for place in low)
+    ring = Ring(low, scores, answer_of, hash_of)
     floor = options.min_chosen_score
     for chosen, score in enumerate(scores):
         if score < options.high_threshold or (floor is not None and score < floor):
             continue
-        if not _any_fits(score, low_scores, options):
+        fitting = _fitting(score, ring.scores, options)
+        if not fitting:
             continue
-        fitting = (
-            place
-            for place in ring.from_hash(draw(options.seed, "stratified", identity_of(chosen)))
-            if _fits(score, scores[place], options) and answer_of(place) != answer_of(chosen)
-        )
-        for rejected in islice(fitting, options.rejected_per_chosen):
+        fits = partial(_fits, scores, score, options)
+        count = options.rejected_per_chosen
+        for rejected in ring.draw(hash_of(chosen), answer_of(chosen), fitting, fits, count):
             yield chosen, rejected
 
 
-class _Ring:
-    """Places in the order of their hashes, without an end."""
-
-    def __init__(self, places: Sequence[int], hash_of: Callable[[int], int]) -> None:
-        ranked = sorted((hash_of(place), place) for place in places)
-        self._hashes = array("Q", (number for number, _ in ranked))
-        self._places = array("Q", (place for _, place in ranked))
-
-    def from_hash(self, number: int) -> Iterator[int]:
-        """Every place once, from the first whose hash is not below a number."""
-        start = bisect_left(self._hashes, number)
-        count = len(self._places)
-        for rank in range(start, start + count):
-            yield self._places[rank % count]
+def _fits(scores: Sequence[float], chosen: float, options: PairOptions, rejected: int) -> bool:
+    score = scores[rejected]
+    if chosen <= score:
+        return False
+    gap = gap_between(chosen, score)
+    return gap >= options.min_gap and (options.max_gap is None or gap <= options.max_gap)
 
 
-def _fits(chosen: float, rejected: float, options: PairOptions) -> bool:
-    gap = gap_between(chosen, rejected)
-    widest = options.max_gap
-    return chosen > rejected and gap >= options.min_gap and (widest is None or gap <= widest)
+def _fitting(chosen: float, lows: Sequence[float], options: PairOptions) -> range:
+    """Which of the low scores, lowest first, are at the right distance."""
 
+    def nearness(low: float) -> float:
+        return -gap_between(chosen, low)
 
-def _any_fits(chosen: float, low_scores: Sequence[float], options: PairOptions) -> bool:
-    """Whether some low is at the right distance, so that no ring is walked for nothing."""
-    at = bisect_right(low_scores, -options.min_gap, key=lambda low: -gap_between(chosen, low))
-    return any(_fits(chosen, low, options) for low in low_scores[max(at - 1, 0) : at])
+    lower = bisect_left(lows, chosen)
+    stop = bisect_right(lows, -options.min_gap, 0, lower, key=nearness)
+    start = 0
+    if options.max_gap is not None:
+        start = bisect_left(lows, -options.max_gap, 0, stop, key=nearness)
+    return range(start, stop)

@@ -5,7 +5,7 @@ the spot lies under the worst, and this equals best-vs-worst.
 """
 
 from collections.abc import Iterable, Sequence
-from math import fsum, sqrt
+from statistics import mean, pstdev
 
 from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
 
@@ -17,16 +17,16 @@ def sweet_spot(group: Group, options: PairOptions) -> Iterable[Positions]:
     >>> list(sweet_spot(Group(scores, [b"%d" % n for n in range(23)]), PairOptions()))
     [(0, 21)]
     """
-    spot = _spot(group.scores)
-    for place in range(len(group.scores)):
-        allowed = AllowedPairs(group, options, chosen=range(place, place + 1))
-        nearest = min(allowed, key=lambda pair: abs(group.scores[pair[1]] - spot), default=None)
+    allowed = AllowedPairs(group, options)
+    spot = _spot(group.scores) if group.scores else 0.0
+    for chosen in allowed.chosen:
+        partners = allowed.partners(chosen)
+        nearest = min(partners, key=lambda place: abs(group.scores[place] - spot), default=None)
         if nearest is not None:
-            return (nearest,)
+            return ((chosen, nearest),)
     return ()
 
 
 def _spot(scores: Sequence[float]) -> float:
-    """The mean minus two population standard deviations; sums are exact, so order is nothing."""
-    mean = fsum(scores) / len(scores)
-    return mean - 2 * sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
+    """The mean minus two population standard deviations, of exact sums."""
+    return mean(scores) - 2 * pstdev(scores)
