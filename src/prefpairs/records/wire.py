@@ -92,8 +92,8 @@ def encode(value: Any) -> bytes:
     """
     try:
         return orjson.dumps(value)
-    except TypeError:  # an integer above 64 bits, or nesting that orjson refuses
-        return json.dumps(finite(value), ensure_ascii=False, separators=(",", ":")).encode()
+    except TypeError:
+        return _encode_slowly(value, sort_keys=False)
 
 
 def encode_sorted(value: Any) -> bytes:
@@ -105,9 +105,13 @@ def encode_sorted(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        return json.dumps(
-            finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True
-        ).encode()
+        return _encode_slowly(value, sort_keys=True)
+
+
+def _encode_slowly(value: Any, *, sort_keys: bool) -> bytes:
+    """What orjson refuses: integers above 64 bits, deep nesting, text that is no Unicode."""
+    text = json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+    return text.encode("utf-8", "replace")
 
 
 def encode_pretty(value: Any) -> bytes:
