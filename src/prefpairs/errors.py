@@ -69,6 +69,7 @@ class BadRecords(DataError):
         super().__init__(count)
         self.count = count
         self.first = first
+        self.partly_written = False
 
 
 class BadInput(DataError):

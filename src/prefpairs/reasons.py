@@ -9,7 +9,7 @@ LOSSES = {
     "incomplete": "the answer was cut off before its end (incomplete_details)",
     "placeholder": "a placeholder line stands where a rollout should",
     "no_score": "no score stands where one should",
-    "score_not_finite": "the score is NaN or infinite",
+    "score_not_finite": "the score is NaN, infinite or beyond 8e307",
     "no_prompt": "the prompt is missing or empty",
     "no_response": "no response stands where one should",
     "empty_answer": "the model said nothing: no text and no tool call",
@@ -24,7 +24,7 @@ LOSSES = {
     "conflicting_scores": "the same rollout stands with different scores; none of them is used",
 }
 
-SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")
+SWITCHABLE = ("masked", "failed", "incomplete", "no_score", "conflicting_scores")
 """The losses that --keep-rows turns off."""
 
 MENDS = {

@@ -30,6 +30,8 @@ _OF_GROUPS = {
 
 def why_nothing(command: str, report: Report) -> str | None:
     """The likeliest reason for an empty result, with the option that changes it."""
+    if not report.rows_read and report.passed_over:
+        return "NeMo Gym writes such files beside its rollouts; --from generic reads them"
     if not report.rows_read:
         return "there were no rows to read"
     if report.groups_without_pair and command == "pair":

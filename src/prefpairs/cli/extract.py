@@ -18,5 +18,5 @@ def extract(*, reading: ReadWords, writing: WriteWords) -> None:
     """
     report = Report()
     plan = reading.plan(report)
-    with writing.opened("extract", plan.inputs, report) as output:
+    with writing.opened("extract", plan, report) as output:
         run(plan, output, report, allow_empty=writing.allow_empty)

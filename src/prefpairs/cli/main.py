@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import traceback
-from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 
@@ -23,7 +22,7 @@ _HELP = """Scored rollouts in, preference datasets that really train out.
 Every pair it writes can be trained on, and every record it read is accounted for.
 Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
 
-_EXIT_USAGE, _EXIT_BUG, _EXIT_SIGNAL = 2, 70, 128
+_EXIT_USAGE, _EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 2, 5, 70, 128
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,15 +42,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say_version() -> int:
-    with suppress(BrokenPipeError):
+    try:
         os.write(1, f"prefpairs {__version__}\n".encode())
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        os.write(2, f"error: standard output: {error.strerror}\n".encode())
+        return _EXIT_FILES
     return 0
 
 
 def _run(words: list[str]) -> int:
     import typer
 
-    from prefpairs.cli.wording import say_error
+    from prefpairs.cli.wording import say, say_error
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.output import ClosedPipe, until_closed
 
@@ -63,11 +67,14 @@ def _run(words: list[str]) -> int:
     except PrefpairsError as error:
         say_error(error)
         return error.exit_code
+    except OSError as error:
+        say_error(error)
+        return _EXIT_FILES
     except typer.TyperException as error:
         say_error(error)
         return _EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
-        traceback.print_exc()
+        say(traceback.format_exc())
         say_error(error)
         return _EXIT_BUG
 

@@ -1,6 +1,7 @@
 """prefpairs pair: rollouts or candidates to preference pairs."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated
 
 from typer import Option
@@ -141,6 +142,10 @@ class PairWords:
 
     def _check(self, strategy: str) -> None:
         """Raise for words that do not go together."""
+        numbers = [self.min_gap, self.max_gap, self.min_chosen_score]
+        numbers += [self.high_threshold, self.low_threshold]
+        if not all(number is None or isfinite(number) for number in numbers):
+            raise UsageError("gaps, scores and thresholds are numbers, not nan or inf")
         if self.max_gap is not None and not self.max_gap >= self.min_gap:
             raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
         if not self.low_threshold <= self.high_threshold:
@@ -150,6 +155,13 @@ class PairWords:
                 f"--across-prompts goes with --strategy stratified, not with {strategy}",
                 "answers to different prompts are no preference in any other strategy",
             )
+        if self.across_prompts and self.max_pairs_per_group is not None:
+            raise UsageError(
+                "--max-pairs-per-group does not go with --across-prompts",
+                "there --rejected-per-chosen says how many pairs a chosen answer gets",
+            )
+        if self.rejected_per_chosen > 1 and not self.across_prompts:
+            raise UsageError("--rejected-per-chosen goes with --across-prompts")
         if self.assume_grouped and (self.across_prompts or self.order == "key"):
             raise UsageError("--assume-grouped goes neither with --across-prompts nor --order key")
 
@@ -167,5 +179,5 @@ def pair(*, reading: ReadWords, pairing: PairWords, writing: WriteWords) -> None
     """
     report = Report()
     plan = pairing.plan(reading.plan(report))
-    with writing.opened("pair", plan.read.inputs, report) as output:
+    with writing.opened("pair", plan.read, report) as output:
         run(plan, output, report, allow_empty=writing.allow_empty)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -138,12 +139,15 @@ class ReadWords:
 
     def plan(self, report: Report) -> ReadPlan:
         """The plan that these words ask for."""
-        if not self.inputs and sys.stdin.isatty():
+        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
+        if self.quarantine == "-":
+            raise UsageError("--quarantine - would mix bad rows into the data", "name a file")
         if (on_error == "quarantine") != (self.quarantine is not None):
             problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")
+        options = self._options()
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
         # in the compiler of a module, which swallows exceptions.
@@ -152,13 +156,16 @@ class ReadWords:
         return ReadPlan(
             inputs=_without_companions(find_inputs(self.inputs or []), source, report),
             source=source,
-            options=self._options(),
+            options=options,
             on_error=on_error,
             quarantine=self.quarantine,
             limit=self.limit,
         )
 
     def _options(self) -> ReadOptions:
+        if self.lower_is_better and "no_score" in split_words(self.keep_rows):
+            problem = "--keep-rows no_score would count a missing score as the best one"
+            raise UsageError(problem, "leave it away, or do without --lower-is-better")
         reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
         return ReadOptions(
             scores=tuple(map(_score, self.scores or [])),
@@ -187,9 +194,12 @@ def _score(word: str) -> tuple[str, float]:
     """A path and its weight; a colon that no number follows belongs to the path."""
     path, colon, weight = word.rpartition(":")
     try:
-        return (path, float(weight)) if colon else (word, 1.0)
+        factor = float(weight) if colon else 1.0
     except ValueError:
         return word, 1.0
+    if not isfinite(factor):
+        raise UsageError(f"--score {word}: the weight is no number")
+    return (path if colon else word), factor
 
 
 def _group_by(word: str) -> Any:

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from prefpairs.errors import (
@@ -28,13 +29,21 @@ from prefpairs.errors import (
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHOWN = 60
+_FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
 
 def say_error(error: Exception) -> None:
     """Write an error, and its hint, to standard error."""
     sentences, hint = word_error(error)
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
-    sys.stderr.write(text + (f"\nhint: {hint}\n" if hint else ""))
+    say(text + (f"\nhint: {visible(hint)}\n" if hint else ""))
+
+
+def say(text: str) -> None:
+    """Write to standard error; that nobody can hear it changes nothing about the run."""
+    with suppress(OSError, AttributeError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def word_error(error: Exception) -> tuple[list[str], str | None]:
@@ -56,7 +65,7 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
             return [f"{error.option} {visible(error.path)}: no row has this field"], nearest
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
-            return [sentence], "--max-pairs-per-group N caps each group, --yes-all writes them all"
+            return [sentence], _FEWER
         case UsageError():
             return [visible(error.problem)], error.hint
         case NothingCameOut():
@@ -67,7 +76,9 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
 
 
 def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
-    """Errors of typer have a message; anything else is a bug."""
+    """Errors of the file system and of typer have a message; anything else is a bug."""
+    if isinstance(error, OSError):
+        return [error.strerror or str(error)], None
     if hasattr(error, "format_message"):
         return [error.format_message().rstrip(".")], "--help lists the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"
@@ -79,7 +90,8 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
         yield f"{visible(place)}: {_word_record(bad)}"
     if error.count > len(error.first):
         yield f"... and {error.count - len(error.first):,} more"
-    yield f"{plural(error.count, 'bad row')}, so nothing was written"
+    so = "what was written is not complete" if error.partly_written else "so nothing was written"
+    yield f"{plural(error.count, 'bad row')}, {so}"
 
 
 def _word_record(bad: BadRecord) -> str:

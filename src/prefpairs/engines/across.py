@@ -1,13 +1,15 @@
 """Pairs of answers to different prompts: the whole input is one contest."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan, nan
 
 from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.index import Index
-from prefpairs.engines.plan import PairPlan
+from prefpairs.engines.plan import MOST_PAIRS, PairPlan
+from prefpairs.errors import TooManyPairs
 from prefpairs.report import Report
+from prefpairs.strategies.allowed import PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
 
 
@@ -18,6 +20,9 @@ def pairs_across_prompts(
     keys = index.group_keys()
     report.groups = len(keys)
     scores = _scores_of_fair_members(index, fetch, plan, report)
+
+    if not plan.yes_all:
+        _refuse_too_many(scores, plan.options)
 
     def identity_of(number: int) -> bytes:
         own = repr((index.scores[number], index.rollout(number))).encode()
@@ -36,6 +41,14 @@ def pairs_across_prompts(
     if plan.order == "key":
         return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
     return pairs
+
+
+def _refuse_too_many(scores: Sequence[float], options: PairOptions) -> None:
+    highs = sum(score >= options.high_threshold for score in scores)
+    lows = sum(score <= options.low_threshold for score in scores)
+    most = highs * min(lows, options.rejected_per_chosen)
+    if most > MOST_PAIRS:
+        raise TooManyPairs(most, MOST_PAIRS)
 
 
 def _scores_of_fair_members(

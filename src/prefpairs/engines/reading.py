@@ -4,11 +4,11 @@ import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.samples import SAMPLE, Samples
+from prefpairs.engines.samples import Samples, first_records
 from prefpairs.errors import BadRecord, BadRecords
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, open_output
@@ -45,18 +45,18 @@ class Reader:
         samples = Samples(self.plan)
         for source in self.plan.inputs:
             with open_input(source) as opened:
-                first = list(islice(opened.records, SAMPLE))
-                how = self._open_reader(source, samples, [record.data for record in first])
-                records = chain(first, opened.records)
+                first = first_records(opened.records)
+                how = self._open_reader(source, samples, first)
+                records = chain(_handed_over(first), opened.records)
                 yield source, opened, how, self._readings(records, how, source.label)
         if self.report.rows_bad and self.plan.on_error == "fail":
             raise BadRecords(self.report.rows_bad, self.report.first_bad)
         self._settle_doubts(samples)
         self.report.joined_tasks = len(self._joined)
 
-    def _open_reader(self, source: Input, samples: Samples, first: list[bytes]) -> Opened:
-        name, sample = samples.add(source, first)
-        opened = source_named(name).open_reader(sample, self.plan.options, source.label)
+    def _open_reader(self, source: Input, samples: Samples, first: list[Record]) -> Opened:
+        name, shapes = samples.add(source, first)
+        opened = source_named(name).open_reader(shapes, self.plan.options, source.label)
         self.report.sources.append((source.label, name))
         for note in opened.notes if first else (f"{source.label} is empty",):
             self.report.note(note)
@@ -117,6 +117,13 @@ def reading_inputs(plan: ReadPlan, report: Report) -> Iterator[Reader]:
         return
     with open_output(plan.quarantine, plan.inputs) as quarantine:
         yield Reader(plan, report, quarantine)
+
+
+def _handed_over(records: list[Record]) -> Iterator[Record]:
+    """The records of a list, each let go once it is taken."""
+    records.reverse()
+    while records:
+        yield records.pop()
 
 
 def with_origin(reading: Reading, slot: int, label: str, number: int) -> Candidate:

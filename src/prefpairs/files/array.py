@@ -10,7 +10,7 @@ from typing import BinaryIO
 from prefpairs.errors import BadInput
 
 _CHUNK = 1 << 20
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
 
 
 def array_elements(stream: BinaryIO, offset: int, label: str) -> Iterator[tuple[int, bytes]]:

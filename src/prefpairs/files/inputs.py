@@ -2,6 +2,7 @@
 
 import glob
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +31,11 @@ class Input(NamedTuple):
 def find_inputs(words: Sequence[str]) -> list[Input]:
     """The inputs of a command, in order: files as given, globs and directories sorted."""
     paths = [path for word in words or [STDIN] for path in _paths_of(word)]
-    twice = [path for path, count in Counter(map(os.path.realpath, paths)).items() if count > 1]
-    if twice:
-        raise UsageError(f"{os.path.relpath(twice[0])} is named twice", "name each input once")
+    seen: set[object] = set()
+    for path in paths:
+        if (identity := _identity(path)) in seen:
+            raise UsageError(f"{path} is named twice", "name each input once")
+        seen.add(identity)
     return [Input(path, label) for path, label in zip(paths, labels(paths), strict=True)]
 
 
@@ -68,7 +71,7 @@ def _paths_of(word: str) -> list[str]:
     if word == STDIN or (os.path.exists(word) and not os.path.isdir(word)):
         return [word]
     if os.path.isdir(word):
-        found = sorted(os.path.join(word, name) for name in os.listdir(word) if _is_data(name))
+        found = sorted(os.path.join(word, name) for name in _names_in(word) if _is_data(name))
         if not found:
             raise FileTrouble(word, "the directory holds no .jsonl, .json or .parquet file")
         return found
@@ -76,6 +79,22 @@ def _paths_of(word: str) -> list[str]:
     if not matches:
         raise FileTrouble(word, "no such file")
     return [path for match in matches for path in _paths_of(match)]
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise FileTrouble(folder, error.strerror or str(error)) from None
+
+
+def _identity(path: str) -> object:
+    """What two names of one file share."""
+    try:
+        status = os.stat(0 if path == STDIN else path)
+    except OSError:
+        return path
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else path
 
 
 def _is_data(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -9,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, TextIO, cast
 
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.signals import held_signals
 
 STDOUT = "-"
 _BUFFER = 1 << 18
-_UNWRITTEN = (".parquet", ".json")
+_UNWRITTEN = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
+_LONGEST_NAME = 80
 
 
 class ClosedPipe(Exception):
@@ -35,7 +38,11 @@ def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
     """An output. A file appears when the block ends well; else the old one stays."""
     if path == STDOUT:
         stdout = _Stdout()
-        yield stdout
+        try:
+            yield stdout
+        except BadRecords as error:
+            error.partly_written = stdout.begun
+            raise
         stdout.flush()
         return
     refuse_same_file(path, inputs)
@@ -102,6 +109,7 @@ class _Stdout:
     def __init__(self) -> None:
         self._lines: list[bytes] = []
         self._size = 0
+        self.begun = False
 
     def write(self, line: bytes, /) -> object:
         self._lines.append(line)
@@ -113,6 +121,7 @@ class _Stdout:
     def flush(self) -> None:
         data = memoryview(b"".join(self._lines))
         self._lines, self._size = [], 0
+        self.begun = self.begun or bool(data)
         try:
             while data:
                 data = data[os.write(1, data) :]
@@ -141,17 +150,25 @@ def _naming_trouble(path: str) -> Iterator[None]:
 
 @contextmanager
 def _replaced_file(path: str) -> Iterator[IO[bytes]]:
-    """A new file beside the target, which takes its place when all of it is on the disk."""
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "wb", buffering=_BUFFER) as special:  # a device or a named pipe
-            yield special
+    """A new file beside the target, which takes its place when all of it is on the disk.
+
+    A device, a named pipe and a descriptor that is already open (/dev/stdout, /dev/fd/3) are
+    written to as they are.
+    """
+    if (special := _open_special(path)) is not None:
+        try:
+            with special:
+                yield special
+        except BrokenPipeError:
+            raise ClosedPipe from None
         return
+    target = os.path.realpath(path)
     folder = os.path.dirname(target)
     beside = None
     try:
         with held_signals():
-            descriptor, beside = tempfile.mkstemp(".tmp", f".{os.path.basename(target)}.", folder)
+            name = os.path.basename(target)[:_LONGEST_NAME]
+            descriptor, beside = tempfile.mkstemp(".tmp", f".{name}.", folder)
         with open(descriptor, "wb", buffering=_BUFFER) as file:
             os.fchmod(descriptor, _mode_of(target))
             yield file
@@ -166,6 +183,18 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
     _sync_folder(folder)
 
 
+def _open_special(path: str) -> IO[bytes] | None:
+    """What is no regular file of its own, opened so that nothing in it is lost."""
+    descriptor = _DESCRIPTOR.fullmatch(path)
+    if descriptor is not None:
+        name = descriptor[1] or descriptor[2]
+        number = {"stdout": 1, "stderr": 2}.get(name) or int(name)
+        return open(os.dup(number), "wb", buffering=_BUFFER)
+    if os.path.exists(path) and not os.path.isfile(path):
+        return open(os.open(path, os.O_WRONLY), "wb", buffering=_BUFFER)
+    return None
+
+
 def _mode_of(target: str) -> int:
     """The mode of the file that will be replaced, or what the umask leaves of 666."""
     if os.path.exists(target):
@@ -176,11 +205,13 @@ def _mode_of(target: str) -> int:
 
 
 def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Make the new name last; where that cannot be asked for, the file itself is safe anyway."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
         for batch in ParquetFile(file).iter_batches(batch_size=_BATCH):
             for row in _without_nanoseconds(batch).to_pylist():
                 yield json.dumps(row, ensure_ascii=False, default=_plain).encode()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise BadInput(label, f"not a Parquet file that can be read ({error})") from None
 
 

@@ -6,7 +6,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -40,18 +40,16 @@ class OpenInput:
 @contextmanager
 def open_input(source: Input) -> Iterator[OpenInput]:
     """The records of one input; trouble with the file becomes an error that names it."""
-    try:
-        file = _open_binary(source)
-    except OSError as error:
-        raise FileTrouble(source.label, error.strerror or str(error)) from None
-    with file:
-        descriptor = file.fileno()
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        start = file.tell() if regular else 0
-        stream = file if regular else _with_head(file)
-        head = stream.peek(len(_PARQUET))
+    with ExitStack() as stack:
+        with _naming_trouble(source):
+            file = stack.enter_context(_open_binary(source))
+            descriptor = file.fileno()
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            start = file.tell() if regular else 0
+            stream = file if regular else _with_head(file)
+            head = stream.peek(len(_PARQUET))
         packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
-        records = _naming_trouble(_records(stream, head, start, source), source)
+        records = _named(_records(stream, start, source), source)
         yield OpenInput(records, descriptor, regular and not packed)
 
 
@@ -86,18 +84,19 @@ class _Rejoined(io.RawIOBase):
         return count
 
 
-def _records(stream: io.BufferedReader, head: bytes, start: int, source: Input) -> Iterator[Record]:
-    if head.startswith(_PARQUET):
+def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
+    head = stream.peek(len(_PARQUET))
+    if head.startswith(_GZIP):
+        stream = _with_head(gzip.GzipFile(fileobj=stream))
+    elif head.startswith(_ZSTD):
+        stream = _with_head(_open_zstd(stream))
+    begin = stream.peek(len(_PARQUET))
+    if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 
         rows = enumerate(parquet_rows(stream, source.label), 1)
         yield from (Record(number, 0, row) for number, row in rows)
         return
-    if head.startswith(_GZIP):
-        stream = _with_head(gzip.GzipFile(fileobj=stream))
-    elif head.startswith(_ZSTD):
-        stream = _with_head(_open_zstd(stream))
-    begin = stream.peek(len(_BOM))
     if begin.startswith(_BOM):
         start += len(stream.read(len(_BOM)))
         begin = begin[len(_BOM) :]
@@ -141,25 +140,32 @@ def _open_zstd(stream: io.BufferedReader) -> io.BufferedIOBase:
     return cast("io.BufferedIOBase", zstd.ZstdFile(stream))
 
 
-def _naming_trouble(records: Iterator[Record], source: Input) -> Iterator[Record]:
-    """The same records; what the file system or a decompressor says gets the file's name."""
+def _named(records: Iterator[Record], source: Input) -> Iterator[Record]:
+    """The same records; what goes wrong while they are read gets the file's name."""
     while True:
-        try:
+        with _naming_trouble(source):
             record = next(records, None)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BadInput(source.label, _packing_problem(error)) from None
-        except OSError as error:
-            raise FileTrouble(source.label, error.strerror or str(error)) from None
-        except Exception as error:
-            if type(error).__name__ != "ZstdError":
-                raise
-            raise BadInput(source.label, _packing_problem(error)) from None
         if record is None:
             return
         yield record
 
 
+@contextmanager
+def _naming_trouble(source: Input) -> Iterator[None]:
+    """Give what the file system or a decompressor says the name of the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadInput(source.label, _packing_problem(error)) from None
+    except OSError as error:
+        raise FileTrouble(source.label, error.strerror or str(error)) from None
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":  # a type that may not be installed
+            raise
+        raise BadInput(source.label, _packing_problem(error)) from None
+
+
 def _packing_problem(error: Exception) -> str:
     if isinstance(error, EOFError):
         return "the compressed file ends too early: it was cut off or is still being written"
-    return f"the compressed file is damaged ({error})"
+    return f"the compressed file cannot be unpacked ({error})"

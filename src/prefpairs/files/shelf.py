@@ -9,7 +9,7 @@ from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
 from prefpairs.files.signals import held_signals
 
-_MOST_OPEN = 64
+_MOST_OPEN = 16
 
 
 class Shelf:

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, NotJson
 from prefpairs.records.message import Text, read_messages
 from prefpairs.records.number import read_score
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import decode, encode
 
 LARGEST_INDEX = 2**63 - 1
 
@@ -51,7 +51,7 @@ def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:
         score=read_score(row.get("score"), "score", cast=cast_score),
         index=read_index(row.get("index"), "index"),
         origin=_typed(row, "origin", str, "text") if row.get("origin") is not None else "",
-        tools=_optional(row, "tools", list, "a list of tool schemas"),
+        tools=read_tools(row.get("tools"), "tools"),
         tokens=_optional(row, "tokens", dict, "an object"),
         meta=_optional(row, "meta", dict, "an object"),
     )
@@ -64,6 +64,20 @@ def read_text(value: Any, field: str) -> Text:
     if isinstance(value, list):
         return read_messages(value, field)
     raise BadField(field, value, "text or a list of messages")
+
+
+def read_tools(value: Any, field: str) -> list[Any] | None:
+    """Tool schemas: a list of objects, or the JSON text of one, as data sets often store it."""
+    if isinstance(value, str):
+        try:
+            value = decode(value.encode())
+        except NotJson:
+            raise BadField(field, value, "a list of tool schemas") from None
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
+        raise BadField(field, value, "a list of tool schemas")
+    return value or None
 
 
 def read_index(value: Any, field: str) -> int | None:

@@ -23,6 +23,7 @@ _ROLES = {
 }
 _CLOSING_TAG = re.compile(r"\A\s*(?:<think>)?(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\A\s*<think>(.*)\Z", re.DOTALL)
+_BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -109,16 +110,23 @@ def split_reasoning(message: Message) -> Message:
     found = _CLOSING_TAG.match(content) or _OPEN_TAG.match(content)
     if found is None or "<think>" in found[1]:
         return message
-    reasoning = "\n".join(filter(None, [message.get("reasoning_content"), found[1].strip()]))
-    split = {"role": message["role"], "content": content[found.end() :]}
-    if reasoning:
+    thoughts = [message.get("reasoning_content")]
+    while found is not None:  # some models think twice in a row
+        thoughts.append(found[1].strip())
+        content = content[found.end() :]
+        found = _BLOCK.match(content) or _OPEN_TAG.match(content)
+    split = {"role": message["role"], "content": content}
+    if reasoning := "\n".join(filter(None, thoughts)):
         split["reasoning_content"] = reasoning
     return {**split, **{key: message[key] for key in message if key not in split}}
 
 
 def drop_reasoning(message: Message) -> Message:
-    """The message without its reasoning."""
-    return {key: value for key, value in message.items() if key != "reasoning_content"}
+    """The message without its reasoning, also where blocks of it stand in the text."""
+    bare = {key: value for key, value in message.items() if key != "reasoning_content"}
+    if isinstance(bare["content"], str):
+        bare["content"] = _BLOCK.sub("", bare["content"])
+    return bare
 
 
 def renumber_calls(messages: list[Message]) -> list[Message]:

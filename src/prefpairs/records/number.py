@@ -18,7 +18,7 @@ def read_score(value: Any, field: str, *, cast: bool = False) -> float:
     """
     if isinstance(value, (float, int)):
         return _to_float(value)
-    if cast and isinstance(value, str):
+    if cast and isinstance(value, str) and value.isascii() and "_" not in value:
         try:
             return float(value)
         except ValueError:

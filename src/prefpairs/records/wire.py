@@ -22,8 +22,9 @@ _DEEPEST = 250
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LFS_POINTER = b"version https://git-lfs"
 _UNFINISHED = "the line ends in the middle of a JSON value"
-# What may follow the place of an error where a line was torn: the beginning of a token.
-_TORN = re.compile(r"t?r?u?e?|f?a?l?s?e?|n?u?l?l?|-?\.?|u?[0-9a-fA-F]{0,3}")
+# Tokens of which a torn line may hold the beginning, and the length of a whole \\uXXXX.
+_TOKENS = ("true", "false", "null", "NaN", "Infinity", "-Infinity", "-0", ".0")
+_ESCAPE = len("uXXXX")
 
 
 def decode(line: bytes) -> Any:
@@ -148,6 +149,9 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
     """Raise what is wrong with a line that no JSON reader takes."""
     if line.startswith(_LFS_POINTER):
         raise NotJson("a Git LFS pointer, not the file itself", "lfs_pointer") from None
-    if error.msg.startswith("Unterminated") or _TORN.fullmatch(error.doc.rstrip(), error.pos):
+    rest = error.doc[error.pos :].rstrip()
+    escape = error.msg.startswith("Invalid \\u") and len(rest) < _ESCAPE
+    torn = escape or any(token.startswith(rest) and token != rest for token in _TOKENS)
+    if error.msg.startswith("Unterminated") or torn:
         raise NotJson(_UNFINISHED, "unfinished") from None
     raise NotJson(f"not JSON: {error.msg} at column {error.pos + 1}") from None

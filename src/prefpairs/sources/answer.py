@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import fsum, isfinite
+from math import fsum
 from typing import Any, Literal, NamedTuple
 
 from prefpairs.errors import BadField
@@ -24,6 +24,8 @@ TASK = "source_task"
 """The key in meta of a task that the group does not name."""
 
 _BY_PROMPT = "prompt:"
+_LARGEST_SCORE = 8e307
+"""The difference of any two scores must be a number, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     score = _score(answer, options)
     prompt, response = _texts(answer, options)
     prompt, response = _fair_turns(prompt, response, options, answer, reading.mends)
-    if not prompt:
+    if not _asks_something(prompt):
         raise Lost("no_prompt")
     task = _task(answer)
     return Candidate(
@@ -130,7 +132,7 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]
-    if not isfinite(sum(parts)):
+    if not abs(sum(parts)) <= _LARGEST_SCORE:
         raise Lost("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
@@ -221,6 +223,10 @@ def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text
     renumbered = renumber_calls([*before, *turns])
     ours = renumbered[len(before) :]
     return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
+
+
+def _asks_something(prompt: Text) -> bool:
+    return isinstance(prompt, str) or any(map(says_something, prompt))
 
 
 def _task(answer: Answer) -> str | None:

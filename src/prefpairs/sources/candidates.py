@@ -1,6 +1,6 @@
 """Candidates: what `prefpairs extract` writes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from prefpairs.errors import NotJson
 from prefpairs.records.candidate import candidate_of
@@ -20,7 +20,7 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and row.keys() >= _FIELDS
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the candidates of one file are read; the options apply once more."""
     return Opened(lambda record: _read(record, options, label))
 
@@ -34,15 +34,14 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
-    if row.get("score") is None:
-        reading.lost.append("no_score")
-        return reading
+    given = row.get("score")
+    row["score"] = 0.0 if given is None else given
     candidate = candidate_of(row, cast_score=options.cast_score)
     answer = Answer(
         row=row,
         prompt=candidate.prompt,
         response=candidate.response,
-        scores=[("score", 1.0, candidate.score)],
+        scores=[("score", 1.0, None if given is None else candidate.score)],
         group=candidate.group,
         index=candidate.index,
         origin=candidate.origin,

@@ -1,12 +1,19 @@
-"""Which source a file is of, told from its first records."""
+"""Which source a file is of, and what its rows look like, told from its first records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from prefpairs.errors import NoSuchPath, NotJson
 from prefpairs.records.path import MISSING, look_up, paths_of
-from prefpairs.records.wire import decode
+from prefpairs.records.wire import decode, encode
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
+
+Shapes = Mapping[bytes, int]
+"""How many rows of a sample have which shape."""
+
+_DEPTH = 6
+_WIDTH = 8
 
 
 def detect(sample: Sequence[bytes]) -> str:
@@ -23,14 +30,30 @@ def detect(sample: Sequence[bytes]) -> str:
     return "generic"
 
 
-def doubtful_paths(sample: Sequence[bytes], options: ReadOptions) -> list[NoSuchPath]:
-    """The paths of the options that no record of a sample has: mistyped, or only rare."""
-    rows = []
-    for record in sample:
-        try:
-            rows.append(decode(record))
-        except NotJson:
-            continue
+def shape_of(record: bytes) -> bytes | None:
+    """A row without its text and its numbers, or nothing where it is no JSON object.
+
+    >>> shape_of(b'{"prompt": "Why?", "scores": [0.5, 1]}')
+    b'{"prompt":"","scores":[0.0,0]}'
+    """
+    try:
+        row = decode(record)
+    except NotJson:
+        return None
+    return encode(_shape(row, _DEPTH)) if isinstance(row, dict) else None
+
+
+def _shape(value: Any, depth: int) -> Any:
+    if isinstance(value, dict):
+        return {key: _shape(item, depth - 1) for key, item in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [_shape(item, depth - 1) for item in value[:_WIDTH]] if depth else []
+    return None if value is None else type(value)()
+
+
+def doubtful_paths(shapes: Shapes, options: ReadOptions) -> list[NoSuchPath]:
+    """The paths of the options that no row of a sample has: mistyped, or only rare."""
+    rows = [decode(shape) for shape in shapes]
     known = list({path: None for row in rows for path in paths_of(row)})
     return [
         NoSuchPath(option, path, known)

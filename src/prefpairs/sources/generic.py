@@ -5,12 +5,13 @@ whole conversations (`messages`, the last turn is the response); and the logs of
 prompts are already rendered (TRL's completions, verl's rollouts).
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UsageError
-from prefpairs.records.candidate import read_text
+from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.message import Message, Text, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
@@ -31,6 +32,9 @@ _RESPONSES = ("response", "completion", "answer", "output", "generation")
 _MANY_RESPONSES = ("responses", "completions", "answers", "outputs", "generations")
 _SCORES = ("reward", "score", "rating")
 _MANY_SCORES = ("rewards", "scores", "ratings")
+Rows = Sequence[tuple[dict[str, Any], int]]
+"""Rows without their texts, and how many of a sample look like each."""
+
 _TRL_COLUMNS = {"step", "prompt", "completion", "advantage"}
 _VERL_COLUMNS = {"input", "output", "score", "step"}
 
@@ -53,44 +57,35 @@ def looks_like(record: bytes) -> bool:
         return False
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the rows of one file are read: the fields that were named, the rest guessed."""
-    fields, notes = find_fields([row for row in map(_peek, sample) if row], options)
+    rows = [(decode(shape), count) for shape, count in shapes.items()]
+    fields, notes = find_fields(rows, options)
     # The fields are the answer's own now, so refine() must not look them up again.
     own = replace(options, prompt=None, response=None, scores=())
     return Opened(lambda record: _read(record, fields, own, label), notes)
 
 
-def _peek(record: bytes) -> dict[str, Any] | None:
-    try:
-        row = decode(record)
-    except NotJson:
-        return None
-    return row if isinstance(row, dict) else None
-
-
-def find_fields(
-    rows: Sequence[dict[str, Any]], options: ReadOptions
-) -> tuple[Fields, tuple[str, ...]]:
+def find_fields(rows: Rows, options: ReadOptions) -> tuple[Fields, tuple[str, ...]]:
     """Where the fields stand, and a sentence on each that was guessed.
 
-    >>> find_fields([{"question": "Q", "answer": "A", "reward": 1}], ReadOptions())[1]
+    >>> find_fields([({"question": "Q", "answer": "A", "reward": 1}, 1)], ReadOptions())[1]
     ('guessed: prompt is "question", response is "answer", score is "reward"',)
     """
-    keys = {key: None for row in rows for key in row}
+    keys = Counter(key for row, count in rows for key in row for _ in range(count))
     logged = _logged_fields(rows, keys, options)
     if logged is not None:
         return logged
-    prompt = options.prompt or _first(_PROMPTS, keys)
-    response = options.response or _first((*_RESPONSES, *_MANY_RESPONSES), keys)
+    prompt = options.prompt or _likeliest(_PROMPTS, keys)
+    response = options.response or _likeliest((*_RESPONSES, *_MANY_RESPONSES), keys)
     if prompt is None and response is None:
-        prompt = _first(_CHATS, keys)
+        prompt = _likeliest(_CHATS, keys)
     if rows and prompt is None:
         raise _cannot_guess("prompt", keys)
     if rows and response is None and not _is_chat(rows, prompt or ""):
         raise _cannot_guess("response", keys)
     several = response in _MANY_RESPONSES
-    score = _first((*_MANY_SCORES, *_SCORES) if several else (*_SCORES, *_MANY_SCORES), keys)
+    score = _likeliest((*_MANY_SCORES, *_SCORES) if several else (*_SCORES, *_MANY_SCORES), keys)
     scores = options.scores or (((score, 1.0),) if score else ())
     if rows and not scores and "no_score" not in options.keep_rows:
         raise _cannot_guess("score", keys)
@@ -99,7 +94,7 @@ def find_fields(
 
 
 def _logged_fields(
-    rows: Sequence[dict[str, Any]], keys: dict[str, None], options: ReadOptions
+    rows: Rows, keys: Counter[str], options: ReadOptions
 ) -> tuple[Fields, tuple[str, ...]] | None:
     """The fields of a trainer's own log, whose prompts are text that a template made."""
     if options.prompt or options.response:
@@ -118,23 +113,29 @@ def _logged_fields(
     return fields, (note,)
 
 
-def _is_number(rows: Sequence[dict[str, Any]], key: str) -> bool:
-    values = [row[key] for row in rows if row.get(key) is not None]
+def _is_number(rows: Rows, key: str) -> bool:
+    values = [row[key] for row, _ in rows if row.get(key) is not None]
     return bool(values) and all(isinstance(value, (int, float)) for value in values)
 
 
-def _first(names: Sequence[str], keys: dict[str, None]) -> str | None:
-    return next((name for name in names if name in keys), None)
+def _likeliest(names: Sequence[str], keys: Counter[str]) -> str | None:
+    """The first of the names that half of the rows have; else the one that most have.
+
+    A name that nearly all rows have wins over one further back that all have: rows without a
+    `response` often still hold the right `answer`, which the model never gave.
+    """
+    most = max((keys[name] for name in names), default=0)
+    return next((name for name in names if most and 2 * keys[name] >= most), None)
 
 
-def _is_chat(rows: Sequence[dict[str, Any]], path: str) -> bool:
-    return any(isinstance(look_up(row, path), list) for row in rows)
+def _is_chat(rows: Rows, path: str) -> bool:
+    return any(isinstance(look_up(row, path), list) for row, _ in rows)
 
 
-def _cannot_guess(what: str, keys: dict[str, None]) -> UsageError:
+def _cannot_guess(what: str, keys: Counter[str]) -> UsageError:
     return UsageError(
         f"cannot tell which field holds the {what}",
-        f"name it with --{what} PATH; the rows have: {', '.join(keys)}",
+        f"name it with --{what} PATH; the rows have: {', '.join(list(keys)[:20])}",
     )
 
 
@@ -199,16 +200,18 @@ def _answer(
         prompt=prompt,
         response=response,
         scores=scores,
-        tools=row["tools"] if isinstance(row.get("tools"), list) else None,
+        tools=read_tools(row.get("tools"), "tools"),
         inline_reasoning=not (fields.rendered and isinstance(response, str)),
     )
 
 
 def _scores_of_each(scores: Sequence[WeightedScore], count: int) -> list[list[WeightedScore]]:
     """The scores of each of the answers in one row."""
+    scores = [
+        (path, weight, [None] * count if value is MISSING or value is None else value)
+        for path, weight, value in scores
+    ]
     for path, _, value in scores:
-        if value is MISSING or value is None:
-            raise Lost("no_score")
         if not isinstance(value, list) or len(value) != count:
             raise BadField(path, value, f"a list of {count} scores, one for each answer")
     return [

@@ -1,11 +1,11 @@
 """NeMo Gym rollouts: one line is the reply of an agent to one run of one task."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.candidate import read_index
+from prefpairs.records.candidate import read_index, read_tools
 from prefpairs.records.message import Message, Text, read_content, read_message, tool_call
 from prefpairs.records.path import look_up
 from prefpairs.records.wire import decode, decode_counting, encode
@@ -45,13 +45,13 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and isinstance(row.get("responses_create_params"), dict)
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the rollouts of one file are read."""
     return Opened(lambda record: _read(record, options, label))
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
-    if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
+    if record.startswith(_PLACEHOLDER):
         return Reading(row_lost="placeholder")
     value, replaced = decode_counting(record)
     row = expect_object(value)
@@ -92,7 +92,7 @@ def _answer(row: dict[str, Any]) -> Answer:
         scores=[("reward", 1.0, row.get("reward"))],
         task=_task(row),
         index=read_index(row.get("_ng_rollout_index"), "_ng_rollout_index"),
-        tools=_chat_tools(params.get("tools")),
+        tools=_chat_tools(read_tools(params.get("tools"), "responses_create_params.tools")),
     )
 
 
@@ -160,15 +160,13 @@ def _one_transcript(steps: list[list[Any]]) -> list[Any]:
     return whole
 
 
-def _chat_tools(tools: Any) -> list[Any] | None:
+def _chat_tools(tools: list[Any] | None) -> list[Any] | None:
     """Tool schemas in chat form; the flat ones of the Responses API lose their `strict`."""
-    if not isinstance(tools, list):
-        return None
-    return [_chat_tool(tool) for tool in tools]
+    return None if tools is None else [_chat_tool(tool) for tool in tools]
 
 
-def _chat_tool(tool: Any) -> Any:
-    if not isinstance(tool, dict) or tool.get("type") != "function" or "function" in tool:
+def _chat_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    if tool.get("type") != "function" or "function" in tool:
         return tool
     keys = ("name", "description", "parameters")
     function = {key: tool[key] for key in keys if tool.get(key) is not None}

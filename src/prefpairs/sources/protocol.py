@@ -1,6 +1,6 @@
 """What a source is: one module, two functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from prefpairs.sources.answer import Reading, ReadOptions
@@ -20,6 +20,6 @@ class Source(Protocol):
         """Whether a record is of this format."""
         ...
 
-    def open_reader(self, sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
-        """How the records of one file are read, seen a sample of them."""
+    def open_reader(self, shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+        """How the records of one file are read, given the shapes of some (see detect.py)."""
         ...
