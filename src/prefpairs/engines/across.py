@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import isnan, nan
 
 from prefpairs.engines.contest import Contest, Fetch, fair_members
@@ -11,6 +12,8 @@ from prefpairs.errors import TooManyPairs
 from prefpairs.report import Report
 from prefpairs.strategies.allowed import PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
+
+_MOST_CACHED = 1024
 
 
 def pairs_across_prompts(
@@ -28,13 +31,16 @@ def pairs_across_prompts(
         own = repr((index.scores[number], index.rollout(number))).encode()
         return keys[index.group_number(number)] + index.digest(number) + own
 
-    def settled(number: int) -> int:
-        group = index.group_number(number)
+    @lru_cache(maxsize=_MOST_CACHED)
+    def contest_of(group: int) -> tuple[Contest, dict[int, int]]:
         members = [member for member in index.members(group) if not isnan(scores[member])]
-        if len(members) == 1:
-            return number
         members.sort(key=index.rank)
-        return Contest(index, members, fetch, keys[group]).member(members.index(number))
+        places = {number: place for place, number in enumerate(members)}
+        return Contest(index, members, fetch, keys[group]), places
+
+    def settled(number: int) -> int:
+        contest, places = contest_of(index.group_number(number))
+        return contest.member(places[number])
 
     chosen = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
     pairs = ((settled(better), settled(worse)) for better, worse in chosen)

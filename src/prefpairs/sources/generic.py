@@ -102,6 +102,8 @@ def _logged_fields(
     if keys.keys() >= _TRL_COLUMNS:
         names = [key for key in keys if key not in _TRL_COLUMNS and _is_number(rows, key)]
         scores = options.scores or tuple((name, 1.0) for name in names)
+        if not scores and "no_score" not in options.keep_rows:
+            raise _cannot_guess("score", keys)
         fields, log = Fields("prompt", "completion", scores, rendered=True), "TRL's completions"
     elif keys.keys() >= _VERL_COLUMNS:
         scores = options.scores or (("score", 1.0),)

@@ -1,0 +1,276 @@
+"""Real rollouts, as NeMo Gym published them and as the NeMo Agent Toolkit wrote them.
+
+The files lie beside the repository and are no part of it; without them these tests are skipped.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.main import main
+from prefpairs.records.schema import CandidateModel, PairModel
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+GYM = [
+    "anyswe_claude_code__5x_1task_empty_input",
+    "aviary__5x_output_list_of_lists",
+    "blackjack__5x_1task_different_prompts",
+    "example_multi_step__5x_tools",
+    "example_tool_call_multireward__5x",
+    "google_search__5x_string_input_instructions",
+    "graphwalks__5x_duplicate_index",
+    "multichallenge__no_reward",
+    "physics_with_judge__25x_5tasks_x5",
+    "tau2_synth__5x_same_input_multiturn_tools",
+    "tavily_search__placeholder_rows",
+    "text_to_sql__15x_5tasks_x3_noindex",
+]
+STRATEGIES = ["best-vs-worst", "exhaustive", "adjacent", "best-vs-rest", "random", "sweet-spot"]
+
+pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
+
+
+@dataclass
+class Ran:
+    """What a run gave."""
+
+    code: int
+    rows: list[dict[str, Any]]
+    summary: dict[str, Any]
+    errors: str
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    """Put the handlers of signals back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(name="run")
+def _run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Any:
+    def run(command: str, *words: str | Path) -> Ran:
+        output, summary = tmp_path / "out.jsonl", tmp_path / "summary.json"
+        output.unlink(missing_ok=True)
+        places = ["-o", str(output), "--summary", str(summary), "--quiet"]
+        code = main([command, *map(str, words), *places])
+        lines = output.read_bytes().splitlines() if output.exists() else []
+        return Ran(
+            code,
+            list(map(json.loads, lines)),
+            json.loads(summary.read_bytes()),
+            capfd.readouterr().err,
+        )
+
+    return run
+
+
+def _gym(name: str) -> Path:
+    (path,) = (SAMPLES / "nemo-gym").glob(f"{name}*.jsonl")
+    return path
+
+
+def _nat(name: str) -> Path:
+    return SAMPLES / "nat" / f"workflow_output_example_{name}.json"
+
+
+def _without_origin(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: row[key] for key in row if not key.endswith("origin")} for row in rows]
+
+
+def test_physics(run: Any) -> None:
+    """Five tasks by five; two of them have right and wrong answers."""
+    ran = run("pair", _gym("physics_with_judge"), "--order", "key")
+    assert (ran.code, ran.summary["candidates"]["kept"]) == (0, 25)
+    assert ran.summary["groups_without_pair"] == {"all_tied": 3}
+    assert sorted((row["group"], row["gap"]) for row in ran.rows) == [
+        ("[null,3]", 1.0),
+        ("[null,4]", 1.0),
+    ]
+    assert all(row["chosen"][0]["reasoning_content"] for row in ran.rows)
+
+
+def test_physics_in_five_files(run: Any, tmp_path: Path) -> None:
+    """Cut by rollout index, no file holds two answers to one task; the pairs are the same."""
+    lines = _gym("physics_with_judge").read_bytes().splitlines(keepends=True)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for line in lines:
+        with (folder / f"{json.loads(line)['_ng_rollout_index']}.jsonl").open("ab") as shard:
+            shard.write(line)
+    assert len(list(folder.iterdir())) == 5
+    whole = run("pair", _gym("physics_with_judge"), "--order", "key")
+    shards = run("pair", folder, "--order", "key")
+    assert len(whole.rows) == 2
+    assert _without_origin(shards.rows) == _without_origin(whole.rows)
+
+
+def test_text_to_sql(run: Any) -> None:
+    """Five tasks by three without an index: the prompt tells them apart."""
+    ran = run("pair", _gym("text_to_sql"))
+    assert (ran.code, ran.summary["groups"], len(ran.rows)) == (0, 5, 2)
+    assert ran.summary["groups_without_pair"] == {"all_tied": 2, "same_answer": 1}
+    assert [[turn["role"] for turn in row["prompt"]] for row in ran.rows] == [
+        ["system", "user"]
+    ] * 2
+    assert {row["chosen_index"] for row in ran.rows} == {None}
+
+
+@pytest.mark.parametrize("name", ["tau2_synth", "blackjack"])
+def test_rollouts_that_only_seem_comparable(run: Any, name: str) -> None:
+    """One prompt of five tasks, and five prompts of one task, give no pair."""
+    ran = run("pair", _gym(name))
+    assert (ran.code, ran.rows, ran.summary["pairs"]) == (3, [], 0)
+    assert ran.summary["groups_without_pair"] == {"one_candidate": 5}
+    assert ran.errors.startswith(
+        "error: no pair came out, so nothing was written\n\nhint: 5 groups"
+    )
+
+
+def test_tau2_joined_by_prompt(run: Any) -> None:
+    """Who insists on the prompt is told what he did."""
+    ran = run("pair", _gym("tau2_synth"), "--group-by", "prompt", "--allow-empty")
+    assert ran.summary["groups"] == 1
+
+
+def test_anyswe(run: Any) -> None:
+    """An empty input; what was asked stands in the metadata."""
+    ran = run("pair", _gym("anyswe"))
+    (row,) = ran.rows
+    first = json.loads(_gym("anyswe").read_bytes().splitlines()[0])
+    problem = first["responses_create_params"]["metadata"]["problem_statement"]
+    assert (ran.code, row["prompt"]) == (0, [{"role": "user", "content": problem}])
+    assert (row["group"], row["gap"]) == ('["anyswe_claude_code",0]', 1.0)
+    assert [turn["role"] for turn in row["chosen"]][:3] == ["assistant", "tool", "assistant"]
+
+
+def test_graphwalks(run: Any) -> None:
+    """One rollout stands twice, by task and index."""
+    ran = run("pair", _gym("graphwalks"))
+    assert (ran.code, ran.summary["candidates"]) == (
+        3,
+        {"found": 5, "kept": 4, "dropped": {"duplicate_rollout": 1}},
+    )
+
+
+def test_tavily(run: Any) -> None:
+    """Lines that only keep a place are no bad rows."""
+    ran = run("pair", _gym("tavily"))
+    assert (ran.code, ran.summary["rows"]) == (
+        3,
+        {"read": 5, "used": 0, "dropped": {"placeholder": 5}, "bad": 0},
+    )
+
+
+def test_multichallenge(run: Any) -> None:
+    """An environment without rewards."""
+    ran = run("pair", _gym("multichallenge"))
+    assert (ran.code, ran.summary["candidates"]) == (
+        3,
+        {"found": 5, "kept": 0, "dropped": {"no_score": 5}},
+    )
+    assert "--score PATH names the field that holds the score" in ran.errors
+
+
+def test_aviary(run: Any) -> None:
+    """One transcript a step; the task is the first turn of the environment."""
+    ran = run("extract", _gym("aviary"))
+    assert (ran.code, len(ran.rows)) == (0, 5)
+    assert ran.summary["mended"] == {"leading_turn_moved": 5, "trailing_turn_cut": 1}
+    assert [[turn["role"] for turn in row["prompt"]] for row in ran.rows] == [["user"]] * 5
+    assert ran.rows[0]["prompt"][0]["content"].startswith("Weng earns $12 an hour for babysitting.")
+    assert {row["response"][0]["role"] for row in ran.rows} == {"assistant"}
+    assert {row["response"][-1]["role"] for row in ran.rows} == {"assistant"}
+
+
+def test_google_search(run: Any) -> None:
+    """A string as input, instructions beside it, and tools in the flat form."""
+    rows = run("extract", _gym("google_search")).rows
+    assert [[turn["role"] for turn in row["prompt"]] for row in rows] == [["system", "user"]] * 5
+    assert [list(tool["function"]) for tool in rows[0]["tools"]] == [
+        ["name", "description", "parameters"]
+    ] * len(rows[0]["tools"])
+
+
+def test_multi_step(run: Any) -> None:
+    """Calls are numbered in order, and their results with them."""
+    rows = run("extract", _gym("example_multi_step")).rows
+    response = rows[0]["response"]
+    calls = [call["id"] for turn in response for call in turn.get("tool_calls", [])]
+    results = [turn["tool_call_id"] for turn in response if turn["role"] == "tool"]
+    assert calls == results == [f"call_{number}" for number in range(1, len(calls) + 1)]
+    assert len(calls) > 2
+
+
+def test_multireward(run: Any) -> None:
+    """The reward is the sum; its components can be taken instead."""
+    name = _gym("example_tool_call_multireward")
+    plain = [row["score"] for row in run("extract", name).rows]
+    words = ["--score", "reward_components.correctness", "--score", "reward_components.format:0.5"]
+    weighted = [row["score"] for row in run("extract", name, *words).rows]
+    components = [json.loads(line)["reward_components"] for line in name.read_bytes().splitlines()]
+    assert plain == [2.0] * 5
+    assert weighted == [parts["correctness"] + parts["format"] / 2 for parts in components]
+
+
+@pytest.mark.parametrize("name", ["ttc", "all"])
+def test_nat_steps(run: Any, name: str) -> None:
+    """Two candidates of one turn."""
+    ran = run("pair", _nat(name))
+    (row,) = ran.rows
+    assert (ran.code, row["gap"], row["chosen_score"], row["rejected_score"]) == (
+        0,
+        0.65,
+        0.9,
+        0.25,
+    )
+    assert (row["chosen"], row["rejected"]) == ("<move>1,1</move>", "<move>0,1</move>")
+    assert row["meta"] == {"example_id": 1, "turn_id": "turn_0_ab12cd34"}
+    assert row["id"] == "acdd64b9e7bcf96b7aed5e32c99bd728"
+
+
+def test_nat_default(run: Any) -> None:
+    """The toolkit's default file holds no steps; the hint says how to get them."""
+    ran = run("pair", _nat("default"))
+    assert (ran.code, ran.rows, ran.summary["rows"]["dropped"]) == (3, [], {"no_ttc_steps": 1})
+    assert "eval.general.output.workflow_output_step_filter: [TTC_END]" in ran.errors
+
+
+@pytest.mark.parametrize("name", GYM)
+def test_ledgers_close(run: Any, name: str) -> None:
+    """Every row and every candidate of every file is accounted for, and fits the schema."""
+    ran = run("extract", _gym(name))
+    rows, candidates = ran.summary["rows"], ran.summary["candidates"]
+    assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
+    assert candidates["found"] == candidates["kept"] + sum(candidates["dropped"].values())
+    assert (candidates["kept"], rows["bad"]) == (len(ran.rows), 0)
+    assert [CandidateModel.model_validate(row).origin for row in ran.rows] == [
+        row["origin"] for row in ran.rows
+    ]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_laws_on_all_files_together(run: Any, strategy: str) -> None:
+    """Every pair is strictly better, differs, and fits the schema."""
+    ran = run("pair", SAMPLES / "nemo-gym", "--strategy", strategy, "--max-pairs-per-group", "3")
+    assert ran.code == 0
+    assert len({row["id"] for row in ran.rows}) == len(ran.rows) >= 5
+    for row in ran.rows:
+        read = PairModel.model_validate(row)
+        assert (read.chosen_score or 0) > (read.rejected_score or 0)
+        assert read.chosen != read.rejected
+
+
+def test_folder_is_its_files(run: Any) -> None:
+    """All files together give what each gives alone."""
+    together = run("pair", SAMPLES / "nemo-gym")
+    alone = [row for name in GYM for row in run("pair", _gym(name), "--allow-empty").rows]
+    assert together.rows == alone
+    assert len(alone) == 5

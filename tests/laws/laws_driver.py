@@ -1,0 +1,208 @@
+"""Runs the engines in process: bytes of files in, pairs and the report out."""
+
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+from hypothesis import settings
+
+from prefpairs.engines.extract import extract
+from prefpairs.engines.pair import pair
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.files.inputs import STDIN, Input, find_inputs
+from prefpairs.report import Report, pair_summary
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.strategies.allowed import PairOptions
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run is asked to do, inputs aside."""
+
+    strategy: str = "best-vs-worst"
+    options: PairOptions = field(default_factory=PairOptions)
+    across_prompts: bool = False
+    order: Literal["input", "key"] = "input"
+    assume_grouped: bool = False
+    read: ReadOptions = field(default_factory=ReadOptions)
+    source: str = "auto"
+    limit: int | None = None
+
+
+class Outcome:
+    """What a run wrote and what it counted."""
+
+    def __init__(self, lines: Sequence[bytes], report: Report) -> None:
+        self.lines = lines
+        self.report = report
+        self.rows: list[Row] = [json.loads(line) for line in lines]
+
+    def without_origins(self) -> list[str]:
+        """The rows in the order of the output, origins left out."""
+        origins = ("origin", "chosen_origin", "rejected_origin")
+        return [
+            json.dumps({key: row[key] for key in row if key not in origins}) for row in self.rows
+        ]
+
+    def contents(self) -> list[str]:
+        """The same, whatever the order of the output."""
+        return sorted(self.without_origins())
+
+    def counts(self) -> Row:
+        """The summary, less what names files."""
+        named = ("inputs", "passed_over", "notes")
+        summary = pair_summary(self.report)
+        return {key: summary[key] for key in summary if key not in named}
+
+
+class Collected:
+    """An output that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def write(self, line: bytes, /) -> object:
+        """Take one line."""
+        self.lines.append(line)
+        return None
+
+
+def examples(count: int) -> settings:
+    """The settings of a property that is tried on so many examples."""
+    return settings(max_examples=count, deadline=None)
+
+
+def line_of(row: Any) -> bytes:
+    """A row as a line of JSON; NaN and the infinities as Python writes them."""
+    return json.dumps(row).encode() + b"\n"
+
+
+def lines_of(*rows: Any) -> list[bytes]:
+    """Rows as lines of JSON."""
+    return [line_of(row) for row in rows]
+
+
+def pair_files(files: Mapping[str, bytes], asked: Asked) -> Outcome:
+    """Pair what the files of these names hold."""
+    with _files(files) as inputs:
+        return _pair(inputs, asked)
+
+
+def pair_lines(lines: Sequence[bytes], asked: Asked) -> Outcome:
+    """Pair the lines of one file."""
+    return pair_files({"rows.jsonl": b"".join(lines)}, asked)
+
+
+def pair_shards(shards: Sequence[Sequence[bytes]], asked: Asked) -> Outcome:
+    """Pair lines that are spread over files."""
+    named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
+    return pair_files(named, asked)
+
+
+def pair_packed(lines: Sequence[bytes], asked: Asked) -> Outcome:
+    """Pair the lines of one file that is compressed."""
+    return pair_files({"rows.jsonl.gz": gzip.compress(b"".join(lines))}, asked)
+
+
+def pair_array(lines: Sequence[bytes], asked: Asked) -> Outcome:
+    """Pair lines that stand in one JSON array, indented as people do."""
+    rows = [json.loads(line) for line in lines]
+    return pair_files({"rows.json": json.dumps(rows, indent=2).encode()}, asked)
+
+
+def pair_piped(data: bytes, asked: Asked) -> Outcome:
+    """Pair what comes through a pipe on standard input."""
+    with _pipe_of(data) as descriptor, _as_stdin(descriptor):
+        return _pair([Input(STDIN, "stdin")], asked)
+
+
+def pair_redirected(data: bytes, asked: Asked) -> Outcome:
+    """Pair a regular file that stands as standard input."""
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        with _as_stdin(file.fileno()):
+            return _pair([Input(STDIN, "stdin")], asked)
+
+
+def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
+    """The candidates of the lines of one file."""
+    report, output = Report(), Collected()
+    with _files({"rows.jsonl": b"".join(lines)}) as inputs:
+        plan = ReadPlan(inputs=inputs, options=read, on_error="skip")
+        extract(plan, output, report, allow_empty=True)
+    return Outcome(output.lines, report)
+
+
+@contextmanager
+def input_of(lines: Sequence[bytes]) -> Iterator[Input]:
+    """A file of these lines."""
+    with _files({"rows.jsonl": b"".join(lines)}) as inputs:
+        yield inputs[0]
+
+
+def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
+    report, output = Report(), Collected()
+    read = ReadPlan(
+        inputs=inputs,
+        source=asked.source,
+        options=asked.read,
+        on_error="skip",
+        limit=asked.limit,
+    )
+    plan = PairPlan(
+        read=read,
+        strategy=asked.strategy,
+        options=asked.options,
+        across_prompts=asked.across_prompts,
+        order=asked.order,
+        assume_grouped=asked.assume_grouped,
+    )
+    pair(plan, output, report, allow_empty=True)
+    return Outcome(output.lines, report)
+
+
+@contextmanager
+def _files(files: Mapping[str, bytes]) -> Iterator[list[Input]]:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, name) for name in files]
+        for path, data in zip(paths, files.values(), strict=True):
+            path.write_bytes(data)
+        yield find_inputs([str(path) for path in paths])
+
+
+@contextmanager
+def _pipe_of(data: bytes) -> Iterator[int]:
+    reading, writing = os.pipe()
+
+    def feed() -> None:
+        with open(writing, "wb") as pipe:
+            pipe.write(data)
+
+    feeder = Thread(target=feed)
+    feeder.start()
+    try:
+        yield reading
+    finally:
+        feeder.join()
+        os.close(reading)
+
+
+@contextmanager
+def _as_stdin(descriptor: int) -> Iterator[None]:
+    before = os.dup(0)
+    os.dup2(descriptor, 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)

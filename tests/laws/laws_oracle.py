@@ -1,0 +1,452 @@
+"""What `prefpairs pair` must give, restated naively from DESIGN.md: all in memory, all n² pairs.
+
+It shares no line with prefpairs. Numbers are decimals from the start, contents are JSON text,
+and the digest that breaks ties is spelled out again, because its form is public interface.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any, NamedTuple
+
+from xxhash import xxh3_128_digest
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What may be asked of a pair, in the words of the command line."""
+
+    min_gap: float = 0.0
+    max_gap: float | None = None
+    min_chosen_score: float | None = None
+    high_threshold: float = 0.7
+    low_threshold: float = 0.4
+    max_pairs: int | None = None
+
+
+class Seen(NamedTuple):
+    """A candidate: the question it answers, what it says, its score and its own number."""
+
+    question: tuple[str, str, str]
+    answer: str
+    score: Decimal
+    number: int | None
+
+
+class Expected(NamedTuple):
+    """A pair that must come out: prompt, tools, both answers, scores, gap and indexes."""
+
+    prompt: str
+    tools: str
+    chosen: str
+    rejected: str
+    scores: tuple[Decimal, Decimal, Decimal]
+    indexes: tuple[int | None, int | None]
+
+
+class Unfit(Exception):
+    """A row or an answer that may not compete, for a named reason."""
+
+
+class Contents:
+    """Everything that a file of rows holds: the candidates that compete, and all losses."""
+
+    def __init__(self, rows: Sequence[Row], read: Callable[[Row], list[Row]]) -> None:
+        self.lost: Counter[str] = Counter()
+        self.rows_lost: Counter[str] = Counter()
+        self.found = 0
+        self.groups: dict[tuple[str, str, str], list[Seen]] = {}
+        for row in rows:
+            self._take_row(row, read)
+        for question, members in self.groups.items():
+            self.groups[question] = self._without_repetitions(members)
+
+    def _take_row(self, row: Row, read: Callable[[Row], list[Row]]) -> None:
+        try:
+            answers = read(row)
+        except Unfit as reason:
+            answers = [{"unfit": str(reason)}]
+        fates = [self._take_answer(answer) for answer in answers]
+        if all(fates):
+            self.rows_lost[fates[0] if fates else "no_response"] += 1
+
+    def _take_answer(self, answer: Row) -> str:
+        """Keep an answer, or say why not."""
+        self.found += 1
+        try:
+            seen = _seen(answer)
+        except Unfit as reason:
+            self.lost[str(reason)] += 1
+            return str(reason)
+        self.groups.setdefault(seen.question, []).append(seen)
+        return ""
+
+    def _without_repetitions(self, members: list[Seen]) -> list[Seen]:
+        """Each rollout once: the same index with the same answer is the same rollout."""
+        left: list[Seen] = []
+        for place, member in enumerate(members):
+            same = [one for one in members if _is_same_rollout(one, member)]
+            if member.number is None or len(same) == 1:
+                left.append(member)
+            elif len({one.score for one in same}) > 1:
+                self.lost["conflicting_scores"] += 1
+            elif any(_is_same_rollout(one, member) for one in members[:place]):
+                self.lost["duplicate_rollout"] += 1
+            else:
+                left.append(member)
+        return left
+
+
+def _is_same_rollout(one: Seen, other: Seen) -> bool:
+    return one.number == other.number and one.answer == other.answer
+
+
+# What stands in a row ---------------------------------------------------------------------
+
+
+def read_gym(row: Row) -> list[Row]:
+    """The one answer of a NeMo Gym rollout."""
+    instance = row.get("instance_config") or {}
+    if row.get("mask_sample") is True or instance.get("mask_sample") is True:
+        raise Unfit("masked")
+    if row.get("_ng_failure_class") is not None:
+        raise Unfit("failed")
+    if row["response"].get("incomplete_details"):
+        raise Unfit("incomplete")
+    params = row["responses_create_params"]
+    task = None
+    if row.get("_ng_task_index") is not None:
+        task = json.dumps([(row.get("agent_ref") or {}).get("name"), row["_ng_task_index"]])
+    return [
+        {
+            "task": task,
+            "prompt": lambda: _gym_prompt(params),
+            "tools": [_chat_tool(tool) for tool in params.get("tools") or []],
+            "response": lambda: _gym_chat(row["response"]["output"]),
+            "score": row.get("reward"),
+            "index": row.get("_ng_rollout_index"),
+        }
+    ]
+
+
+def read_generic(row: Row) -> list[Row]:
+    """The answers of a generic row; `responses` stand beside `rewards`."""
+    prompt, tools = row["prompt"], row.get("tools")
+    if prompt is None:
+        raise Unfit("no_prompt")
+    if "responses" in row:
+        both = zip(row["responses"], row["rewards"], strict=True)
+        return [{"prompt": prompt, "response": said, "score": score} for said, score in both]
+    said, score = row["response"], row["score"]
+    if said is None:
+        raise Unfit("no_response")
+    return [{"prompt": prompt, "response": said, "score": score, "tools": tools}]
+
+
+def read_candidate(row: Row) -> list[Row]:
+    """The one answer of a candidate, whose thinking `extract` has set apart already."""
+    return [{**row, "task": row["group"], "verbatim": True}]
+
+
+def _seen(answer: Row) -> Seen:
+    if "unfit" in answer:
+        raise Unfit(answer["unfit"])
+    prompt, response = answer["prompt"], answer["response"]
+    if callable(prompt):
+        prompt, response = prompt(), response()
+    score = answer["score"]
+    if score is None:
+        raise Unfit("no_score")
+    if not isfinite(score):
+        raise Unfit("score_not_finite")
+    before, said = _turns(prompt, response, verbatim=answer.get("verbatim", False))
+    if not before:
+        raise Unfit("no_prompt")
+    asked = _content(before)
+    tools = json.dumps(answer.get("tools") or [], sort_keys=True)
+    task = answer.get("task") or f"prompt {asked}"
+    return Seen((task, asked, tools), _content(said), decimal(score), answer.get("index"))
+
+
+def _turns(prompt: Any, response: Any, *, verbatim: bool) -> tuple[list[Row], list[Row]]:
+    """Prompt and response as chats; the response goes from the model's first word to its last."""
+    before = as_chat(prompt, "user") if prompt and prompt != " " else []
+    said = as_chat(response, "assistant")
+    if not verbatim:
+        said = [_with_thoughts_apart(turn) for turn in said]
+    places = [place for place, turn in enumerate(said) if turn["role"] == "assistant"]
+    if not places:
+        raise Unfit("empty_answer")
+    moved, said = said[: places[0]], said[places[0] : places[-1] + 1]
+    if not any(map(_speaks, said)):
+        raise Unfit("empty_answer")
+    return before + moved, said
+
+
+def _speaks(turn: Row) -> bool:
+    return turn["role"] == "assistant" and bool(turn["content"].strip() or turn.get("tool_calls"))
+
+
+def as_chat(text: Any, role: str) -> list[Row]:
+    """Text as the chat of one message; messages with empty for no content."""
+    if isinstance(text, str):
+        return [{"role": role, "content": text}]
+    return [{**turn, "content": turn["content"] or ""} for turn in text]
+
+
+def _with_thoughts_apart(turn: Row) -> Row:
+    """Inline thinking is reasoning, whether its tags are both there or one of them."""
+    content = turn["content"]
+    if turn["role"] != "assistant" or "think>" not in content:
+        return turn
+    thought, closed, words = content.partition("</think>")
+    thought = thought.replace("<think>", "").strip()
+    both = [turn.get("reasoning_content") or "", thought]
+    words = words.lstrip() if closed else ""
+    return {**turn, "content": words, "reasoning_content": "\n".join(filter(None, both))}
+
+
+# NeMo Gym items ---------------------------------------------------------------------------
+
+
+def _gym_prompt(params: Row) -> list[Row]:
+    given = params.get("input")
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}] if given.strip() else []
+    turns = _gym_chat(given or [])
+    problem = (params.get("metadata") or {}).get("problem_statement")
+    if not turns and problem:
+        turns = [{"role": "user", "content": problem}]
+    if not turns:
+        return []
+    systems = [params["instructions"]] if params.get("instructions") else []
+    while turns and turns[0]["role"] == "system":
+        systems.append(turns.pop(0)["content"])
+    system = [{"role": "system", "content": "\n\n".join(systems)}] if systems else []
+    return system + turns
+
+
+def _gym_chat(items: Iterable[Row]) -> list[Row]:
+    """Responses items as chat messages; consecutive pieces of the model are one message."""
+    chat: list[Row] = []
+    open_turn: Row | None = None
+    for item in items:
+        kind, role = item.get("type", "message"), item.get("role")
+        if kind not in ("message", "reasoning", "function_call", "function_call_output"):
+            raise Unfit("unsupported_item")
+        if kind == "function_call_output" or role in ("user", "system", "developer"):
+            role = {"developer": "system", None: "tool"}.get(role, role)
+            chat.append({"role": role, "content": _text(item.get("content", item.get("output")))})
+            open_turn = None
+            continue
+        if kind == "reasoning" and not _thoughts(item):
+            continue
+        if open_turn is None:
+            open_turn = {"role": "assistant", "content": "", "thoughts": [], "tool_calls": []}
+            chat.append(open_turn)
+        if kind == "message":
+            open_turn["content"] += _text(item["content"])
+        elif kind == "reasoning":
+            open_turn["thoughts"] += _thoughts(item)
+        else:
+            call = {"name": item["name"], "arguments": item["arguments"]}
+            open_turn["tool_calls"].append({"function": call})
+    return [{**turn, "reasoning_content": "\n".join(turn.pop("thoughts", []))} for turn in chat]
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _thoughts(item: Row) -> list[str]:
+    return [part["text"].strip() for part in item["summary"] if part["text"].strip()]
+
+
+def _chat_tool(tool: Row) -> Row:
+    function = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
+    return {"type": "function", "function": function}
+
+
+# Contents and their order -----------------------------------------------------------------
+
+
+def _content(chat: Iterable[Row]) -> str:
+    """What makes two texts the same: roles, words, thoughts, and calls with parsed arguments."""
+    return json.dumps([_content_of_turn(turn) for turn in chat], sort_keys=True)
+
+
+def content_of(text: Any, role: str) -> str:
+    """The content of a text as prefpairs writes it."""
+    return _content(as_chat(text, role))
+
+
+def _content_of_turn(turn: Row) -> list[Any]:
+    calls = [call["function"] for call in turn.get("tool_calls") or []]
+    called = [[call["name"], _arguments(call["arguments"])] for call in calls]
+    thoughts, name = turn.get("reasoning_content") or "", turn.get("name") or ""
+    return [turn["role"], turn["content"], thoughts, name, called]
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return [json.loads(text)]
+    except json.JSONDecodeError:
+        return text
+
+
+def digest(content: str) -> bytes:
+    """The digest of a content, in the form that is public interface."""
+    parts = [_canonical(turn) for turn in json.loads(content)]
+    if len(parts) == 1:
+        return xxh3_128_digest(parts[0])
+    return xxh3_128_digest(b"".join(map(xxh3_128_digest, parts)))
+
+
+def _canonical(turn: list[Any]) -> bytes:
+    role, content, *rest = turn
+    if not any(rest):
+        return f"{role}\0{content}".encode()
+    return json.dumps(turn, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def decimal(score: float) -> Decimal:
+    """The score as people mean it: 15 significant digits.
+
+    >>> decimal(0.1 + 0.2), decimal(True)
+    (Decimal('0.3'), Decimal('1'))
+    """
+    return Decimal(f"{float(score):.15g}") + 0
+
+
+# The pairs --------------------------------------------------------------------------------
+
+
+def pairs(contents: Contents, strategy: str, bounds: Bounds) -> Counter[Expected]:
+    """All pairs that must come out, however often each."""
+    choose = STRATEGIES[strategy]
+    expected: Counter[Expected] = Counter()
+    for members in contents.groups.values():
+        ranked = sorted(members, key=_rank)
+        chosen = sorted(choose(ranked, bounds), key=lambda both: _width(ranked, both))
+        expected.update(_expected(ranked, both) for both in chosen[: bounds.max_pairs])
+    return expected
+
+
+def expected_of(row: Row) -> Expected:
+    """A pair that came out, in the form of those that must."""
+    scores = row["chosen_score"], row["rejected_score"], row["gap"]
+    return Expected(
+        prompt=content_of(row["prompt"], "user"),
+        tools=json.dumps(row.get("tools", []), sort_keys=True),
+        chosen=content_of(row["chosen"], "assistant"),
+        rejected=content_of(row["rejected"], "assistant"),
+        scores=(_exact(scores[0]), _exact(scores[1]), _exact(scores[2])),
+        indexes=(row["chosen_index"], row["rejected_index"]),
+    )
+
+
+def allowed(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
+    """The places of every two members that may be paired."""
+    places = range(len(group))
+    return [
+        (chosen, rejected)
+        for chosen in places
+        for rejected in places
+        if _is_allowed(group[chosen], group[rejected], bounds)
+    ]
+
+
+def may_meet_across(high: Row, low: Row, bounds: Bounds) -> bool:
+    """Whether two generic rows may be paired by --strategy stratified --across-prompts."""
+    chosen, rejected = (
+        Seen(("", "", ""), row["response"], decimal(row["score"]), None) for row in (high, low)
+    )
+    return _is_stratified(chosen, rejected, bounds) and _is_allowed(chosen, rejected, bounds)
+
+
+def _is_stratified(chosen: Seen, rejected: Seen, bounds: Bounds) -> bool:
+    high, low = _exact(bounds.high_threshold), _exact(bounds.low_threshold)
+    return chosen.score >= high and rejected.score <= low
+
+
+def _is_allowed(chosen: Seen, rejected: Seen, bounds: Bounds) -> bool:
+    gap = chosen.score - rejected.score
+    return (
+        gap > 0
+        and gap >= _exact(bounds.min_gap)
+        and (bounds.max_gap is None or gap <= _exact(bounds.max_gap))
+        and (bounds.min_chosen_score is None or chosen.score >= _exact(bounds.min_chosen_score))
+        and chosen.answer != rejected.answer
+    )
+
+
+def _exact(number: float) -> Decimal:
+    return Decimal(repr(number)) + 0
+
+
+def _rank(member: Seen) -> tuple[Decimal, bool, int, bytes]:
+    """Better first, then by index, then by content; who has no index comes last."""
+    return -member.score, member.number is None, member.number or 0, digest(member.answer)
+
+
+def _width(group: Sequence[Seen], both: tuple[int, int]) -> tuple[Decimal, int, int]:
+    """Widest first; of equal gaps the better chosen one, then the order of the group."""
+    return -_gap(group, both), *both
+
+
+def _gap(group: Sequence[Seen], both: tuple[int, int]) -> Decimal:
+    return group[both[0]].score - group[both[1]].score
+
+
+def _expected(group: Sequence[Seen], both: tuple[int, int]) -> Expected:
+    chosen, rejected = group[both[0]], group[both[1]]
+    return Expected(
+        prompt=chosen.question[1],
+        tools=chosen.question[2],
+        chosen=chosen.answer,
+        rejected=rejected.answer,
+        scores=(chosen.score, rejected.score, _exact(float(_gap(group, both)))),
+        indexes=(chosen.number, rejected.number),
+    )
+
+
+def _best_vs_worst(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
+    return sorted(allowed(group, bounds), key=lambda both: _width(group, both))[:1]
+
+
+def _stratified(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
+    return [
+        (chosen, rejected)
+        for chosen, rejected in allowed(group, bounds)
+        if _is_stratified(group[chosen], group[rejected], bounds)
+    ]
+
+
+def _adjacent(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
+    """For each score the nearest lower one that it may meet, once."""
+    nearest = sorted(allowed(group, bounds), key=lambda both: (_gap(group, both), *both))
+    first: dict[Decimal, tuple[int, int]] = {}
+    for both in nearest:
+        first.setdefault(group[both[0]].score, both)
+    return list(first.values())
+
+
+def _best_vs_rest(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:
+    """The best that may meet anybody, against all whom it may meet."""
+    pairs = allowed(group, bounds)
+    best = min((chosen for chosen, _ in pairs), default=None)
+    return [both for both in pairs if both[0] == best]
+
+
+STRATEGIES: dict[str, Callable[[Sequence[Seen], Bounds], list[tuple[int, int]]]] = {
+    "best-vs-worst": _best_vs_worst,
+    "exhaustive": allowed,
+    "stratified": _stratified,
+    "adjacent": _adjacent,
+    "best-vs-rest": _best_vs_rest,
+}

@@ -1,0 +1,137 @@
+"""What the index holds of a candidate is what reading its row again gives."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import (
+    Asked,
+    Outcome,
+    Row,
+    examples,
+    extract_lines,
+    input_of,
+    lines_of,
+    pair_lines,
+    pair_packed,
+    pair_piped,
+)
+from laws_rollouts import STRATEGIES, lines, pair_options, rollout_lines
+
+from prefpairs.engines.fetching import Library
+from prefpairs.engines.index import Index, Place
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.reading import reading_inputs, with_origin
+from prefpairs.files.shelf import Shelf
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
+from prefpairs.report import Report
+from prefpairs.strategies.allowed import PairOptions
+
+
+@contextmanager
+def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Library, list[Candidate]]]:
+    """The index of a file, what fetches from it, and the candidates as they were first read."""
+    index, read = Index(), list[Candidate]()
+    with input_of(given_lines) as given_input, Library() as library:
+        with reading_inputs(ReadPlan(inputs=[given_input]), Report()) as reader:
+            for source, opened, how, readings in reader.inputs():
+                shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)
+                for record, reading, label in readings:
+                    for slot in range(len(reading.kept)):
+                        candidate = with_origin(reading, slot, label, record.number)
+                        size = len(record.data)
+                        place = Place(shelf, record.offset, size, slot, record.number)
+                        index.add(candidate, place)
+                        read.append(candidate)
+        yield index, library, read
+
+
+@examples(200)
+@given(given_lines=lines(), chance=st.randoms(use_true_random=False))
+def test_what_is_fetched_is_what_was_read(given_lines: list[bytes], chance: Any) -> None:
+    """Every candidate, fetched in any order, is word for word the one that was indexed."""
+    with indexed(given_lines) as (index, library, read):
+        numbers = list(range(len(read)))
+        chance.shuffle(numbers)
+        fetched = {number: library.fetch(index, number) for number in numbers}
+    assert [fetched[number] for number in sorted(fetched)] == read
+
+
+@examples(200)
+@given(given_lines=lines())
+def test_the_index_holds_what_the_candidates_say(given_lines: list[bytes]) -> None:
+    """Score, answer, and rank by index and content are those of the candidate that is read."""
+    with indexed(given_lines) as (index, _, read):
+        assert len(index) == len(read)
+        for number, candidate in enumerate(read):
+            own = candidate.index
+            answer = digest_response(candidate.response)
+            assert index.scores[number] == candidate.score
+            assert index.digest(number) == answer
+            expected = -candidate.score, own is None, own, answer
+            if own is not None:
+                assert index.rank(number) == expected
+            assert (index.rollout(number) is None) == (own is None)
+
+
+@examples(200)
+@given(given_lines=lines())
+def test_groups_of_the_index_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> None:
+    """Two candidates are in one group exactly if group, prompt and tools are equal."""
+    with indexed(given_lines) as (index, _, read):
+        asked = [(one.group, digest_prompt(one.prompt), digest_tools(one.tools)) for one in read]
+        numbers = [index.group_number(number) for number in range(len(read))]
+        members = [list(index.members(group)) for group in range(len(index.group_keys()))]
+    assert len(set(zip(asked, numbers, strict=True))) == len(set(asked)) == len(set(numbers))
+    for group, found in enumerate(members):
+        assert found == [number for number, own in enumerate(numbers) if own == group]
+
+
+def by_origin(candidates: Outcome) -> dict[str, Row]:
+    """Candidates by where they came from."""
+    return {row["origin"]: row for row in candidates.rows}
+
+
+@examples(150)
+@given(
+    given_lines=rollout_lines(),
+    strategy=st.sampled_from(STRATEGIES),
+    options=pair_options(),
+)
+def test_both_sides_of_a_pair_are_extracted_candidates(
+    given_lines: list[bytes], strategy: str, options: PairOptions
+) -> None:
+    """What `pair` writes of a candidate is what `extract` writes, wherever it is read from."""
+    candidates = by_origin(extract_lines(given_lines, Asked().read))
+    asked = Asked(strategy=strategy, options=options)
+    for outcome in (
+        pair_lines(given_lines, asked),
+        pair_packed(given_lines, asked),
+        pair_piped(b"".join(given_lines), asked),
+    ):
+        for pair in outcome.rows:
+            for side in ("chosen", "rejected"):
+                place = pair[f"{side}_origin"].rpartition(":")[2]
+                candidate = candidates[f"rows.jsonl:{place}"]
+                assert pair[side] == candidate["response"]
+                assert pair[f"{side}_score"] == candidate["score"]
+                assert pair[f"{side}_index"] == candidate["index"]
+                assert pair["group"] == candidate["group"]
+            assert pair["prompt"] == candidates[_place(pair["chosen_origin"])]["prompt"]
+
+
+def _place(origin: str) -> str:
+    return f"rows.jsonl:{origin.rpartition(':')[2]}"
+
+
+def test_a_line_that_holds_several_is_told_apart_by_place() -> None:
+    """The second answer of a row is fetched as the second, even behind one that was dropped."""
+    rows: list[Row] = [
+        {"prompt": "Q", "responses": ["", "A", "B", "C"], "rewards": [9.0, 0.0, 2.0, 1.0]}
+    ]
+    (pair,) = pair_lines(lines_of(*rows), Asked()).rows
+    assert (pair["chosen"], pair["rejected"]) == ("B", "A")
+    assert (pair["chosen_origin"], pair["rejected_origin"]) == ("rows.jsonl:1#3", "rows.jsonl:1#2")

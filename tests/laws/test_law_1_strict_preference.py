@@ -1,0 +1,115 @@
+"""Law 1: the chosen answer scores higher, by the gap that was asked for, in decimal numbers."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from math import isclose, isfinite
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
+from laws_rollouts import STRATEGIES, any_scores, asked, contest_rows, lines
+
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.strategies.allowed import PairOptions
+
+NUMBERS = re.compile(rb'"(?:chosen_score|rejected_score|gap)":([^,}]+)')
+FLOAT = re.compile(rb"-?\d+\.\d+(e[+-]?\d+)?|-?\d+e[+-]?\d+")
+
+
+def two_answers(better: float, worse: float) -> list[bytes]:
+    """Two answers to one question."""
+    return lines_of(
+        {"prompt": "Q", "response": "yes", "score": better},
+        {"prompt": "Q", "response": "no", "score": worse},
+    )
+
+
+def exact(number: float) -> Decimal:
+    """The decimal number that a float is written as."""
+    return Decimal(repr(number))
+
+
+@examples(300)
+@given(given_lines=lines(), asked=asked())
+def test_every_pair_prefers_by_the_gap(given_lines: list[bytes], asked: Asked) -> None:
+    """Of every pair the chosen score is higher, the gap is their difference and within bounds."""
+    options = asked.options
+    for pair in pair_lines(given_lines, asked).rows:
+        chosen, rejected = exact(pair["chosen_score"]), exact(pair["rejected_score"])
+        assert chosen > rejected
+        assert pair["gap"] == float(chosen - rejected)
+        assert chosen - rejected >= exact(options.min_gap)
+        assert options.max_gap is None or chosen - rejected <= exact(options.max_gap)
+        assert options.min_chosen_score is None or chosen >= exact(options.min_chosen_score)
+
+
+@examples(300)
+@given(given_lines=lines(), asked=asked())
+def test_numbers_are_written_as_floats(given_lines: list[bytes], asked: Asked) -> None:
+    """Every score and gap is finite, has a point or an exponent, and at most 15 digits."""
+    outcome = pair_lines(given_lines, asked)
+    numbers = [number for line in outcome.lines for number in NUMBERS.findall(line)]
+    assert len(numbers) == 3 * len(outcome.lines)
+    assert [number for number in numbers if not FLOAT.fullmatch(number)] == []
+    scores = [pair[side] for pair in outcome.rows for side in ("chosen_score", "rejected_score")]
+    assert scores == [float(f"{score:.15g}") for score in scores]
+
+
+@examples(200)
+@given(better=any_scores(), worse=any_scores(), strategy=st.sampled_from(STRATEGIES))
+def test_any_two_finite_scores_make_a_strict_pair_or_none(
+    better: float, worse: float, strategy: str
+) -> None:
+    """Whatever two finite scores there are, what is written about them is finite and strict."""
+    thresholds = PairOptions(high_threshold=0.0, low_threshold=0.0)
+    outcome = pair_lines(two_answers(better, worse), Asked(strategy=strategy, options=thresholds))
+    for pair in outcome.rows:
+        assert pair["chosen_score"] > pair["rejected_score"]
+        assert isfinite(pair["gap"])
+
+
+@examples(200)
+@given(score=any_scores())
+def test_a_finite_score_is_kept_to_15_digits(score: float) -> None:
+    """A candidate's score is finite, and the source's number but for what lies beyond 15 digits."""
+    candidates = extract_lines(two_answers(score, 0)[:1], ReadOptions()).rows
+    assert len(candidates) == 1 or abs(score) > 1e308
+    for candidate in candidates:
+        assert isfinite(candidate["score"])
+        assert isclose(candidate["score"], score, rel_tol=1e-14)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("better", "worse"), [(0.1 + 0.2, 0.3), (1.0, 1), (0.0, -0.0), (1 - 0.1, 0.9), (True, 1.0)]
+)
+def test_float_noise_makes_no_preference(strategy: str, better: float, worse: float) -> None:
+    """Scores that are equal to 15 significant digits are a tie, and a tie never pairs."""
+    thresholds = PairOptions(high_threshold=-1, low_threshold=2)
+    for first, second in ((better, worse), (worse, better)):
+        asked = Asked(strategy=strategy, options=thresholds)
+        assert pair_lines(two_answers(first, second), asked).lines == []
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("better", "worse", "gap"),
+    [(0.9, 0.8, 0.1), (0.3, 0.2, 0.1), (0.1 + 0.2, 0.2, 0.1), (1, 0.7, 0.3), (10.9, -12.7, 23.6)],
+)
+def test_the_gap_is_the_decimal_one(strategy: str, better: float, worse: float, gap: float) -> None:
+    """A gap passes --min-gap and --max-gap of the same decimal number, and is written so."""
+    options = PairOptions(min_gap=gap, max_gap=gap, high_threshold=-20.0, low_threshold=20.0)
+    outcome = pair_lines(two_answers(better, worse), Asked(strategy=strategy, options=options))
+    assert [pair["gap"] for pair in outcome.rows] == [gap]
+
+
+@examples(200)
+@given(rows=contest_rows(), asked=asked())
+def test_turning_all_signs_is_what_lower_is_better_does(rows: list[Row], asked: Asked) -> None:
+    """With --lower-is-better the pairs are those of the negated scores."""
+    negated = [{**row, "score": -row["score"]} for row in rows]
+    turned = replace(asked, read=ReadOptions(lower_is_better=True))
+    found = pair_lines(lines_of(*negated), turned).contents()
+    assert found == pair_lines(lines_of(*rows), asked).contents()

@@ -1,0 +1,158 @@
+"""Law 3: both answers are to the same prompt with the same tools, unless told otherwise."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Asked, Outcome, Row, examples, extract_lines, lines_of, pair_lines
+from laws_oracle import Bounds, Contents, allowed, content_of, read_generic, read_gym
+from laws_rollouts import (
+    STRATEGIES,
+    asked_across,
+    asked_within,
+    contest_rows,
+    gym_rows,
+    nat_rows,
+    rollout_lines,
+)
+
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.strategies.allowed import PairOptions
+
+GROUPINGS: list[Any] = ["auto", "prompt", "file", ("_ng_rollout_index",)]
+SEVERAL_TOOLS: list[Any] = [None, [], [{"type": "function", "name": "add", "parameters": {}}]]
+
+
+def by_origin(outcome: Outcome) -> dict[str, Row]:
+    """Candidates by where they came from."""
+    return {row["origin"]: row for row in outcome.rows}
+
+
+@examples(300)
+@given(
+    given_lines=rollout_lines(), asked=asked_within(), grouping=st.sampled_from(["auto", "prompt"])
+)
+def test_both_sides_were_asked_the_same(
+    given_lines: list[bytes], asked: Asked, grouping: Any
+) -> None:
+    """The candidates that a pair names share group, prompt and tools with it."""
+    read = ReadOptions(group_by=grouping)
+    candidates = by_origin(extract_lines(given_lines, read))
+    asked = replace(asked, read=read)
+    for pair in pair_lines(given_lines, asked).rows:
+        for side in ("chosen", "rejected"):
+            candidate = candidates[pair[f"{side}_origin"]]
+            assert pair["group"] == candidate["group"]
+            assert pair.get("tools") == candidate.get("tools")
+            prompt = content_of(candidate["prompt"], "user")
+            assert content_of(pair["prompt"], "user") == prompt
+
+
+@examples(200)
+@given(rows=gym_rows(odd=False), grouping=st.sampled_from(GROUPINGS))
+def test_different_questions_never_meet_however_grouped(rows: list[Row], grouping: Any) -> None:
+    """Whatever --group-by names, two rollouts pair only if their own rows ask the same."""
+    if grouping == ("_ng_rollout_index",):
+        rows = [{"_ng_rollout_index": 0, **row} for row in rows]
+    asked = Asked(strategy="exhaustive", read=ReadOptions(group_by=grouping))
+    for pair in pair_lines(lines_of(*rows), asked).rows:
+        questions = [
+            Contents([rows[int(pair[f"{side}_origin"].rpartition(":")[2]) - 1]], read_gym).groups
+            for side in ("chosen", "rejected")
+        ]
+        chosen, rejected = ([key[1:] for key in question] for question in questions)
+        assert chosen == rejected
+
+
+@examples(200)
+@given(
+    source=st.one_of(
+        st.tuples(gym_rows(odd=False), st.just(read_gym)),
+        st.tuples(contest_rows(), st.just(read_generic)),
+    ),
+    strategy=st.sampled_from(STRATEGIES),
+    gap=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+)
+def test_an_illegal_pair_never_hides_a_legal_one(
+    source: tuple[list[Row], Callable[[Row], list[Row]]], strategy: str, gap: float
+) -> None:
+    """Every group in which some pair is allowed gives a pair, whatever else is in it."""
+    rows, read = source
+    options = PairOptions(min_gap=gap, high_threshold=-100.0, low_threshold=100.0)
+    outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=options))
+    groups = Contents(rows, read).groups
+    expected = [key for key, group in groups.items() if allowed(group, Bounds(min_gap=gap))]
+    found = {
+        (pair["group"], content_of(pair["prompt"], "user"), json.dumps(pair.get("tools")))
+        for pair in outcome.rows
+    }
+    assert sorted(prompt for _, prompt, _ in found) == sorted(prompt for _, prompt, _ in expected)
+
+
+@examples(200)
+@given(given_lines=rollout_lines(), asked=st.one_of(asked_within(), asked_across()))
+def test_pairs_across_prompts_are_counted(given_lines: list[bytes], asked: Asked) -> None:
+    """The summary tells how many pairs set answers to different questions against each other.
+
+    A question is a prompt with its tools.
+    """
+    candidates = by_origin(extract_lines(given_lines, ReadOptions()))
+    outcome = pair_lines(given_lines, asked)
+    questions = [
+        {_question(candidates[pair[f"{side}_origin"]]) for side in ("chosen", "rejected")}
+        for pair in outcome.rows
+    ]
+    across = [both for both in questions if len(both) > 1]
+    assert outcome.counts()["pairs_across_prompts"] == len(across)
+    assert asked.across_prompts or not across
+
+
+@examples(150)
+@given(rows=nat_rows())
+def test_turns_of_different_examples_never_meet(rows: list[Row]) -> None:
+    """In NAT files both sides are of one example and turn; example 1 is not example "1"."""
+    for pair in pair_lines(lines_of(*rows), Asked(strategy="exhaustive")).rows:
+        meta = pair["meta"]
+        assert meta.keys() <= {"example_id", "turn_id"}
+        assert json.loads(pair["group"]) == [meta.get("example_id"), meta["turn_id"]]
+
+
+def test_ids_of_examples_keep_their_type() -> None:
+    """Example 1 and example "1" of a NAT file are two examples, and "a" is neither."""
+    move = {"event_type": "TTC_END", "name": "dpo_candidate_move"}
+    rows: list[Row] = [
+        {
+            "id": identity,
+            "intermediate_steps": [
+                {
+                    **move,
+                    "data": {"input": "Q", "output": f"{score}", "turn_id": "t", "score": score},
+                }
+            ],
+        }
+        for identity, score in ((1, 0.0), ("1", 1.0), ("a", 2.0))
+    ]
+    outcome = pair_lines(lines_of(*rows), Asked())
+    assert (outcome.lines, outcome.report.groups) == ([], 3)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("ours", SEVERAL_TOOLS)
+@pytest.mark.parametrize("theirs", SEVERAL_TOOLS)
+def test_other_tools_are_another_question(strategy: str, ours: Any, theirs: Any) -> None:
+    """Answers with different tools never pair; no tools and an empty list are the same."""
+    rows = lines_of(
+        {"prompt": "Q", "response": "A", "score": 1.0, "tools": ours},
+        {"prompt": "Q", "response": "B", "score": 0.0, "tools": theirs},
+    )
+    outcome = pair_lines(rows, Asked(strategy=strategy))
+    assert len(outcome.lines) == ((ours or None) == (theirs or None))
+
+
+def _question(candidate: Row) -> tuple[object, str]:
+    tools = json.dumps(candidate.get("tools") or [], sort_keys=True)
+    return content_of(candidate["prompt"], "user"), tools

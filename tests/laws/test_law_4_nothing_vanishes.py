@@ -1,0 +1,285 @@
+"""Law 4: every row and every candidate is used, or lost for a reason that is counted."""
+
+import json
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import (
+    Asked,
+    Outcome,
+    Row,
+    examples,
+    extract_lines,
+    input_of,
+    line_of,
+    lines_of,
+    pair_lines,
+    pair_shards,
+)
+from laws_rollouts import (
+    BLANK_LINES,
+    STRATEGIES,
+    any_scores,
+    asked,
+    bad_gym_lines,
+    bad_lines,
+    contest_rows,
+    gym_rows,
+    lines,
+    nat_rows,
+    one_answer_rows,
+)
+
+from prefpairs.cli.main import main
+from prefpairs.reasons import ALL
+from prefpairs.sources.answer import ReadOptions
+
+PLACEHOLDER = b"<PLACEHOLDER ROW>\n"
+
+
+def expect_balance(outcome: Outcome) -> None:
+    """Both ledgers, as the summary has them, add up, and every loss has a known reason."""
+    counts = outcome.counts()
+    rows, candidates = counts["rows"], counts["candidates"]
+    assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
+    assert candidates["found"] == candidates["kept"] + sum(candidates["dropped"].values())
+    reasons = [*rows["dropped"], *candidates["dropped"], *counts["groups_without_pair"]]
+    assert [reason for reason in reasons if reason not in ALL] == []
+    assert all(count > 0 for count in [*rows["dropped"].values(), *candidates["dropped"].values()])
+    assert counts["pairs"] == len(outcome.lines)
+
+
+MIXTURES = st.one_of(
+    st.tuples(lines(), bad_lines()),
+    st.tuples(gym_rows().map(lambda rows: lines_of(*rows)), bad_gym_lines()),
+)
+"""Lines that can be read, and lines that cannot."""
+
+
+@examples(300)
+@given(
+    mixture=MIXTURES,
+    blank=st.lists(st.sampled_from(BLANK_LINES), max_size=2),
+    asked=asked(),
+    chance=st.randoms(use_true_random=False),
+)
+def test_both_ledgers_balance(
+    mixture: tuple[list[bytes], list[bytes]], blank: list[bytes], asked: Asked, chance: Random
+) -> None:
+    """Each line is read once, the bad ones are counted as bad, and all the rest adds up."""
+    good, bad = mixture
+    mixed = [*good, *bad, *blank]
+    chance.shuffle(mixed)
+    outcome = pair_lines(mixed, asked)
+    expect_balance(outcome)
+    assert outcome.report.rows_read == len(good) + len(bad)
+    assert outcome.report.rows_bad == len(bad)
+
+
+@examples(200)
+@given(mixture=MIXTURES)
+def test_extract_writes_all_that_it_keeps(mixture: tuple[list[bytes], list[bytes]]) -> None:
+    """The candidates that are kept are the lines that come out, and all others have a reason."""
+    good, bad = mixture
+    outcome = extract_lines([*good, *bad], ReadOptions())
+    report = outcome.report
+    assert report.rows_read == len(good) + len(bad)
+    assert report.rows_read == report.rows_used + report.rows_dropped.total() + report.rows_bad
+    assert report.found == len(outcome.lines) + report.dropped.total()
+
+
+@examples(150)
+@given(given_lines=lines(), asked=asked())
+def test_pair_keeps_what_extract_keeps_but_for_copies(
+    given_lines: list[bytes], asked: Asked
+) -> None:
+    """What `extract` writes is what `pair` finds fit: it keeps it, or drops it as a copy."""
+    extracted = extract_lines(given_lines, asked.read)
+    report = pair_lines(given_lines, asked).report
+    copies = report.dropped - extracted.report.dropped
+    assert report.kept + copies.total() == len(extracted.lines)
+    assert copies.keys() <= {"duplicate_rollout", "conflicting_scores"}
+
+
+@examples(150)
+@given(rows=contest_rows(), strategy=st.sampled_from(STRATEGIES))
+def test_every_group_gives_a_pair_or_a_reason(rows: list[Row], strategy: str) -> None:
+    """Groups with a pair and groups without one, each for a reason, are all groups."""
+    outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy))
+    report = outcome.report
+    with_pair = {pair["group"] for pair in outcome.rows}
+    assert report.groups == len({row["prompt"] for row in rows})
+    assert report.groups == len(with_pair) + report.groups_without_pair.total()
+
+
+@examples(150)
+@given(given_lines=lines(), asked=asked())
+def test_the_summary_describes_the_pairs(given_lines: list[bytes], asked: Asked) -> None:
+    """Number, gaps and mean scores in the summary are those of the pairs that came out."""
+    outcome = pair_lines(given_lines, asked)
+    counts, pairs = outcome.counts(), outcome.rows
+    gaps = [pair["gap"] for pair in pairs]
+    assert counts["pairs"] == len(pairs)
+    assert counts["pairs_at_min_gap"] == {
+        least: sum(gap >= float(least) for gap in gaps) for least in ("0.1", "0.2")
+    }
+    assert (counts["gap"] is None) == (not pairs)
+    if pairs:
+        mean = counts["gap"]["mean"]
+        assert (counts["gap"]["min"], counts["gap"]["max"]) == (min(gaps), max(gaps))
+        assert mean == pytest.approx(fmean(gaps), rel=1e-12)
+        for side in ("chosen", "rejected"):
+            scores = [pair[f"{side}_score"] for pair in pairs]
+            assert counts[f"mean_{side}_score"] == pytest.approx(fmean(scores), rel=1e-12, abs=1e-9)
+
+
+@examples(100)
+@given(rows=gym_rows(), holders=st.integers(0, 3), asked=asked())
+def test_placeholder_lines_are_dropped_rows(rows: list[Row], holders: int, asked: Asked) -> None:
+    """A placeholder line is no JSON, but no bad row either."""
+    outcome = pair_lines([*lines_of(*rows), *[PLACEHOLDER] * holders], asked)
+    expect_balance(outcome)
+    assert outcome.report.rows_bad == 0
+    assert outcome.report.rows_dropped["placeholder"] == holders
+
+
+@examples(150)
+@given(rows=nat_rows())
+def test_every_scored_step_is_found(rows: list[Row]) -> None:
+    """Each TTC_END step of the right name is a candidate that was found, kept or not."""
+    steps = [step for row in rows for step in row.get("intermediate_steps", [row])]
+    payloads = [step.get("payload", step) for step in steps]
+    kinds = [(payload["event_type"], payload["name"]) for payload in payloads]
+    outcome = pair_lines(lines_of(*rows), Asked())
+    assert outcome.report.found == kinds.count(("TTC_END", "dpo_candidate_move"))
+
+
+@examples(100)
+@given(given_lines=lines(), cut=st.integers(0, 10), limit=st.integers(0, 10))
+def test_a_limit_reads_so_many_rows(given_lines: list[bytes], cut: int, limit: int) -> None:
+    """With --limit N the first N rows of all files are read, and no more are counted."""
+    shards = [given_lines[:cut], given_lines[cut:]]
+    report = pair_shards(shards, Asked(limit=limit)).report
+    expected = pair_lines(given_lines[:limit], Asked()).report
+    assert report.rows_read == min(limit, len(given_lines))
+    assert (report.rows_dropped, report.dropped) == (expected.rows_dropped, expected.dropped)
+
+
+@examples(100)
+@given(first=any_scores(), second=any_scores(), weight=st.sampled_from([1.0, 0.5, 1e10, -1.0]))
+def test_sums_of_scores_are_kept_or_dropped(first: float, second: float, weight: float) -> None:
+    """Several --score together make a finite score, or a loss with its reason."""
+    row = {"prompt": "Q", "response": "A", "first": first, "second": second}
+    read = ReadOptions(scores=(("first", 1.0), ("second", weight)))
+    outcome = extract_lines([line_of(row)], read)
+    assert len(outcome.lines) + outcome.report.dropped["score_not_finite"] == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "reason"),
+    [
+        (None, "no_score"),
+        (float("nan"), "score_not_finite"),
+        (float("-inf"), "score_not_finite"),
+        (10**400, "score_not_finite"),
+        (-(10**400), "score_not_finite"),
+    ],
+    ids=["null", "nan", "minus infinity", "huge integer", "minus huge integer"],
+)
+def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str) -> None:
+    """No score, NaN, and what is beyond all floats make a row unfit, not bad."""
+    rows: list[Row] = [
+        {"prompt": "Q", "response": "A", "score": score},
+        {"responses_create_params": {"input": "Q"}, "response": {"output": "A"}, "reward": score},
+        {"group": "g", "prompt": "Q", "response": "A", "score": score, "origin": "f:1"},
+    ]
+    for row in rows:
+        report = extract_lines([line_of(row)], ReadOptions()).report
+        assert (report.rows_bad, report.dropped) == (0, {reason: 1})
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_group_that_lost_everybody_has_a_reason(strategy: str) -> None:
+    """A group of nothing but copies with conflicting scores is counted as one without a pair."""
+    row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "origin": "f:1"}
+    outcome = pair_lines(
+        lines_of({**row, "score": 0.0}, {**row, "score": 1.0}), Asked(strategy=strategy)
+    )
+    report = outcome.report
+    assert (report.found, report.kept, report.dropped["conflicting_scores"]) == (2, 0, 2)
+    assert (report.groups, report.groups_without_pair.total()) == (1, 1)
+
+
+def test_copies_of_a_rollout_are_counted() -> None:
+    """The same rollout three times is one that is kept and two that are dropped."""
+    row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "score": 1.0, "origin": "f:1"}
+    other = {**row, "response": "B", "score": 0.0}
+    outcome = pair_lines(lines_of(row, other, row, row), Asked(strategy="exhaustive"))
+    report = outcome.report
+    assert (report.found, report.kept, report.dropped["duplicate_rollout"]) == (4, 2, 2)
+    assert len(outcome.lines) == 1
+
+
+@pytest.mark.parametrize("shape", ["[", '{"a":'])
+@pytest.mark.parametrize("depth", [10, 250, 600, 950, 5000])
+def test_deep_nesting_is_read_or_bad(shape: str, depth: int) -> None:
+    """Arguments of a tool, however deep, are an answer or a bad row, and never the end."""
+    closing = "]" if shape == "[" else "}"
+    arguments = shape * depth + "1" + closing * depth
+    call = {"function": {"name": "f", "arguments": arguments}}
+    said = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    rows = lines_of(
+        {"prompt": "Q", "response": said, "score": 1.0},
+        {"prompt": "Q", "response": "B", "score": 0.0},
+    )
+    outcome = pair_lines(rows, Asked())
+    expect_balance(outcome)
+    assert outcome.report.rows_read == 2
+
+
+@pytest.mark.parametrize("depth", [10, 250, 600, 950, 5000])
+def test_deep_nesting_that_is_carried_along_is_read_or_bad(depth: int) -> None:
+    """A field of --keep, however deep, is kept or makes its row bad, and never is the end."""
+    deep = b'{"a":' * depth + b"1" + b"}" * depth
+    rows = [
+        b'{"prompt": "Q", "response": "A", "score": 1.0, "extra": ' + deep + b"}\n",
+        b'{"prompt": "Q", "response": "B", "score": 0.0, "extra": 1}\n',
+    ]
+    outcome = pair_lines(rows, Asked(read=ReadOptions(keep=("extra",))))
+    expect_balance(outcome)
+    assert outcome.report.rows_read == 2
+
+
+def test_an_empty_chat_is_an_empty_answer() -> None:
+    """A response of no messages is well formed but unfit: dropped, not bad."""
+    rows = lines_of(
+        {"prompt": "Q", "response": [], "score": 0.0},
+        {"prompt": "Q", "response": [{"role": "assistant", "content": "A"}], "score": 1.0},
+    )
+    outcome = pair_lines(rows, Asked())
+    expect_balance(outcome)
+    assert (outcome.report.rows_bad, outcome.report.rows_dropped.total()) == (0, 1)
+
+
+@examples(15)
+@given(rows=one_answer_rows(), bad=bad_lines())
+def test_the_summary_is_written_whatever_happens(rows: list[Row], bad: list[bytes]) -> None:
+    """With --summary the ledgers are on disk after success, bad rows, and an empty result."""
+    with input_of([*lines_of(*rows), *bad]) as given_input:
+        folder = Path(given_input.path).parent
+        written, summary = str(folder / "pairs.jsonl"), folder / "summary.json"
+        words = ["pair", given_input.path, "-o", written, "--summary", str(summary), "--quiet"]
+        code = main(words)
+        counts = json.loads(summary.read_bytes())
+    assert code in (0, 1, 3)
+    assert counts["rows"]["read"] == len(rows) + len(bad)
+    assert counts["rows"]["bad"] == len(bad)
+    used, dropped = counts["rows"]["used"], sum(counts["rows"]["dropped"].values())
+    assert counts["rows"]["read"] == used + dropped + len(bad)
+    found, lost = counts["candidates"]["found"], sum(counts["candidates"]["dropped"].values())
+    assert found == counts["candidates"]["kept"] + lost

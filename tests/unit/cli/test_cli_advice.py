@@ -1,0 +1,120 @@
+"""What to do next."""
+
+import pytest
+
+from prefpairs.cli.advice import next_steps, why_nothing
+from prefpairs.records.message import tool_call
+from prefpairs.report import Report
+
+RUBBISH = "x" * 300
+
+
+def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Report:
+    report = Report(rows_read=10)
+    report.rows_dropped.update(rows)
+    report.groups_without_pair.update(groups or {})
+    return report
+
+
+@pytest.mark.parametrize(
+    ("report", "hint"),
+    [
+        (Report(), "there were no rows to read"),
+        (Report(rows_read=1), None),
+        (
+            Report(passed_over=["r_failures.jsonl"]),
+            "NeMo Gym writes such files beside its rollouts; --from generic reads them",
+        ),
+        (
+            _report({}, {"no_candidate": 2}),
+            "2 groups: no group has a candidate left; see the reasons above",
+        ),
+        (
+            _report({"no_ttc_steps": 1}),
+            (
+                "1 row: the row holds no TTC_END step; NAT leaves TTC steps out of its files "
+                "unless the configuration says "
+                "eval.general.output.workflow_output_step_filter: [TTC_END]"
+            ),
+        ),
+        (
+            _report({"other_step_name": 3, "no_ttc_steps": 1}),
+            (
+                "3 rows: the row's TTC_END steps all have another name than --step-name; "
+                "--step-name NAME takes steps of another name"
+            ),
+        ),
+        (
+            _report({"no_score": 2}),
+            (
+                "2 rows: no score stands where one should; "
+                "--score PATH names the field that holds the score"
+            ),
+        ),
+        (
+            _report({"placeholder": 5}),
+            "5 rows: a placeholder line stands where a rollout should",
+        ),
+        (
+            _report({"no_score": 9}, {"all_tied": 2, "same_answer": 1}),
+            "2 groups: in every group all scores are equal, so nothing is preferred",
+        ),
+        (
+            _report({}, {"none_allowed": 1}),
+            "1 group: --min-gap and the other bounds leave no pair; try smaller ones",
+        ),
+        (
+            _report({}, {"one_candidate": 4}),
+            (
+                "4 groups: no prompt has two answers to compare; several rollouts a prompt give "
+                "pairs, or --strategy stratified --across-prompts, which compares answers to "
+                "different prompts"
+            ),
+        ),
+    ],
+)
+def test_why_nothing(report: Report, hint: str | None) -> None:
+    """The most frequent reason, with the option that changes it."""
+    assert why_nothing("pair", report) == hint
+
+
+def test_why_extract_gave_nothing() -> None:
+    """Groups are none of its business."""
+    report = _report({"no_prompt": 1}, {"all_tied": 2})
+    assert why_nothing("extract", report) == (
+        "1 row: the prompt is missing or empty; --prompt PATH names the field that holds the prompt"
+    )
+
+
+def test_example_of_a_pair() -> None:
+    """One line each, nothing in them steers a terminal, long ones are cut."""
+    call = [tool_call("search", "{}"), tool_call("f", "{}")]
+    report = Report(
+        example=(
+            [{"role": "system", "content": "S"}, {"role": "user", "content": "Q\n\x1b[31m"}],
+            [{"role": "assistant", "content": "Look.", "tool_calls": call}],
+            RUBBISH,
+        )
+    )
+    assert next_steps("pair", report, "o.jsonl").splitlines() == [
+        "",
+        "example",
+        "  prompt    Q \\x1b[31m",
+        "  chosen    Look. [calls search] [calls f]",
+        f"  rejected  {'x' * 240}...",
+        "",
+        "next: prefpairs formats --schema pair    # what the fields mean",
+    ]
+
+
+def test_no_example_of_nothing() -> None:
+    """Nothing was made, nothing is shown."""
+    assert next_steps("pair", Report(), "o.jsonl") == ""
+
+
+def test_next_step_of_extract() -> None:
+    """Candidates in a file are for `pair`; in a pipe somebody takes them already."""
+    assert next_steps("extract", Report(), "c.jsonl") == (
+        "\nnext: prefpairs pair c.jsonl -o pairs.jsonl\n"
+    )
+    assert next_steps("extract", Report(), "-") == ""

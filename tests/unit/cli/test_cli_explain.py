@@ -1,0 +1,36 @@
+"""prefpairs explain."""
+
+import pytest
+
+from prefpairs.cli.explain import explain
+from prefpairs.errors import UnknownWord
+from prefpairs.reasons import ALL
+
+
+def test_one_code(capfd: pytest.CaptureFixture[str]) -> None:
+    """Its sentence."""
+    explain("all-tied")
+    assert capfd.readouterr().out == "all_tied: all candidates have the same score\n"
+
+
+def test_code_that_can_be_switched_off(capfd: pytest.CaptureFixture[str]) -> None:
+    """And how."""
+    explain("masked")
+    assert capfd.readouterr().out == (
+        "masked: the environment marked the reward as unreliable (mask_sample)\n\n"
+        "--keep-rows masked uses such rows all the same.\n"
+    )
+
+
+def test_all_codes(capfd: pytest.CaptureFixture[str]) -> None:
+    """Every one with its sentence."""
+    explain(None)
+    lines = [line.split(maxsplit=1) for line in capfd.readouterr().out.splitlines()]
+    listed = {line[0]: line[1] for line in lines if line and line[0] in ALL}
+    assert listed == ALL
+
+
+def test_unknown_code() -> None:
+    """A word that is no code."""
+    with pytest.raises(UnknownWord):
+        explain("nonsense")

@@ -1,0 +1,33 @@
+"""prefpairs formats."""
+
+import json
+
+import pytest
+
+from prefpairs.cli.formats import formats
+from prefpairs.errors import UnknownWord
+from prefpairs.records.schema import json_schema
+from prefpairs.sources import SOURCES
+from prefpairs.strategies import STRATEGIES
+
+
+def test_listing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Every source and strategy with its line, and the other name of one."""
+    formats(schema=None)
+    lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
+    expected = [f"{name} {line}" for name, line in {**SOURCES, **STRATEGIES}.items()]
+    assert [line for line in expected if line not in lines] == []
+    assert "same-prompt is another name of best-vs-worst" in lines
+
+
+@pytest.mark.parametrize("record", ["candidate", "pair"])
+def test_schema(capfd: pytest.CaptureFixture[str], record: str) -> None:
+    """JSON for a validator."""
+    formats(schema=record)
+    assert json.loads(capfd.readouterr().out) == json_schema(record)
+
+
+def test_unknown_schema() -> None:
+    """A word that is no record."""
+    with pytest.raises(UnknownWord):
+        formats(schema="rollout")

@@ -1,0 +1,217 @@
+"""The program: commands, exit codes and what is said."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import prefpairs
+from prefpairs.cli.main import COMMANDS, main
+from prefpairs.files.output import ClosedPipe
+
+ROWS = [
+    {"prompt": "Q", "response": answer, "score": score} for answer, score in (("A", 1), ("B", 0))
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder with rows in it; handlers of signals are put back."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _said(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    captured = capfd.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+    """The name and the number."""
+    assert _said(capfd, "--version") == (0, f"prefpairs {prefpairs.__version__}\n", "")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_names_all_commands(capfd: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """Without words, too."""
+    code, out, err = _said(capfd, *words)
+    assert (code, err) == (0, "")
+    assert [name for name in COMMANDS if name not in out] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    """Its first words are those in the list."""
+    code, out, _ = _said(capfd, name, "--help")
+    assert code == 0
+    assert COMMANDS[name].rstrip(".") in " ".join(out.split())
+
+
+def test_done(capfd: pytest.CaptureFixture[str]) -> None:
+    """Data to standard output, everything else to standard error."""
+    code, out, err = _said(capfd, "pair", "r.jsonl")
+    assert (code, json.loads(out)["chosen"]) == (0, "A")
+    assert err.startswith("read as generic     r.jsonl\n")
+
+
+def test_hyphen_and_underscore_are_alike(capfd: pytest.CaptureFixture[str]) -> None:
+    """In names of options and in their words."""
+    words = ["pair", "r.jsonl", "--quiet", "--min_gap", "0.5", "--strategy", "best_vs_worst"]
+    code, out, err = _said(capfd, *words)
+    assert (code, json.loads(out)["gap"], err) == (0, 1.0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["frob"], 2, "error: No such command 'frob'\n\nhint: --help lists the options\n"),
+        (
+            ["pair", "--min-gap", "x"],
+            2,
+            (
+                "error: Invalid value for '--min-gap': Input should be a valid number, unable to "
+                "parse string as a number\n\nhint: --help lists the options\n"
+            ),
+        ),
+        (
+            ["pair", "r.jsonl", "--from", "nemo"],
+            2,
+            "error: unknown source: nemo\n\nhint: did you mean nemo-gym?\n",
+        ),
+        (
+            ["pair", "r.jsonl", "--score", "scor"],
+            2,
+            "error: --score scor: no row has this field\n\nhint: did you mean score?\n",
+        ),
+        (["pair", "nothing.jsonl"], 5, "error: nothing.jsonl: no such file\n"),
+    ],
+)
+def test_errors(capfd: pytest.CaptureFixture[str], words: list[str], code: int, said: str) -> None:
+    """A sentence, a hint, an exit code; nothing on standard output, and no traceback."""
+    assert _said(capfd, *words) == (code, "", said)
+
+
+def test_bad_data(capfd: pytest.CaptureFixture[str]) -> None:
+    """File, line and what is wrong."""
+    Path("bad.jsonl").write_bytes(b'{"prompt": "Q", "response": "A", "score": "0.7"}\n')
+    code, out, err = _said(capfd, "pair", "bad.jsonl")
+    assert (code, out) == (1, "")
+    assert err == (
+        'error: bad.jsonl:1: score is "0.7", expected a number\n'
+        "error: 1 bad row, so nothing was written\n"
+        "\nhint: --cast-score reads numbers written as text\n"
+    )
+
+
+def test_nothing_came_out(capfd: pytest.CaptureFixture[str]) -> None:
+    """The counts are said, then the error with the likeliest reason."""
+    code, out, err = _said(capfd, "pair", "r.jsonl", "--min-gap", "2")
+    assert (code, out) == (3, "")
+    assert err.endswith(
+        "error: no pair came out, so nothing was written\n\n"
+        "hint: 1 group: --min-gap and the other bounds leave no pair; try smaller ones\n"
+    )
+
+
+def test_nothing_is_allowed(capfd: pytest.CaptureFixture[str]) -> None:
+    """--allow-empty makes it a success."""
+    words = ["pair", "r.jsonl", "--min-gap", "2", "--allow-empty", "--quiet"]
+    assert _said(capfd, *words) == (0, "", "")
+
+
+def test_bug(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one case of a traceback."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("prefpairs.cli.pair.run", broken)
+    code, out, err = _said(capfd, "pair", "r.jsonl")
+    assert (code, out) == (70, "")
+    assert err.startswith("Traceback")
+    assert err.endswith(
+        "error: ZeroDivisionError: oops\n\n"
+        "hint: this is a bug in prefpairs; please report it with the command and the input\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (ClosedPipe(), 0), (SystemExit(143), 143), (SystemExit("x"), 1)],
+)
+def test_other_ends(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+) -> None:
+    """Control-C, a closed pipe, and a signal."""
+
+    def ending(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("prefpairs.cli.pair.run", ending)
+    assert _said(capfd, "pair", "r.jsonl") == (code, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_leave_as_by_exit(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """128 and the number; the old file stays and nothing is left beside it."""
+
+    def killed(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), number)
+
+    signal.signal(number, signal.SIG_DFL)
+    Path("o.jsonl").write_bytes(b"old\n")
+    monkeypatch.setattr("prefpairs.cli.pair.run", killed)
+    assert main(["pair", "r.jsonl", "-o", "o.jsonl"]) == 128 + number
+    assert Path("o.jsonl").read_bytes() == b"old\n"
+    assert sorted(os.listdir()) == ["o.jsonl", "r.jsonl"]
+
+
+def test_signal_that_is_ignored_stays_ignored() -> None:
+    """Nohup has it so."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    main(["pair", "r.jsonl", "-o", "o.jsonl", "--quiet"])
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["pair", "--help"], ["formats"]])
+def test_reader_that_went_away(words: list[str]) -> None:
+    """A closed pipe is success and says nothing, for what people read as for data."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(
+        [sys.executable, "-m", "prefpairs", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_heavy_libraries_are_left_alone() -> None:
+    """The version needs no typer, a run no pyarrow, no rich and no schemas."""
+    script = (
+        "import sys; from prefpairs.cli.main import main; main(sys.argv[1:]); "
+        "print([name for name in ('typer', 'pyarrow', 'rich.console', 'backports.zstd',"
+        " 'prefpairs.records.schema') if name in sys.modules])"
+    )
+    loaded = [
+        subprocess.run([sys.executable, "-c", script, *words], capture_output=True, check=True)
+        .stdout.splitlines()[-1]
+        .decode()
+        for words in (["--version"], ["pair", "r.jsonl", "--quiet"])
+    ]
+    assert loaded == ["[]", "['typer']"]

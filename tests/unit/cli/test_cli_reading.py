@@ -1,0 +1,178 @@
+"""The options that say what is read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.reading import ReadWords
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.files.inputs import Input
+from prefpairs.report import Report
+from prefpairs.sources.answer import ReadOptions
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl"):
+        Path(name).touch()
+
+
+def _plan(report: Report | None = None, **words: Any) -> ReadPlan:
+    return ReadWords(**{"inputs": ["r.jsonl"], **words}).plan(report or Report())
+
+
+def test_plan_of_no_words() -> None:
+    """Everything has a default."""
+    assert _plan() == ReadPlan(
+        inputs=[Input("r.jsonl", "r.jsonl")],
+        source="auto",
+        options=ReadOptions(),
+        on_error="fail",
+        quarantine=None,
+        limit=None,
+    )
+
+
+def test_plan_of_all_words() -> None:
+    """Each word ends where it belongs."""
+    plan = _plan(
+        source="nemo_gym",
+        scores=["reward:0.5", "judge.score"],
+        cast_score=True,
+        prompt="p",
+        response="r",
+        group_by="id,model",
+        step_name="move",
+        response_part="final",
+        reasoning="drop",
+        keep=["a,b", "c"],
+        limit=7,
+        keep_rows=["masked,no-score"],
+        on_error="quarantine",
+        quarantine="bad.jsonl",
+    )
+    assert (plan.source, plan.limit, plan.on_error, plan.quarantine) == (
+        "nemo-gym",
+        7,
+        "quarantine",
+        "bad.jsonl",
+    )
+    assert plan.options == ReadOptions(
+        scores=(("reward", 0.5), ("judge.score", 1.0)),
+        cast_score=True,
+        prompt="p",
+        response="r",
+        group_by=("id", "model"),
+        step_name="move",
+        response_part="final",
+        reasoning="drop",
+        keep=("a", "b", "c"),
+        keep_rows=frozenset({"masked", "no_score"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "score"),
+    [
+        ("reward", ("reward", 1.0)),
+        ("reward:2", ("reward", 2.0)),
+        ("reward:-0.5", ("reward", -0.5)),
+        ("a:b", ("a:b", 1.0)),
+        ("a:b:3", ("a:b", 3.0)),
+        ("a:", ("a:", 1.0)),
+    ],
+)
+def test_weight_of_a_score(word: str, score: tuple[str, float]) -> None:
+    """A colon that no number follows belongs to the path."""
+    assert _plan(scores=[word]).options.scores == (score,)
+
+
+@pytest.mark.parametrize("word", ["auto", "prompt", "file"])
+def test_group_by_words(word: str) -> None:
+    """Three words are no paths."""
+    assert _plan(group_by=word).options.group_by == word
+
+
+@pytest.mark.parametrize("word", ["", ",", " "])
+def test_group_by_nothing(word: str) -> None:
+    """An empty list of fields would make one group of all."""
+    with pytest.raises(UsageError):
+        _plan(group_by=word)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"source": "nemo"},
+        {"response_part": "last"},
+        {"reasoning": "hide"},
+        {"keep_rows": ["odd"]},
+        {"keep_rows": ["empty_answer"]},
+        {"keep_rows": ["placeholder"]},
+        {"on_error": "ignore"},
+    ],
+)
+def test_unknown_words(words: dict[str, Any]) -> None:
+    """Mistyped words are told before anything is read."""
+    with pytest.raises(UnknownWord):
+        _plan(**words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"on_error": "quarantine"},
+        {"quarantine": "bad.jsonl"},
+        {"on_error": "skip", "quarantine": "bad.jsonl"},
+    ],
+)
+def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
+    """One without the other is a mistake."""
+    with pytest.raises(UsageError, match="go together"):
+        _plan(**words)
+
+
+def test_quarantine_is_a_file() -> None:
+    """Bad rows would be mixed into the data."""
+    with pytest.raises(UsageError, match="--quarantine -"):
+        _plan(on_error="quarantine", quarantine="-")
+
+
+@pytest.mark.parametrize("weight", ["nan", "inf", "-inf"])
+def test_weight_that_is_no_number(weight: str) -> None:
+    """Every score would be lost."""
+    with pytest.raises(UsageError, match="weight"):
+        _plan(scores=[f"reward:{weight}"])
+
+
+def test_lower_is_better() -> None:
+    """Alone, for a missing score that counts as 0 would be the best of all losses."""
+    assert _plan(lower_is_better=True).options.lower_is_better is True
+    with pytest.raises(UsageError, match="--keep-rows no_score"):
+        _plan(lower_is_better=True, keep_rows=["no_score"])
+
+
+def test_no_input_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody types rollouts."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match="no input"):
+        _plan(inputs=None)
+
+
+@pytest.mark.parametrize("source", ["auto", "nemo-gym", "nemo_gym"])
+def test_companions_are_passed_over(source: str) -> None:
+    """Files that NeMo Gym writes beside its rollouts, and the report says so."""
+    report = Report()
+    plan = _plan(report, inputs=["*.jsonl"], source=source)
+    assert [given.label for given in plan.inputs] == ["r.jsonl"]
+    assert report.passed_over == ["r_failures.jsonl", "r_materialized_inputs.jsonl"]
+
+
+def test_companions_of_other_sources_are_files() -> None:
+    """Elsewhere such a name means nothing."""
+    report = Report()
+    assert len(_plan(report, inputs=["*.jsonl"], source="generic").inputs) == 3
+    assert report.passed_over == []

@@ -1,0 +1,181 @@
+"""Facts to sentences."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs import errors
+from prefpairs.cli.wording import plural, say_error, visible, word_error
+
+LEAVE_OUT = (
+    "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
+)
+
+
+def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecords:
+    places = [(f"r.jsonl:{number}", error) for number, error in enumerate(first, 1)]
+    return errors.BadRecords(count or len(first), places)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentences", "hint"),
+    [
+        (errors.BadInput("r.gz", "it is cut"), ["r.gz: it is cut"], None),
+        (
+            errors.InputChanged("r.jsonl"),
+            ["r.jsonl changed while it was being read"],
+            "run it again when nothing writes to the file any more",
+        ),
+        (
+            errors.UnknownWord("source", "nemogym", ["auto", "nemo-gym"]),
+            ["unknown source: nemogym"],
+            "did you mean nemo-gym?",
+        ),
+        (
+            errors.UnknownWord("source", "zzz", ["auto", "nat"]),
+            ["unknown source: zzz"],
+            "one of auto, nat",
+        ),
+        (errors.UnknownWord("source", "zzz", []), ["unknown source: zzz"], None),
+        (
+            errors.NoSuchPath("--score", "scores.judge", ["score", "score.judge"]),
+            ["--score scores.judge: no row has this field"],
+            "did you mean score.judge?",
+        ),
+        (
+            errors.TooManyPairs(25_000_000, 10_000_000),
+            ["this would write 25,000,000 pairs; the limit is 10,000,000"],
+            (
+                "--max-pairs-per-group or --rejected-per-chosen take fewer, "
+                "--yes-all writes them all"
+            ),
+        ),
+        (errors.UsageError("a and b", "give one"), ["a and b"], "give one"),
+        (
+            errors.NothingCameOut("pair", "3 groups"),
+            ["no pair came out, so nothing was written"],
+            "3 groups",
+        ),
+        (errors.FileTrouble("o.jsonl", "disk full"), ["o.jsonl: disk full"], None),
+        (
+            ValueError("odd\x1b"),
+            ["ValueError: odd\\x1b"],
+            "this is a bug in prefpairs; please report it with the command and the input",
+        ),
+    ],
+)
+def test_errors(error: Exception, sentences: list[str], hint: str | None) -> None:
+    """Each kind has its sentence and its hint."""
+    assert word_error(error) == (sentences, hint)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0.7", '"0.7"'),
+        (None, "null"),
+        ([1, "é"], '[1, "\\u00e9"]'),
+        ("\x1b[31m", '"\\u001b[31m"'),
+        ("x" * 100, '"' + "x" * 59 + "..."),
+    ],
+)
+def test_value_of_a_bad_field(value: Any, shown: str) -> None:
+    """As JSON, cut short, without anything that could steer a terminal."""
+    sentences, _ = word_error(_bad(errors.BadField("score", value, "a number")))
+    assert sentences[0] == f"r.jsonl:1: score is {shown}, expected a number"
+
+
+def test_bad_rows() -> None:
+    """The first few, how many more, and what it means."""
+    sentences, _ = word_error(_bad(errors.NotJson("not JSON"), count=1234))
+    assert sentences == [
+        "r.jsonl:1: not JSON",
+        "... and 1,233 more",
+        "1,234 bad rows, so nothing was written",
+    ]
+
+
+def test_bad_rows_after_something_was_written() -> None:
+    """On standard output, what is written cannot be taken back."""
+    bad = _bad(errors.NotJson("not JSON"))
+    bad.partly_written = True
+    sentences, _ = word_error(bad)
+    assert sentences[-1] == "1 bad row, what was written is not complete"
+
+
+def test_trouble_of_the_system() -> None:
+    """What the system says, and no talk of bugs."""
+    assert word_error(OSError(28, "No space left on device")) == (["No space left on device"], None)
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (errors.NotJson("x", "lfs_pointer"), "`git lfs pull` fetches the file itself"),
+        (
+            errors.NotJson("x", "unfinished"),
+            "is the file still being written? --on-error skip leaves such rows out",
+        ),
+        (
+            errors.BadField("s", "0.7", "a number"),
+            "--cast-score reads numbers written as text",
+        ),
+        (
+            errors.BadField("s", "high", "a number"),
+            LEAVE_OUT,
+        ),
+        (
+            errors.BadField("s", [1], "a number"),
+            LEAVE_OUT,
+        ),
+        (
+            errors.NotJson("x"),
+            LEAVE_OUT,
+        ),
+    ],
+)
+def test_hint_of_bad_rows(error: errors.BadRecord, hint: str) -> None:
+    """What is known of the first few decides."""
+    assert word_error(_bad(error))[1] == hint
+
+
+def test_hint_of_any_of_the_first_few() -> None:
+    """The first one need not be the telling one."""
+    bad = _bad(errors.NotJson("x"), errors.NotJson("x", "unfinished"))
+    assert (word_error(bad)[1] or "").startswith("is the file still being written?")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("plain é \U0001f600", "plain é \U0001f600"),
+        ("red \x1b[31m", "red \\x1b[31m"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("\x7f\x9b", "\\x7f\\x9b"),
+        ("\u202eevil\u2069", "\\u202eevil\\u2069"),
+        ("odd\udcff.jsonl", "odd\\udcff.jsonl"),
+    ],
+)
+def test_visible(text: str, seen: str) -> None:
+    """What could steer a terminal is written out."""
+    assert visible(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0 pairs"), (1, "1 pair"), (2, "2 pairs"), (1_234_567, "1,234,567 pairs")],
+)
+def test_plural(count: int, said: str) -> None:
+    """One is one, everything else is many."""
+    assert plural(count, "pair") == said
+
+
+def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sentences, an empty line, the hint; all on standard error."""
+    say_error(errors.UsageError("a and b", "give one"))
+    say_error(errors.FileTrouble("o", "full"))
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == (
+        "",
+        "error: a and b\n\nhint: give one\nerror: o: full\n",
+    )

@@ -1,0 +1,82 @@
+"""Groups of options that several commands share."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+
+from prefpairs.cli.words import command_of, one_of, split_words
+from prefpairs.errors import UnknownWord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """A group of options."""
+
+    width: Annotated[int, "how wide"] = 1
+    height: int = 2
+
+
+SEEN: list[tuple[Size, bool]] = []
+
+
+@command_of
+def _paint(*, size: Size, red: bool = False) -> None:
+    """Paint it."""
+    SEEN.append((size, red))
+
+
+def test_groups_are_spread_out() -> None:
+    """Every field is a parameter with its annotation and default."""
+    parameters = inspect.signature(_paint).parameters
+    assert [(name, given.default) for name, given in parameters.items()] == [
+        ("width", 1),
+        ("height", 2),
+        ("red", False),
+    ]
+    assert parameters["width"].annotation == Annotated[int, "how wide"]
+    assert inspect.getdoc(_paint) == "Paint it."
+
+
+def test_groups_are_put_together_again() -> None:
+    """The function gets what it asked for."""
+    _paint(width=7, height=2, red=True)
+    assert SEEN.pop() == (Size(width=7, height=2), True)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("best-vs-rest", "best-vs-rest"), ("best_vs_rest", "best-vs-rest"), ("no-score", "no_score")],
+)
+def test_one_of(word: str, name: str) -> None:
+    """Hyphen and underscore are alike; the name itself is returned."""
+    assert one_of("word", word, "best-vs-rest", "no_score") == name
+
+
+@pytest.mark.parametrize("word", ["", "best", "BEST-VS-REST"])
+def test_one_of_nothing(word: str) -> None:
+    """The error knows what is asked for and what there is."""
+    with pytest.raises(UnknownWord) as caught:
+        one_of("--order", word, "input", "key")
+    assert (caught.value.what, caught.value.word, caught.value.known) == (
+        "--order",
+        word,
+        ("input", "key"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (None, ()),
+        ([], ()),
+        (["a"], ("a",)),
+        (["a,b", "c"], ("a", "b", "c")),
+        ([" a , ,b,"], ("a", "b")),
+        ([""], ()),
+    ],
+)
+def test_split_words(values: Any, words: tuple[str, ...]) -> None:
+    """Repeated or with commas."""
+    assert split_words(values) == words

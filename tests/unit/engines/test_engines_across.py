@@ -1,0 +1,125 @@
+"""Pairs of answers to different prompts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from prefpairs.engines.across import pairs_across_prompts
+from prefpairs.engines.index import Index, Place
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.errors import TooManyPairs
+from prefpairs.records.candidate import Candidate
+from prefpairs.report import Report
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.strategies.allowed import PairOptions
+
+ROLLOUTS = [
+    Candidate(
+        f"g{number % 10}", f"Q{number % 10}", f"A{number}", 0.9 if number % 2 else 0.1, number
+    )
+    for number in range(40)
+]
+
+
+def _pairs(
+    candidates: Sequence[Candidate], report: Report | None = None, **options: Any
+) -> list[tuple[str, str]]:
+    index = Index()
+    for candidate in candidates:
+        index.add(candidate, Place(0, 0, 0, 0, 0))
+    read = ReadPlan(inputs=[], options=options.pop("read", ReadOptions()))
+    plan = PairPlan(read=read, across_prompts=True, **options)
+    numbers = pairs_across_prompts(index, candidates.__getitem__, plan, report or Report())
+    return [
+        (str(candidates[chosen].response), str(candidates[rejected].response))
+        for chosen, rejected in numbers
+    ]
+
+
+def test_every_good_answer_gets_a_bad_one() -> None:
+    """Once each, of any prompt, in the order of the input."""
+    report = Report()
+    pairs = _pairs(ROLLOUTS, report)
+    assert [chosen for chosen, _ in pairs] == [f"A{number}" for number in range(1, 40, 2)]
+    assert all(int(rejected[1:]) % 2 == 0 for _, rejected in pairs)
+    assert report.groups == 10
+
+
+def test_order_of_the_input_changes_no_pair() -> None:
+    """With the order of keys, not even the order of the output."""
+    backwards = ROLLOUTS[::-1]
+    assert sorted(_pairs(backwards)) == sorted(_pairs(ROLLOUTS))
+    assert _pairs(backwards, order="key") == _pairs(ROLLOUTS, order="key")
+
+
+def test_several_rejected_ones() -> None:
+    """As many as asked for, none of them twice."""
+    pairs = _pairs(ROLLOUTS, options=PairOptions(rejected_per_chosen=3))
+    assert len(pairs) == len(set(pairs)) == 60
+
+
+def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand answers to one prompt are ranked a few times, not for each pair again."""
+    ranked = 0
+    rank = Index.rank
+
+    def counted(index: Index, number: int) -> tuple[float, bool, int, bytes]:
+        nonlocal ranked
+        ranked += 1
+        return rank(index, number)
+
+    monkeypatch.setattr(Index, "rank", counted)
+    one_prompt = [
+        Candidate("g", "Q", f"A{number}", 0.9 if number % 2 else 0.1, number)
+        for number in range(1000)
+    ]
+    assert len(_pairs(one_prompt)) == 500
+    assert ranked <= 50 * 1000
+
+
+def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood is refused beforehand; --yes-all lets it through."""
+    monkeypatch.setattr("prefpairs.engines.across.MOST_PAIRS", 39)
+    options = PairOptions(rejected_per_chosen=2)
+    with pytest.raises(TooManyPairs) as caught:
+        _pairs(ROLLOUTS, options=options)
+    assert (caught.value.pairs, caught.value.limit) == (40, 39)
+    assert len(_pairs(ROLLOUTS, options=options, yes_all=True)) == 40
+    assert len(_pairs(ROLLOUTS)) == 20
+
+
+def test_copies_do_not_compete() -> None:
+    """A rollout that stands twice is chosen once and counted as dropped."""
+    report = Report()
+    pairs = _pairs([*ROLLOUTS, ROLLOUTS[1]._replace(origin="again:1")], report)
+    assert [chosen for chosen, _ in pairs].count("A1") == 1
+    assert report.dropped == {"duplicate_rollout": 1}
+
+
+def test_twins_across_prompts_are_told_apart_by_their_text() -> None:
+    """Equal in score, index and answer: which one is written hangs on no order."""
+    twins = [
+        Candidate("g", "Q", "A", 0.9, None, meta={"n": 0}),
+        Candidate("g", "Q", "A", 0.9, None, meta={"n": 1}),
+        Candidate("h", "R", "B", 0.1, 0),
+    ]
+    written = []
+    for order in (twins, twins[::-1]):
+        index = Index()
+        for candidate in order:
+            index.add(candidate, Place(0, 0, 0, 0, 0))
+        plan = PairPlan(read=ReadPlan(inputs=[]), across_prompts=True)
+        numbers = pairs_across_prompts(index, order.__getitem__, plan, Report())
+        written.append(sorted(str(order[chosen].meta) for chosen, _ in numbers))
+    assert written == [["{'n': 0}", "{'n': 1}"]] * 2
+
+
+def test_conflicting_copies_do_not_compete() -> None:
+    """Unless they are to be kept."""
+    conflict = [*ROLLOUTS, ROLLOUTS[1]._replace(score=0.1)]
+    keep = ReadOptions(keep_rows=frozenset({"conflicting_scores"}))
+    report = Report()
+    assert "A1" not in {answer for pair in _pairs(conflict, report) for answer in pair}
+    assert report.dropped == {"conflicting_scores": 2}
+    assert "A1" in {chosen for chosen, _ in _pairs(conflict, read=keep)}

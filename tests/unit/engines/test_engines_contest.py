@@ -1,0 +1,135 @@
+"""One group as strategies see it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from prefpairs.engines.contest import Contest, fair_members
+from prefpairs.engines.index import Index, Place
+from prefpairs.records.candidate import Candidate
+from prefpairs.sources.answer import TASK
+
+ONE = Candidate("g", "Q", "A", 0.5, 3)
+
+
+def _index(candidates: Sequence[Candidate]) -> Index:
+    index = Index()
+    for candidate in candidates:
+        index.add(candidate, Place(0, 0, 0, 0, 0))
+    return index
+
+
+def _fair(*candidates: Candidate, keep: bool = False) -> tuple[list[int], dict[str, int]]:
+    dropped: Counter[str] = Counter()
+    index = _index(candidates)
+    members = fair_members(index, 0, candidates.__getitem__, dropped, keep_conflicting=keep)
+    return members, dict(dropped)
+
+
+def _contest(*candidates: Candidate) -> Contest:
+    index = _index(candidates)
+    members = sorted(range(len(candidates)), key=index.rank)
+    return Contest(index, members, candidates.__getitem__, b"key")
+
+
+def test_group_is_best_first() -> None:
+    """Scores and digests in the order of the members, the key as identity."""
+    contest = _contest(ONE._replace(score=0.1), ONE._replace(response="B"))
+    assert list(contest.group.scores) == [0.5, 0.1]
+    assert contest.group.identity == b"key"
+    assert [contest.member(place) for place in range(2)] == [1, 0]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_twins_are_told_apart_by_their_text(order: list[int]) -> None:
+    """Equal in score, index and answer: the whole text decides, and arrival nothing."""
+    twins = [ONE._replace(index=None, meta={"n": n}, origin=f"f:{9 - n}") for n in range(3)]
+    candidates = [twins[n] for n in order]
+    contest = _contest(*candidates)
+    assert [candidates[contest.member(place)].meta for place in (2, 0, 1)] == [
+        {"n": 2},
+        {"n": 0},
+        {"n": 1},
+    ]
+
+
+def test_twins_are_fetched_when_somebody_asks() -> None:
+    """A group without winners costs no reading."""
+    asked: list[int] = []
+    twins = [ONE._replace(index=None)] * 3
+
+    def fetch(number: int) -> Candidate:
+        asked.append(number)
+        return twins[number]
+
+    contest = Contest(_index([*twins, ONE._replace(score=0.1)]), [0, 1, 2, 3], fetch, b"")
+    contest.member(3)
+    assert asked == []
+    contest.member(1)
+    contest.member(2)
+    assert sorted(asked) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ([], "no_candidate"),
+        ([ONE], "one_candidate"),
+        ([ONE, ONE._replace(score=0.1, index=4)], "same_answer"),
+        ([ONE, ONE._replace(response="B")], "all_tied"),
+        ([ONE, ONE._replace(index=4)], "same_answer"),
+        ([ONE, ONE._replace(response="B", score=0.1)], "none_allowed"),
+    ],
+)
+def test_why_no_pair(members: list[Candidate], reason: str) -> None:
+    """The reason that is told for a group."""
+    assert _contest(*members).why_no_pair() == reason
+
+
+def test_different_rollouts_all_stay() -> None:
+    """Other index, other answer, or no index: nobody is a copy."""
+    candidates = [
+        ONE,
+        ONE._replace(index=4),
+        ONE._replace(response="B"),
+        ONE._replace(index=None),
+        ONE._replace(index=None, origin="f:9"),
+    ]
+    members, dropped = _fair(*candidates)
+    assert (sorted(members), dropped) == ([0, 1, 2, 3, 4], {})
+
+
+def test_copies_with_equal_scores_count_once() -> None:
+    """A row that stands three times is one rollout."""
+    copies = [ONE._replace(origin=f"f:{n}") for n in range(3)]
+    members, dropped = _fair(*copies)
+    assert (len(members), dropped) == (1, {"duplicate_rollout": 2})
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_which_copy_stays_is_no_chance(order: list[int]) -> None:
+    """The smallest text stays, whichever came first."""
+    copies = [ONE._replace(meta={"run": run}, origin=f"f:{run}") for run in order]
+    members, _ = _fair(*copies)
+    assert [copies[number].meta for number in members] == [{"run": 0}]
+
+
+def test_copies_with_different_scores_are_all_dropped() -> None:
+    """Nobody can say which of two verifiers is right."""
+    members, dropped = _fair(ONE, ONE._replace(score=0.9), ONE._replace(response="B"))
+    assert (members, dropped) == ([2], {"conflicting_scores": 2})
+
+
+def test_copies_with_different_scores_can_be_kept() -> None:
+    """--keep-rows conflicting_scores; exact copies still count once."""
+    members, dropped = _fair(ONE, ONE._replace(score=0.9), ONE._replace(origin="f:9"), keep=True)
+    assert (members[0], len(members), dropped) == (1, 2, {"duplicate_rollout": 1})
+
+
+def test_tasks_of_one_prompt_are_no_copies() -> None:
+    """Joined by --group-by prompt, rollout 3 of two tasks is two rollouts."""
+    members, dropped = _fair(
+        ONE._replace(meta={TASK: "a"}), ONE._replace(meta={TASK: "b"}, score=0.9)
+    )
+    assert (members, dropped) == ([1, 0], {})

@@ -1,0 +1,99 @@
+"""What is remembered of each candidate."""
+
+from prefpairs.engines.index import Index, Place
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest_group, digest_prompt, digest_response
+from prefpairs.sources.answer import TASK
+
+NOWHERE = Place(0, 0, 0, 0, 0)
+ONE = Candidate("g", "Q", "A", 0.5, 3)
+
+
+def _index(*candidates: Candidate) -> Index:
+    index = Index()
+    for candidate in candidates:
+        index.add(candidate, NOWHERE)
+    return index
+
+
+def test_candidate_comes_back_by_its_number() -> None:
+    """Score, digest, place and group."""
+    index = Index()
+    index.add(ONE, NOWHERE)
+    index.add(ONE._replace(response="B", score=-1.0), Place(2, 2**40, 7, 5, 2**33))
+    assert len(index) == 2
+    assert list(index.scores) == [0.5, -1.0]
+    assert index.digest(1) == digest_response("B")
+    assert index.place(1) == Place(2, 2**40, 7, 5, 2**33)
+    assert index.group_number(1) == 0
+
+
+def test_groups_in_order_of_arrival() -> None:
+    """Members keep their order, groups the order of their first one."""
+    index = _index(*[ONE._replace(group=group) for group in "abacab"])
+    assert [list(index.members(group)) for group in range(3)] == [[0, 2, 4], [1, 5], [3]]
+    assert list(index.group_keys()) == [digest_group(g, digest_prompt("Q"), b"") for g in "abc"]
+
+
+def test_what_competes_shares_key_prompt_and_tools() -> None:
+    """Each of the three makes another group; prompt as text or chat does not."""
+    index = _index(
+        ONE,
+        ONE._replace(prompt=[{"role": "user", "content": "Q"}]),
+        ONE._replace(group="h"),
+        ONE._replace(prompt="R"),
+        ONE._replace(tools=[{"type": "function"}]),
+        ONE._replace(tools=[]),
+    )
+    assert [index.group_number(number) for number in range(6)] == [0, 0, 1, 2, 3, 0]
+
+
+def test_rank_is_score_then_index_then_content() -> None:
+    """Best first; who has no index comes behind those who have one; arrival is nothing."""
+    candidates = [
+        ONE._replace(score=0.1, index=0),
+        ONE._replace(score=0.9, index=None),
+        ONE._replace(score=0.9, index=7),
+        ONE._replace(score=0.9, index=2),
+        ONE._replace(score=0.9, index=-5),
+    ]
+    index = _index(*candidates)
+    assert sorted(range(5), key=index.rank) == [4, 3, 2, 1, 0]
+
+
+def test_rank_of_equal_scores_and_indexes_is_the_content() -> None:
+    """The digest decides, in one order whatever came first."""
+    answers = ["A", "B", "C", "D"]
+    ranked = []
+    for order in (answers, answers[::-1]):
+        index = _index(*[ONE._replace(response=answer) for answer in order])
+        ranked.append([order[number] for number in sorted(range(4), key=index.rank)])
+    assert ranked[0] == ranked[1]
+
+
+def test_rollout_is_task_index_and_content() -> None:
+    """Equal for copies of one rollout, different for anything else, unknown without an index."""
+    index = _index(
+        ONE,
+        ONE._replace(score=0.9, origin="elsewhere:1"),
+        ONE._replace(index=4),
+        ONE._replace(response="B"),
+        ONE._replace(meta={TASK: "other"}),
+        ONE._replace(index=None),
+    )
+    rollouts = [index.rollout(number) for number in range(6)]
+    assert rollouts[0] == rollouts[1]
+    assert len(set(rollouts)) == 5
+    assert rollouts[5] is None
+
+
+def test_most_pairs() -> None:
+    """N over 2 of every group."""
+    index = _index(*[ONE._replace(group=group) for group in "aaaabbbc"])
+    assert index.most_pairs() == 6 + 3
+
+
+def test_empty_index() -> None:
+    """Nothing was added."""
+    index = Index()
+    assert (len(index), list(index.group_keys()), index.most_pairs()) == (0, [], 0)

@@ -1,0 +1,140 @@
+"""Which files the words on the command line mean."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.files.inputs import Input, find_inputs, labels
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.jsonl", "a.jsonl", "runs/2/r.jsonl", "runs/1/r.jsonl", "odd/[x].jsonl"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+
+
+def _labels(*words: str) -> list[str]:
+    return [given.label for given in find_inputs(words)]
+
+
+def _problem(*words: str) -> str:
+    try:
+        find_inputs(words)
+    except (FileTrouble, UsageError) as error:
+        return error.problem
+    return "none"
+
+
+def test_files_in_the_order_given() -> None:
+    """Nobody sorts what the user wrote down."""
+    assert find_inputs(["b.jsonl", "a.jsonl"]) == [
+        Input("b.jsonl", "b.jsonl"),
+        Input("a.jsonl", "a.jsonl"),
+    ]
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_standard_input(words: list[str]) -> None:
+    """Named or not."""
+    found = find_inputs(words)
+    assert (found, found[0].is_stdin) == ([Input("-", "stdin")], True)
+
+
+def test_standard_input_between_files() -> None:
+    """It has its place among them."""
+    assert _labels("b.jsonl", "-", "a.jsonl") == ["b.jsonl", "stdin", "a.jsonl"]
+
+
+def test_globs_are_sorted() -> None:
+    """Whatever order the file system has."""
+    assert [given.path for given in find_inputs(["*.jsonl"])] == ["a.jsonl", "b.jsonl"]
+    assert [given.path for given in find_inputs(["**/r.jsonl"])] == [
+        "runs/1/r.jsonl",
+        "runs/2/r.jsonl",
+    ]
+
+
+def test_glob_of_folders() -> None:
+    """A folder that a glob finds stands for its files."""
+    assert [given.path for given in find_inputs(["runs/*"])] == ["runs/1/r.jsonl", "runs/2/r.jsonl"]
+
+
+def test_name_that_looks_like_a_glob() -> None:
+    """A file of that name is that file."""
+    assert [given.path for given in find_inputs(["odd/[x].jsonl"])] == ["odd/[x].jsonl"]
+
+
+def test_folder_is_its_data_files_sorted() -> None:
+    """Other files, hidden files and folders inside are left alone."""
+    os.mkdir("data")
+    data = ["z.jsonl", "m.json", "c.ndjson", "p.parquet", "a.jsonl.gz", "b.jsonl.zst", "d.json.gz"]
+    for name in [*data, "notes.txt", ".hidden.jsonl", "x.jsonl.bak", "e.csv.gz"]:
+        Path("data", name).touch()
+    Path("data", "deeper").mkdir()
+    assert [os.path.basename(given.path) for given in find_inputs(["data"])] == sorted(data)
+
+
+def test_folder_without_data() -> None:
+    """An empty folder is a mistake, not an empty input."""
+    os.mkdir("empty")
+    assert _problem("empty") == "the directory holds no .jsonl, .json or .parquet file"
+
+
+@pytest.mark.parametrize("word", ["nothing.jsonl", "x*.jsonl", ""])
+def test_no_such_file(word: str) -> None:
+    """A glob that finds nothing is a mistake, too."""
+    assert _problem(word) == "no such file"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a.jsonl", "a.jsonl"],
+        ["a.jsonl", "./a.jsonl"],
+        ["a.jsonl", "*.jsonl"],
+        ["link.jsonl", "a.jsonl"],
+        ["hard.jsonl", "a.jsonl"],
+        ["-", "-"],
+    ],
+)
+def test_same_input_twice(words: list[str]) -> None:
+    """One file under two names would pair answers with themselves."""
+    os.symlink("a.jsonl", "link.jsonl")
+    os.link("a.jsonl", "hard.jsonl")
+    assert "is named twice" in _problem(*words)
+
+
+@pytest.mark.parametrize(
+    ("paths", "endings"),
+    [
+        ([], []),
+        (["runs/a.jsonl"], ["a.jsonl"]),
+        (["/data/x/r.jsonl", "/data/y/r.jsonl"], ["x/r.jsonl", "y/r.jsonl"]),
+        (
+            ["x/1/r.jsonl", "y/1/r.jsonl", "z/2/r.jsonl"],
+            ["x/1/r.jsonl", "y/1/r.jsonl", "2/r.jsonl"],
+        ),
+        (["r.jsonl", "x/r.jsonl"], ["r.jsonl", "x/r.jsonl"]),
+        (["a.jsonl", "-"], ["a.jsonl", "stdin"]),
+        (["odd\udcff/r\udcfe.jsonl"], ["r\ufffd.jsonl"]),
+        (["./r.jsonl", "x/../r2.jsonl"], ["r.jsonl", "r2.jsonl"]),
+    ],
+)
+def test_labels_are_the_shortest_endings(paths: list[str], endings: list[str]) -> None:
+    """A label tells the inputs apart, and holds no more of a path than that takes."""
+    assert labels(paths) == endings
+
+
+def test_labels_tell_names_apart_that_are_no_utf8() -> None:
+    """Two files have two names in origins, however odd the names are."""
+    assert len(set(labels(["odd\udcff.jsonl", "odd\udcfe.jsonl"]))) == 2
+
+
+def test_labels_hang_on_no_order() -> None:
+    """The same paths get the same labels."""
+    paths = ["x/1/r.jsonl", "y/1/r.jsonl", "z/2/r.jsonl"]
+    assert labels(paths[::-1]) == labels(paths)[::-1]

@@ -1,0 +1,299 @@
+"""Where results go."""
+
+import gzip
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from backports import zstd
+
+from prefpairs.errors import BadRecords, FileTrouble, UsageError
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import ClosedPipe, open_output, write_file
+
+
+def _write(path: Path | str, *lines: bytes) -> None:
+    with open_output(str(path)) as output:
+        for line in lines:
+            output.write(line)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _fail(path: Path) -> None:
+    with open_output(str(path)) as output:
+        output.write(b"new\n")
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _descriptor(number: int, replacement: int) -> Iterator[None]:
+    """Another file under a descriptor's number, for a while."""
+    before = os.dup(number)
+    os.dup2(replacement, number)
+    try:
+        yield
+    finally:
+        os.dup2(before, number)
+        os.close(before)
+
+
+def test_file_is_written(tmp_path: Path) -> None:
+    """Lines stand in it as they came."""
+    _write(tmp_path / "o.jsonl", b"a\n", b"b\n")
+    assert (tmp_path / "o.jsonl").read_bytes() == b"a\nb\n"
+
+
+def test_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    """Until the block ends, the old content is there."""
+    path = tmp_path / "o.jsonl"
+    path.write_bytes(b"old\n")
+    with open_output(str(path)) as output:
+        output.write(b"new\n" * 200_000)
+        assert path.read_bytes() == b"old\n"
+    assert path.read_bytes() == b"new\n" * 200_000
+
+
+@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst"])
+def test_old_file_stays_when_something_goes_wrong(tmp_path: Path, name: str) -> None:
+    """The old content stays, and nothing is left beside it."""
+    path = tmp_path / name
+    path.write_bytes(b"old\n")
+    with pytest.raises(KeyboardInterrupt):
+        _fail(path)
+    assert path.read_bytes() == b"old\n"
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_no_file_appears_when_something_goes_wrong(tmp_path: Path) -> None:
+    """Where nothing was, nothing is."""
+    with pytest.raises(KeyboardInterrupt):
+        _fail(tmp_path / "o.jsonl")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o640, 0o755])
+def test_mode_of_the_old_file_is_kept(tmp_path: Path, mode: int) -> None:
+    """Who may read it does not change."""
+    path = tmp_path / "o.jsonl"
+    path.touch()
+    path.chmod(mode)
+    _write(path, b"a\n")
+    assert _mode(path) == mode
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_mode_of_a_new_file_is_the_users(tmp_path: Path, mask: int, mode: int) -> None:
+    """The mask is obeyed, and is what it was afterwards."""
+    before = os.umask(mask)
+    try:
+        _write(tmp_path / "o.jsonl", b"a\n")
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert _mode(tmp_path / "o.jsonl") == mode
+
+
+def test_link_stays_a_link(tmp_path: Path) -> None:
+    """The file that it points to is replaced, where it is."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "real.jsonl").write_bytes(b"old\n")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to("data/real.jsonl")
+    _write(link, b"new\n")
+    assert os.readlink(link) == "data/real.jsonl"
+    assert (tmp_path / "data" / "real.jsonl").read_bytes() == b"new\n"
+
+
+def test_named_pipe_is_written_to(tmp_path: Path) -> None:
+    """A pipe is no file that could be replaced."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    _write(pipe, b"a\n")
+    reader.join()
+    assert (read, stat.S_ISFIFO(pipe.stat().st_mode)) == ([b"a\n"], True)
+
+
+@pytest.mark.parametrize("name", ["nowhere/o.jsonl", "folder"])
+def test_place_where_no_file_can_be(tmp_path: Path, name: str) -> None:
+    """A missing folder, and a folder of that name."""
+    (tmp_path / "folder").mkdir()
+    path = str(tmp_path / name)
+    with pytest.raises(FileTrouble) as caught:
+        _write(path, b"a\n")
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.json", "o.bz2", "o.xz", "o.lz4", "o.zip"])
+def test_format_that_is_not_written(tmp_path: Path, name: str) -> None:
+    """Lines under the name of another format would mislead."""
+    with pytest.raises(UsageError) as caught:
+        _write(tmp_path / name)
+    assert caught.value.problem == f"cannot write .{name.partition('.')[2]} files"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "symbolic.jsonl", "hard.jsonl", "./r.jsonl"])
+def test_input_is_no_output(tmp_path: Path, name: str) -> None:
+    """Under any of its names, an input is not written over."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"in\n")
+    (tmp_path / "symbolic.jsonl").symlink_to(path)
+    (tmp_path / "hard.jsonl").hardlink_to(path)
+    inputs = [Input(str(path), "r.jsonl")]
+    with (
+        pytest.raises(UsageError, match="is both input and output"),
+        open_output(f"{tmp_path}/{name}", inputs),
+    ):
+        pass
+    assert path.read_bytes() == b"in\n"
+
+
+def test_redirected_input_is_no_output(tmp_path: Path) -> None:
+    """Neither is the file behind standard input."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"in\n")
+    with (
+        path.open("rb") as file,
+        _descriptor(0, file.fileno()),
+        pytest.raises(UsageError, match="is both input and output"),
+        open_output(str(path), [Input("-", "stdin")]),
+    ):
+        pass
+    assert path.read_bytes() == b"in\n"
+
+
+def test_other_outputs_beside_the_input(tmp_path: Path) -> None:
+    """Only the same file is refused."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"in\n")
+    with open_output(str(tmp_path / "o.jsonl"), [Input(str(path), "r.jsonl")]) as output:
+        output.write(b"out\n")
+    assert (tmp_path / "o.jsonl").read_bytes() == b"out\n"
+
+
+def test_gzip_is_the_same_every_time(tmp_path: Path) -> None:
+    """No time and no name stand in it."""
+    lines = [b"line %d\n" % number for number in range(1000)]
+    _write(tmp_path / "one.jsonl.gz", *lines)
+    _write(tmp_path / "two.jsonl.gz", *lines)
+    one = (tmp_path / "one.jsonl.gz").read_bytes()
+    assert one == (tmp_path / "two.jsonl.gz").read_bytes()
+    assert one[3:8] == bytes(5)
+    assert gzip.decompress(one) == b"".join(lines)
+
+
+def test_zstd(tmp_path: Path) -> None:
+    """The name says how it is packed."""
+    _write(tmp_path / "o.jsonl.zst", b"a\n", b"b\n")
+    assert zstd.decompress((tmp_path / "o.jsonl.zst").read_bytes()) == b"a\nb\n"
+
+
+def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Lines go there in order, and all of them."""
+    lines = [b"line %d\n" % number for number in range(50_000)]
+    _write("-", *lines)
+    assert capfdbinary.readouterr().out == b"".join(lines)
+
+
+def test_closed_pipe() -> None:
+    """A reader that went away is told apart from trouble."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with _descriptor(1, writing), pytest.raises(ClosedPipe):
+        _write("-", b"a\n")
+    os.close(writing)
+
+
+def test_standard_output_that_cannot_be_written(tmp_path: Path) -> None:
+    """Trouble has the name of the stream."""
+    (tmp_path / "r").touch()
+    with (
+        (tmp_path / "r").open("rb") as file,
+        _descriptor(1, file.fileno()),
+        pytest.raises(FileTrouble) as caught,
+    ):
+        _write("-", b"a\n")
+    assert (caught.value.path, caught.value.problem) == ("standard output", "Bad file descriptor")
+
+
+def test_open_descriptor_is_written_to(tmp_path: Path) -> None:
+    """A file that somebody else has open is appended to where he stands, and not replaced."""
+    path = tmp_path / "log"
+    with path.open("wb", buffering=0) as file:
+        file.write(b"before\n")
+        _write(f"/dev/fd/{file.fileno()}", b"a\n")
+        file.write(b"after\n")
+    assert path.read_bytes() == b"before\na\nafter\n"
+
+
+def test_dev_stdout(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The long name of standard output."""
+    _write("/dev/stdout", b"a\n")
+    assert capfdbinary.readouterr().out == b"a\n"
+
+
+def _write_after(reader: Thread, path: Path) -> None:
+    with open_output(str(path)) as output:
+        reader.join()
+        output.write(b"a\n")
+
+
+def test_closed_named_pipe(tmp_path: Path) -> None:
+    """A reader that went away is told apart from trouble here, too."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: os.close(os.open(pipe, os.O_RDONLY)))
+    reader.start()
+    with pytest.raises(ClosedPipe):
+        _write_after(reader, pipe)
+
+
+def test_long_name(tmp_path: Path) -> None:
+    """A name as long as the system allows leaves room for the file beside it."""
+    path = tmp_path / ("x" * 240 + ".jsonl")
+    _write(path, b"a\n")
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_bad_rows_after_lines_on_standard_output(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """Lines that have left are told; those that still wait are not written."""
+
+    def partly(lines: int) -> tuple[bool, bool]:
+        with suppress(BadRecords), open_output("-") as output:
+            for _ in range(lines):
+                output.write(b"line\n")
+            raise (error := BadRecords(1, []))
+        return error.partly_written, bool(capfdbinary.readouterr().out)
+
+    assert [partly(1), partly(100_000)] == [(False, False), (True, True)]
+
+
+def test_no_summary_on_standard_output() -> None:
+    """It would be mixed into the data."""
+    with pytest.raises(UsageError, match="standard output"):
+        write_file("-", b"{}")
+
+
+def test_small_file(tmp_path: Path) -> None:
+    """Summaries are whole files, too."""
+    path = tmp_path / "summary.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    write_file(str(path), b"{}\n")
+    assert (path.read_bytes(), _mode(path), os.listdir(tmp_path)) == (
+        b"{}\n",
+        0o640,
+        ["summary.json"],
+    )

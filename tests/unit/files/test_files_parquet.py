@@ -1,0 +1,112 @@
+"""The rows of a Parquet file, as JSON."""
+
+import io
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow.parquet import write_table
+
+from prefpairs.errors import BadInput
+from prefpairs.files.parquet import parquet_rows
+from prefpairs.records.wire import decode
+
+
+def _file(*rows: dict[str, Any], schema: Any = None) -> io.BytesIO:
+    file = io.BytesIO()
+    write_table(pa.Table.from_pylist(list(rows), schema=schema), file)
+    file.seek(0)
+    return file
+
+
+def _row(**values: Any) -> Any:
+    return decode(next(parquet_rows(_file(values), "x.parquet")))
+
+
+def test_rows_in_their_order() -> None:
+    """Nested lists and objects, nulls and text of every alphabet."""
+    rows = [
+        {"prompt": [{"role": "user", "content": "é\u2028"}], "score": 1.0, "note": None},
+        {"prompt": [{"role": "user", "content": "b"}], "score": 0.25, "note": "x"},
+    ]
+    assert [decode(row) for row in parquet_rows(_file(*rows), "x.parquet")] == rows
+
+
+def test_more_rows_than_a_batch() -> None:
+    """All of them come out."""
+    rows = [{"n": number} for number in range(3000)]
+    assert [decode(row) for row in parquet_rows(_file(*rows), "x.parquet")] == rows
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (2**63 - 1, 2**63 - 1),
+        (True, True),
+        (Decimal("0.70"), 0.7),
+        (b"caf\xc3\xa9 \xff", "café \ufffd"),
+        (date(2026, 1, 2), "2026-01-02"),
+        (time(3, 4, 5), "03:04:05"),
+        (timedelta(seconds=90), "0:01:30"),
+        (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02 03:04:05+00:00"),
+        ([Decimal("1.5"), None], [1.5, None]),
+        ({"a": b"x"}, {"a": "x"}),
+    ],
+)
+def test_values_that_json_has_no_form_for(value: Any, read: Any) -> None:
+    """Decimals are numbers, bytes and times are text."""
+    assert _row(value=value) == {"value": read}
+
+
+def test_nanoseconds() -> None:
+    """What pandas writes for a time is no crash."""
+    schema = pa.schema([("at", pa.timestamp("ns"))])
+    row = next(parquet_rows(_file({"at": 1_767_225_600_123_456_789}, schema=schema), "x.parquet"))
+    assert decode(row)["at"].startswith("2026-01-01 00:00:00.123456")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.list_(pa.timestamp("ns")), [1_767_225_600_123_456_789]),
+        (pa.struct([("at", pa.timestamp("ns"))]), {"at": 1_767_225_600_123_456_789}),
+        (pa.duration("ns"), 123_456_789),
+        (pa.time64("ns"), 123_456_789),
+    ],
+    ids=["list", "struct", "duration", "time"],
+)
+def test_other_nanoseconds(kind: Any, value: Any) -> None:
+    """A time that nobody asked for makes no file unreadable, wherever it stands in a row."""
+    schema = pa.schema([("prompt", pa.string()), ("timing", kind)])
+    rows = parquet_rows(_file({"prompt": "Q", "timing": value}, schema=schema), "x.parquet")
+    assert decode(next(rows))["prompt"] == "Q"
+
+
+def test_map_column() -> None:
+    """A map holds values of the same kinds as anything else."""
+    schema = pa.schema([("scores", pa.map_(pa.string(), pa.decimal128(3, 2)))])
+    row = next(parquet_rows(_file({"scores": {"a": Decimal("0.50")}}, schema=schema), "x.parquet"))
+    assert decode(row) == {"scores": [["a", 0.5]]}
+
+
+def test_nan_is_still_a_nan() -> None:
+    """A score that is no number keeps its own reason, as in a JSON line."""
+    row = decode(next(parquet_rows(_file({"score": float("nan")}), "x.parquet")))
+    assert str(row) == "{'score': nan}"
+
+
+def test_torn_file() -> None:
+    """A file without its end is refused, with its name."""
+    data = _file({"a": 1}).getvalue()
+    with pytest.raises(BadInput) as caught:
+        list(parquet_rows(io.BytesIO(data[:-20]), "x.parquet"))
+    assert caught.value.path == "x.parquet"
+    assert caught.value.problem.startswith("not a Parquet file that can be read")
+
+
+def test_empty_file() -> None:
+    """No rows, no error."""
+    schema = pa.schema([("a", pa.int64())])
+    assert list(parquet_rows(_file(schema=schema), "x.parquet")) == []

@@ -1,0 +1,318 @@
+"""The records of a file, whatever it is packed in."""
+
+import gzip
+import io
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+
+import pyarrow as pa
+import pytest
+from backports import zstd
+from pyarrow.parquet import write_table
+
+from prefpairs.errors import BadInput, FileTrouble
+from prefpairs.files.inputs import Input
+from prefpairs.files.reading import Record, open_input
+
+ROWS = [{"prompt": "Q", "response": f"answer {n}", "score": n / 10} for n in range(5)]
+LINES = [json.dumps(row).encode() + b"\n" for row in ROWS]
+DATA = b"".join(LINES)
+ARRAY = json.dumps(ROWS, indent=2).encode()
+CUT = "the compressed file ends too early: it was cut off or is still being written"
+
+
+def _parquet() -> bytes:
+    file = io.BytesIO()
+    write_table(pa.Table.from_pylist(ROWS), file)
+    return file.getvalue()
+
+
+def _read(path: Path) -> list[Record]:
+    with open_input(Input(str(path), path.name)) as opened:
+        return list(opened.records)
+
+
+def _records(folder: Path, data: bytes, name: str = "r.jsonl") -> list[Record]:
+    path = folder / name
+    path.write_bytes(data)
+    return _read(path)
+
+
+def _values(records: list[Record]) -> list[object]:
+    return [json.loads(record.data) for record in records]
+
+
+def _problem(folder: Path, data: bytes) -> str:
+    with pytest.raises(BadInput) as caught:
+        _records(folder, data, "r.packed")
+    assert caught.value.path == "r.packed"
+    return caught.value.problem
+
+
+@contextmanager
+def _trickling(folder: Path, data: bytes, size: int) -> Iterator[Path]:
+    """A named pipe through which data comes a few bytes at a time."""
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
+            for start in range(0, len(data), size):
+                file.write(data[start : start + size])
+                if start < 10 * size:
+                    time.sleep(0.001)
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        yield pipe
+    finally:
+        writer.join()
+
+
+def test_lines_have_numbers_and_offsets(tmp_path: Path) -> None:
+    """The first line is number 1 at byte 0."""
+    assert _records(tmp_path, b'{"a":1}\n{"b":2}\n') == [
+        Record(1, 0, b'{"a":1}\n'),
+        Record(2, 8, b'{"b":2}\n'),
+    ]
+
+
+def test_blank_lines_are_counted_but_no_records(tmp_path: Path) -> None:
+    """The number of a line is what an editor shows."""
+    assert _records(tmp_path, b'\n{"a":1}\n \t\r\n\n{"b":2}') == [
+        Record(2, 1, b'{"a":1}\n'),
+        Record(5, 14, b'{"b":2}'),
+    ]
+
+
+def test_lines_that_end_in_crlf(tmp_path: Path) -> None:
+    """The carriage return stays on the line, where it is white space."""
+    assert _records(tmp_path, b'{"a":1}\r\n{"b":2}\r\n') == [
+        Record(1, 0, b'{"a":1}\r\n'),
+        Record(2, 9, b'{"b":2}\r\n'),
+    ]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
+def test_other_separators_are_data(tmp_path: Path, separator: str) -> None:
+    """Only a newline ends a line."""
+    line = f'{{"a":"x{separator}y"}}\n'.encode()
+    assert _records(tmp_path, line * 2) == [Record(1, 0, line), Record(2, len(line), line)]
+
+
+def test_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    """Offsets still count from the beginning of the file."""
+    assert _records(tmp_path, b'\xef\xbb\xbf{"a":1}\n{"b":2}\n') == [
+        Record(1, 3, b'{"a":1}\n'),
+        Record(2, 11, b'{"b":2}\n'),
+    ]
+
+
+def test_byte_order_mark_before_an_array(tmp_path: Path) -> None:
+    """Elements are found behind it."""
+    assert _records(tmp_path, b'\xef\xbb\xbf[{"a":1},{"b":2}]') == [
+        Record(1, 4, b'{"a":1}'),
+        Record(2, 12, b'{"b":2}'),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"[]"])
+def test_empty_file(tmp_path: Path, data: bytes) -> None:
+    """No records, no error."""
+    assert _records(tmp_path, data) == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [ARRAY, json.dumps(ROWS).encode(), b"\n\n \n\n\n" + ARRAY],
+    ids=["pretty", "compact", "late"],
+)
+def test_array(tmp_path: Path, data: bytes) -> None:
+    """Elements are numbered from 1, and stand where they say."""
+    records = _records(tmp_path, data)
+    assert _values(records) == ROWS
+    assert [record.number for record in records] == [1, 2, 3, 4, 5]
+    assert all(data[at : at + len(element)] == element for _, at, element in records)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(DATA),
+        b"".join(map(gzip.compress, LINES)),
+        gzip.compress(b"") + gzip.compress(DATA),
+        zstd.compress(DATA),
+        b"".join(map(zstd.compress, LINES)),
+    ],
+    ids=["gzip", "gzips", "empty gzip first", "zstd", "zstds"],
+)
+def test_compressed_lines(tmp_path: Path, data: bytes) -> None:
+    """One member or many, the lines are the same."""
+    records = _records(tmp_path, data)
+    assert [record.data for record in records] == LINES
+    assert [record.number for record in records] == [1, 2, 3, 4, 5]
+
+
+def test_compressed_array(tmp_path: Path) -> None:
+    """An array may be packed, too, with a byte order mark before it."""
+    assert _values(_records(tmp_path, gzip.compress(b"\xef\xbb\xbf" + ARRAY))) == ROWS
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """Rows are numbered from 1."""
+    records = _records(tmp_path, _parquet())
+    assert _values(records) == ROWS
+    assert [record.number for record in records] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "seekable"),
+    [
+        (DATA, "r.gz", True),
+        (ARRAY, "r.jsonl", True),
+        (gzip.compress(DATA), "r.jsonl", False),
+        (zstd.compress(DATA), "r.json", False),
+        (_parquet(), "r.jsonl", False),
+    ],
+    ids=["lines", "array", "gzip", "zstd", "parquet"],
+)
+def test_content_counts_and_names_do_not(
+    tmp_path: Path, data: bytes, name: str, seekable: bool
+) -> None:
+    """What a file is called decides nothing; only what is plain can be sought."""
+    path = tmp_path / name
+    path.write_bytes(data)
+    with open_input(Input(str(path), name)) as opened:
+        assert opened.seekable is seekable
+        assert _values(list(opened.records)) == ROWS
+
+
+@pytest.mark.parametrize("keep", [2, 3, 9, 10, 12, 30, -9, -8, -1])
+def test_torn_gzip(tmp_path: Path, keep: int) -> None:
+    """Wherever it was cut, the file is told as cut."""
+    assert _problem(tmp_path, gzip.compress(DATA, mtime=0)[:keep]) == CUT
+
+
+@pytest.mark.parametrize("keep", [4, 5, 9, 12, 30, -4, -1])
+def test_torn_zstd(tmp_path: Path, keep: int) -> None:
+    """Wherever it was cut, the file is told as cut."""
+    assert _problem(tmp_path, zstd.compress(DATA)[:keep]) == CUT
+
+
+def test_torn_packed_file_of_many_rows(tmp_path: Path) -> None:
+    """Rows before the cut were there; the error comes all the same."""
+    noise = b"".join(b'{"n":"%s"}\n' % os.urandom(40).hex().encode() for _ in range(20_000))
+    assert _problem(tmp_path, gzip.compress(noise)[:-1000]) == CUT
+    assert _problem(tmp_path, zstd.compress(noise)[:-1000]) == CUT
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(DATA),
+        zstd.compress(DATA, options={zstd.CompressionParameter.checksum_flag: 1}),
+    ],
+    ids=["gzip", "zstd"],
+)
+@pytest.mark.parametrize("place", [10, -1])
+def test_damaged_packed_file(tmp_path: Path, data: bytes, place: int) -> None:
+    """A flipped byte is told as damage, in the data as well as at the end of the file."""
+    damaged = bytearray(data)
+    damaged[place] ^= 0xFF
+    assert _problem(tmp_path, bytes(damaged)).startswith("the compressed file cannot be unpacked (")
+
+
+def test_rubbish_behind_gzip(tmp_path: Path) -> None:
+    """Something that is no gzip follows a gzip."""
+    problem = _problem(tmp_path, gzip.compress(DATA) + b"rubbish")
+    assert problem.startswith("the compressed file cannot be unpacked (")
+
+
+def test_zeros_behind_gzip(tmp_path: Path) -> None:
+    """Tapes and block devices pad with zeros."""
+    assert _values(_records(tmp_path, gzip.compress(DATA) + bytes(512))) == ROWS
+
+
+def test_torn_array(tmp_path: Path) -> None:
+    """An array without its end is told as cut."""
+    assert "ends too early" in _problem(tmp_path, ARRAY[:-1])
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """The label and the system's word for it."""
+    with pytest.raises(FileTrouble) as caught:
+        _read(tmp_path / "nothing.jsonl")
+    assert (caught.value.path, caught.value.problem) == (
+        "nothing.jsonl",
+        "No such file or directory",
+    )
+
+
+@pytest.mark.parametrize("size", [1, 3, 1 << 16])
+@pytest.mark.parametrize(
+    "data",
+    [
+        DATA,
+        b"\xef\xbb\xbf" + DATA,
+        ARRAY,
+        b"\xef\xbb\xbf" + ARRAY,
+        b"\xef\xbb\xbf\n" + ARRAY,
+        b"\n\n\n\n\n" + ARRAY,
+        gzip.compress(DATA),
+        zstd.compress(DATA),
+        gzip.compress(b"\n\n" + ARRAY),
+    ],
+    ids=[
+        "lines",
+        "bom",
+        "array",
+        "bom array",
+        "bom line array",
+        "late array",
+        "gzip",
+        "zstd",
+        "both",
+    ],
+)
+def test_pipe_that_comes_slowly(tmp_path: Path, data: bytes, size: int) -> None:
+    """What a pipe holds is told by its first bytes, however few come at a time."""
+    with _trickling(tmp_path, data, size) as pipe:
+        assert _values(_read(pipe)) == ROWS
+
+
+def test_parquet_from_a_pipe(tmp_path: Path) -> None:
+    """Parquet is read from its end; a pipe has to be put aside first."""
+    with _trickling(tmp_path, _parquet(), 1 << 16) as pipe:
+        assert _values(_read(pipe)) == ROWS
+
+
+def test_pipe_is_not_seekable(tmp_path: Path) -> None:
+    """Its records have to be put aside."""
+    with (
+        _trickling(tmp_path, DATA, 1 << 16) as pipe,
+        open_input(Input(str(pipe), "pipe")) as opened,
+    ):
+        assert (opened.seekable, len(list(opened.records))) == (False, 5)
+
+
+def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
+    """A redirected file is read from where it stands, and can be sought."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(DATA)
+    before = os.dup(0)
+    with path.open("rb") as file:
+        os.dup2(file.fileno(), 0)
+    try:
+        os.lseek(0, len(LINES[0]), os.SEEK_SET)
+        with open_input(Input("-", "stdin")) as opened:
+            assert opened.seekable is True
+            assert next(opened.records) == Record(1, len(LINES[0]), LINES[1])
+    finally:
+        os.dup2(before, 0)
+        os.close(before)

@@ -1,0 +1,66 @@
+"""Moments in which no signal may strike."""
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from prefpairs.files.signals import held_signals
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _strike(number: signal.Signals) -> None:
+    """Send a signal to this thread, for others do not hold it."""
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
+    """It strikes when the block is done, and not before."""
+    seen: list[str] = []
+    signal.signal(number, lambda *_: seen.append("signal"))
+    with held_signals():
+        _strike(number)
+        seen.append("block")
+    assert seen == ["block", "signal"]
+
+
+def test_interrupt_waits_for_the_end_of_the_block() -> None:
+    """Control-C, too."""
+    seen: list[str] = []
+
+    def work() -> None:
+        with held_signals():
+            _strike(signal.SIGINT)
+            seen.append("block")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert seen == ["block"]
+
+
+def test_what_was_blocked_before_stays_blocked() -> None:
+    """The block puts back what it found."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        with held_signals():
+            pass
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before | {signal.SIGTERM}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def test_error_in_the_block_lets_signals_through() -> None:
+    """An exception leaves no signal held."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pytest.raises(OSError, match="full"), held_signals():
+        raise OSError("full")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before

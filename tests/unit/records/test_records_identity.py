@@ -1,0 +1,166 @@
+"""What makes two records the same. The literal digests are public interface."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.records.identity import (
+    canonical,
+    digest_group,
+    digest_prompt,
+    digest_response,
+    digest_tools,
+    draw,
+    pair_id,
+)
+from prefpairs.records.message import Message, tool_call
+
+
+def _call(arguments: str, name: str = "f", call_id: str = "call_1") -> list[Message]:
+    calls = [tool_call(name, arguments, call_id)]
+    return [{"role": "assistant", "content": "", "tool_calls": calls}]
+
+
+def test_text_is_one_message() -> None:
+    """Plain text counts as one message of the role it has by its place."""
+    assert digest_prompt("Hi") == digest_prompt([{"role": "user", "content": "Hi"}])
+    assert digest_response("Hi") == digest_response([{"role": "assistant", "content": "Hi"}])
+
+
+def test_prompt_and_response_of_one_text_differ() -> None:
+    """Who speaks counts."""
+    assert digest_prompt("Hi") != digest_response("Hi")
+
+
+def test_digests_keep_their_form() -> None:
+    """A change of any of these literals is a new major version."""
+    chat = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
+    assert digest_prompt("What is 2+2?").hex() == "5a23620d7a78c4d1bd31025e85d11318"
+    assert digest_response("4").hex() == "9ec127cdd089ee445ad3f639e49f0da3"
+    assert digest_prompt(chat).hex() == "63bba5fe72c9b57d3b9b5592acc4a96e"
+    assert (
+        digest_tools([{"type": "function", "function": {"name": "f"}}]).hex()
+        == "2559f090570eaebfd55aa31b60131b7f"
+    )
+    assert digest_response(_call('{"a": 1}')).hex() == "241e04986c36187ce195fa5445575032"
+
+
+def test_pair_ids_and_draws_keep_their_form() -> None:
+    """A change of any of these literals is a new major version."""
+    assert pair_id(b"p", b"t", b"c", b"r") == "df5af82cefcde250606f7acfa08aa54b"
+    assert digest_group("g", b"p", b"t").hex() == "eac728ac58dd08e8b158fe641a256b94"
+    assert draw(0, "random 0", b"group") == 5221607605191769192
+
+
+def test_canonical_form_of_a_plain_message() -> None:
+    """Role, NUL, text."""
+    assert canonical([{"role": "user", "content": "Hi"}], "user") == [b"user\0Hi"]
+
+
+def test_canonical_form_of_a_message_with_calls() -> None:
+    """JSON of role, content, reasoning, name and calls, without call ids."""
+    assert canonical(_call('{"b": 1, "a": 2}'), "assistant") == [
+        b'["assistant","","","",[["f",[{"a":2,"b":1}]]]]'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (_call('{"a": 1, "b": 2}'), _call('{"b":2,"a":1}')),
+        (_call("{}", call_id="call_1"), _call("{}", call_id="x7")),
+        (
+            [{"role": "assistant", "content": "Hi", "reasoning_content": ""}],
+            [{"role": "assistant", "content": "Hi"}],
+        ),
+        (
+            [{"role": "tool", "content": "42", "tool_call_id": "a"}],
+            [{"role": "tool", "content": "42", "tool_call_id": "b"}],
+        ),
+    ],
+)
+def test_same_content(one: list[Message], other: list[Message]) -> None:
+    """Order of keys, white space in arguments and call ids do not count."""
+    assert digest_response(one) == digest_response(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (_call('{"a": 1}'), _call('{"a": 2}')),
+        (_call('{"a": 1}'), _call('{"a": "1"}')),
+        (_call('{"a": [1, 2]}'), _call('{"a": [2, 1]}')),
+        (_call("{}", name="f"), _call("{}", name="g")),
+        (_call("not json"), _call("no json")),
+        (_call('"x"'), _call("x")),
+        ([{"role": "assistant", "content": "Hi", "reasoning_content": "hm"}], "Hi"),
+        ("Hi", "Hi "),
+        ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),
+        ([{"role": "user", "content": "a", "name": "Al"}], [{"role": "user", "content": "a"}]),
+        (
+            [{"role": "tool", "content": "a", "name": "f"}],
+            [{"role": "tool", "content": "a", "name": "g"}],
+        ),
+    ],
+)
+def test_different_content(one: Any, other: Any) -> None:
+    """Values, their types and order, names, reasoning and the cut into messages count."""
+    assert digest_response(one) != digest_response(other)
+
+
+def test_order_of_messages_counts() -> None:
+    """A chat read backwards is another chat."""
+    chat = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert digest_prompt(chat) != digest_prompt(chat[::-1])
+
+
+def test_plain_text_does_not_imitate_a_structured_message() -> None:
+    """Text that looks like the canonical form of a call is not that call."""
+    text = canonical(_call("{}"), "assistant")[0].decode()
+    assert digest_response(text) != digest_response(_call("{}"))
+
+
+def test_arguments_nested_deeply_have_a_digest() -> None:
+    """A model that writes hundreds of brackets does not crash the run."""
+    deep = "[" * 600 + "]" * 600
+    assert len(digest_response(_call(deep))) == 16
+
+
+def test_no_tools_and_an_empty_list_are_the_same() -> None:
+    """Whether a source writes [] or nothing does not keep answers apart."""
+    assert digest_tools(None) == digest_tools([]) == b""
+
+
+def test_order_of_keys_in_tools_does_not_count() -> None:
+    """Schemas are compared as values."""
+    assert digest_tools([{"a": 1, "b": 2}]) == digest_tools([{"b": 2, "a": 1}])
+
+
+def test_group_needs_equal_key_prompt_and_tools() -> None:
+    """Each of the three keeps candidates apart."""
+    same = digest_group("g", b"p", b"t")
+    others = [
+        digest_group("h", b"p", b"t"),
+        digest_group("g", b"q", b"t"),
+        digest_group("g", b"p", b"u"),
+    ]
+    assert same not in others
+
+
+def test_id_tells_the_sides_apart() -> None:
+    """The pair with chosen and rejected swapped is another pair."""
+    assert pair_id(b"p", b"", b"a", b"b") != pair_id(b"p", b"", b"b", b"a")
+
+
+def test_draws_hang_on_seed_purpose_and_identity() -> None:
+    """Each of the three changes the draw, and nothing else does."""
+    drawn = draw(0, "random", b"a")
+    others = [draw(1, "random", b"a"), draw(0, "split", b"a"), draw(0, "random", b"b")]
+    assert drawn == draw(0, "random", b"a")
+    assert drawn not in others
+
+
+def test_draws_are_spread_evenly() -> None:
+    """Of 4000 draws about a quarter falls into each quarter of the range."""
+    quarters = [draw(0, "random", b"%d" % n) >> 62 for n in range(4000)]
+    assert all(900 < quarters.count(quarter) < 1100 for quarter in range(4))

@@ -1,0 +1,349 @@
+"""Chat messages in one form."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import (
+    Message,
+    drop_reasoning,
+    is_messages,
+    read_content,
+    read_message,
+    read_messages,
+    renumber_calls,
+    says_something,
+    split_reasoning,
+    tool_call,
+)
+
+
+def _said(content: Any, **more: Any) -> Message:
+    return {"role": "assistant", "content": content, **more}
+
+
+def _calls(*names: str) -> Message:
+    return _said("", tool_calls=[tool_call("f", "{}", name) for name in names])
+
+
+def _result(call_id: str, content: str = "") -> Message:
+    return {"role": "tool", "content": content, "tool_call_id": call_id}
+
+
+def _ids(messages: list[Message]) -> list[Any]:
+    return [
+        [call["id"] for call in turn["tool_calls"]]
+        if "tool_calls" in turn
+        else turn.get("tool_call_id")
+        for turn in messages
+    ]
+
+
+def test_keys_have_one_order_and_no_others_pass() -> None:
+    """Whatever a source writes, a message has the keys of chat completions in order."""
+    given = {
+        "name": "n",
+        "tool_call_id": "c",
+        "id": "msg_1",
+        "type": "message",
+        "status": "completed",
+        "tool_calls": [{"function": {"name": "f", "arguments": "{}"}, "id": "c", "index": 0}],
+        "reasoning_content": "hm",
+        "content": "Hi",
+        "role": "assistant",
+    }
+    assert list(read_message(given, "m").items()) == [
+        ("role", "assistant"),
+        ("content", "Hi"),
+        ("reasoning_content", "hm"),
+        (
+            "tool_calls",
+            [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        ),
+        ("tool_call_id", "c"),
+        ("name", "n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "read"),
+    [
+        ("system", "system"),
+        ("developer", "system"),
+        ("user", "user"),
+        ("assistant", "assistant"),
+        ("tool", "tool"),
+    ],
+)
+def test_roles(role: str, read: str) -> None:
+    """A developer is the system; the other roles stay."""
+    assert read_message({"role": role, "content": ""}, "m") == {"role": read, "content": ""}
+
+
+@pytest.mark.parametrize("role", [None, "", "human", "function", 1, ["user"], {"role": "user"}])
+def test_unknown_role_is_a_bad_field(role: Any) -> None:
+    """A role of any other word or type is told with its path."""
+    with pytest.raises(BadField) as caught:
+        read_messages([{"role": "user", "content": "Q"}, {"role": role, "content": ""}], "input")
+    assert caught.value.field == "input.1.role"
+
+
+@pytest.mark.parametrize("value", ["text", None, 1, ["role"]])
+def test_message_that_is_no_object(value: Any) -> None:
+    """A message is an object."""
+    with pytest.raises(BadField, match=r"m\.0"):
+        read_messages([value], "m")
+
+
+def test_messages_that_are_no_list() -> None:
+    """An object where a list should be is a bad field."""
+    with pytest.raises(BadField, match="a list of messages"):
+        read_messages({"role": "user"}, "m")
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_reasoning_has_two_names(key: str) -> None:
+    """The older and the newer name that vLLM uses are read alike."""
+    assert read_message(_said("Hi", **{key: "hm"}), "m") == _said("Hi", reasoning_content="hm")
+
+
+@pytest.mark.parametrize("value", [None, "", {"effort": "low"}, []])
+def test_reasoning_that_is_no_text_is_left_out(value: Any) -> None:
+    """A setting of the same name is no thinking."""
+    assert read_message(_said("Hi", reasoning=value), "m") == _said("Hi")
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        (None, ""),
+        ("Hi", "Hi"),
+        ([], ""),
+        ([{"type": "text", "text": "a"}, {"type": "input_text", "text": "b"}], "ab"),
+        ([{"type": "output_text", "text": "a", "annotations": [], "logprobs": None}], "a"),
+        ([{"type": "refusal", "refusal": "No."}], "No."),
+        (["a", {"type": "text", "text": "b"}], "ab"),
+    ],
+)
+def test_content_that_is_all_text_is_one_text(value: Any, content: str) -> None:
+    """Null is empty; parts of text are joined without anything between."""
+    assert read_content(value, "m") == content
+
+
+def test_content_with_an_image_stays_parts() -> None:
+    """An image of the Responses API gets the form of chat completions."""
+    given = [
+        {"type": "input_text", "text": "What is this?"},
+        {"type": "input_image", "image_url": "data:x", "detail": "auto"},
+    ]
+    assert read_content(given, "m") == [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:x"}},
+    ]
+
+
+def test_content_with_chat_parts_stays_as_it_is() -> None:
+    """Parts that are in chat form already are not changed."""
+    given = [{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]
+    assert read_content(given, "m") == given
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        {"text": "a"},
+        [{"text": "a"}],
+        [1],
+        [{"type": "text"}],
+        [{"type": "text", "text": None}],
+        [{"type": ["text"], "text": "a"}],
+    ],
+)
+def test_content_of_another_type(value: Any) -> None:
+    """Content is text or a list of typed parts."""
+    with pytest.raises(BadField, match=r"m\.content"):
+        read_content(value, "m")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ("", ""),
+        ("not json", "not json"),
+        ({"a": 1}, '{"a":1}'),
+        ({}, "{}"),
+        (None, "{}"),
+    ],
+)
+def test_arguments_become_text(arguments: Any, text: str) -> None:
+    """Arguments are the text that the model wrote, or the JSON of what stands there."""
+    given = _said(None, tool_calls=[{"id": "c", "function": {"name": "f", "arguments": arguments}}])
+    assert read_message(given, "m") == _said("", tool_calls=[tool_call("f", text, "c")])
+
+
+def test_arguments_may_be_missing() -> None:
+    """A call without arguments has none."""
+    given = _said(None, tool_calls=[{"function": {"name": "f"}}])
+    assert read_message(given, "m")["tool_calls"] == [tool_call("f", "{}", "")]
+
+
+def test_flat_calls_are_read() -> None:
+    """Some sources write name and arguments beside the id."""
+    given = _said(None, tool_calls=[{"id": "c", "name": "f", "arguments": {"x": 1}}])
+    assert read_message(given, "m")["tool_calls"] == [tool_call("f", '{"x":1}', "c")]
+
+
+@pytest.mark.parametrize("calls", [None, []])
+def test_empty_calls_are_none(calls: Any) -> None:
+    """No key stands for nothing."""
+    assert read_message(_said("Hi", tool_calls=calls), "m") == _said("Hi")
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [{"name": "f"}, "f", ["f"], [{}], [{"function": {"name": 1}}], [{"function": None}]],
+)
+def test_calls_of_another_type(calls: Any) -> None:
+    """A call has a name."""
+    with pytest.raises(BadField, match=r"m\.tool_calls"):
+        read_message(_said("", tool_calls=calls), "m")
+
+
+@pytest.mark.parametrize(
+    ("value", "chat"),
+    [
+        ([{"role": "user", "content": "Q"}], True),
+        ([{"role": "developer"}], True),
+        ([], False),
+        ("text", False),
+        ([{"role": "human"}], False),
+        ([{"content": "Q"}], False),
+        ([{"role": "user"}, "text"], False),
+        ([["role", "user"]], False),
+        ([{"role": ["user"]}], False),
+        ([{"role": {}}], False),
+    ],
+)
+def test_is_messages(value: Any, chat: bool) -> None:
+    """A chat is a list of objects with known roles, and holds one at least."""
+    assert is_messages(value) is chat
+
+
+@pytest.mark.parametrize(
+    ("content", "answer", "reasoning"),
+    [
+        ("<think>\nhm\n</think>\n\nYes", "Yes", "hm"),
+        ("hm</think>Yes", "Yes", "hm"),
+        ("  <think>hm</think>Yes ", "Yes ", "hm"),
+        ("<think>hm", "", "hm"),
+        ("<think>a</think>Yes</think>", "Yes</think>", "a"),
+        ("<think>a</think>\n<think>b</think>Yes", "Yes", "a\nb"),
+        ("a</think> <think>b", "", "a\nb"),
+        ("<think>hm</think>", "", "hm"),
+    ],
+)
+def test_inline_thinking_is_moved(content: str, answer: str, reasoning: str) -> None:
+    """With both tags, with the closing one alone, with the opening one alone."""
+    assert split_reasoning(_said(content)) == _said(answer, reasoning_content=reasoning)
+
+
+def test_empty_thinking_is_cut_out() -> None:
+    """Templates that switch thinking off write an empty block."""
+    assert split_reasoning(_said("<think>\n\n</think>\n\nYes")) == _said("Yes")
+
+
+@pytest.mark.parametrize(
+    "content", ["Yes", "", "I think> so", "Yes <think>hm", [{"type": "image_url"}]]
+)
+def test_content_without_thinking_stays(content: Any) -> None:
+    """Only a block at the beginning is thinking."""
+    assert split_reasoning(_said(content)) == _said(content)
+
+
+def test_inline_thinking_follows_what_is_known() -> None:
+    """Reasoning in its own field comes first, and other keys stay behind it."""
+    given = _said("b</think>Yes", reasoning_content="a", tool_calls=[tool_call("f", "{}")])
+    assert list(split_reasoning(given).items()) == [
+        ("role", "assistant"),
+        ("content", "Yes"),
+        ("reasoning_content", "a\nb"),
+        ("tool_calls", [tool_call("f", "{}")]),
+    ]
+
+
+def test_reasoning_is_dropped() -> None:
+    """Everything else stays."""
+    assert drop_reasoning(_said("Yes", reasoning_content="hm", name="n")) == _said("Yes", name="n")
+
+
+def test_blocks_of_thinking_in_the_text_are_dropped_too() -> None:
+    """Some models think again between two sentences."""
+    given = _said("So <think>hm</think>yes. <think>really?</think> Yes.")
+    assert drop_reasoning(given) == _said("So yes. Yes.")
+
+
+def test_calls_are_renumbered_in_order() -> None:
+    """Random names give way to numbers, over all messages."""
+    chat = [_calls("x9"), _result("x9"), _calls("a2"), _result("a2")]
+    assert _ids(renumber_calls(chat)) == [["call_1"], "call_1", ["call_2"], "call_2"]
+
+
+def test_parallel_calls_are_answered_by_name() -> None:
+    """Results that come in another order find their calls."""
+    chat = [_calls("a", "b", "c"), _result("c"), _result("a"), _result("b")]
+    assert _ids(renumber_calls(chat)) == [
+        ["call_1", "call_2", "call_3"],
+        "call_3",
+        "call_1",
+        "call_2",
+    ]
+
+
+def test_repeated_names_are_answered_oldest_first() -> None:
+    """Two open calls of one name are two calls."""
+    chat = [_calls("a", "a"), _result("a"), _result("a"), _calls("a"), _result("a")]
+    assert _ids(renumber_calls(chat)) == [
+        ["call_1", "call_2"],
+        "call_1",
+        "call_2",
+        ["call_3"],
+        "call_3",
+    ]
+
+
+def test_result_of_an_unknown_name_answers_the_oldest_open_call() -> None:
+    """A source that forgets the names writes results in order."""
+    chat = [_calls("", ""), _result("x"), _result("y")]
+    assert _ids(renumber_calls(chat)) == [["call_1", "call_2"], "call_1", "call_2"]
+
+
+def test_result_without_any_call_stays() -> None:
+    """Nothing is made up for it."""
+    assert renumber_calls([_result("x", "42")]) == [_result("x", "42")]
+
+
+def test_renumbering_leaves_its_input_alone() -> None:
+    """The messages given are not changed."""
+    chat = [_calls("a"), _result("a")]
+    renumber_calls(chat)
+    assert chat == [_calls("a"), _result("a")]
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (_said("Yes"), True),
+        (_said(" \n"), False),
+        (_said(""), False),
+        (_said("", reasoning_content="hm"), False),
+        (_calls("a"), True),
+        (_said([{"type": "image_url"}]), True),
+        (_said([]), False),
+    ],
+)
+def test_says_something(message: Message, says: bool) -> None:
+    """Words or a tool call; reasoning alone is no answer."""
+    assert says_something(message) is says

@@ -1,0 +1,236 @@
+"""The steps that all sources share, from what stands in a row to a candidate."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import Message, Text, tool_call
+from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
+
+Q: list[Message] = [{"role": "user", "content": "Q"}]
+KEPT_BY_PATH = {"model": "m", "seed": 7, "judge": {"note": None}}
+
+
+def _refine(
+    prompt: Text | None = "Q", response: Text | None = "A", *, row: Any = None, **options: Any
+) -> Reading:
+    reading = Reading()
+    answer = Answer(row=row or {}, prompt=prompt, response=response, scores=[("s", 1.0, 0.5)])
+    refine(answer, ReadOptions(**options), "f.jsonl", reading)
+    return reading
+
+
+def _said(content: Any, **more: Any) -> Message:
+    return {"role": "assistant", "content": content, **more}
+
+
+def _group(row: Any = None, task: Any = None, **options: Any) -> str:
+    reading = Reading()
+    answer = Answer(row=row or {}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
+    refine(answer, ReadOptions(**options), "runs/f.jsonl", reading)
+    return reading.kept[0].group
+
+
+def test_places_count_losses_too() -> None:
+    """The second answer is the second, even if the first was lost."""
+    reading = Reading()
+    for value in (None, 1.0, None, 2.0):
+        answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, value)])
+        refine(answer, ReadOptions(), "f.jsonl", reading)
+    assert (reading.places, reading.lost) == ([2, 4], ["no_score", "no_score"])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response", "reason"),
+    [
+        (None, "A", "no_prompt"),
+        (" ", "A", "no_prompt"),
+        ([], "A", "no_prompt"),
+        ("Q", None, "no_response"),
+        ("Q", "", "empty_answer"),
+        ("Q", [], "empty_answer"),
+        ("Q", [{"role": "user", "content": "x"}], "empty_answer"),
+        ("Q", [_said(""), _said(" ")], "empty_answer"),
+        ("Q", "<think>hm</think> ", "empty_answer"),
+    ],
+)
+def test_reasons(prompt: Text | None, response: Text | None, reason: str) -> None:
+    """Neither side of a pair is ever empty."""
+    assert _refine(prompt, response).lost == [reason]
+
+
+def test_leading_turn_moves_behind_a_text_prompt() -> None:
+    """A prompt of plain text becomes a chat."""
+    turn = {"role": "user", "content": "More."}
+    reading = _refine("Q", [turn, _said("A")])
+    assert (reading.kept[0].prompt, reading.kept[0].response) == ([*Q, turn], [_said("A")])
+    assert reading.mends == ["leading_turn_moved"]
+
+
+def test_text_prompt_stays_text_before_a_chat() -> None:
+    """Nothing is changed without a reason."""
+    assert _refine("Q", [_said("A")]).kept[0].prompt == "Q"
+
+
+def test_calls_of_a_text_prompt_are_numbered_from_one() -> None:
+    """The prompt holds no calls, so the response's are the first."""
+    calls = [tool_call("f", "{}", "x"), tool_call("f", "{}", "y")]
+    response = _refine("Q", [_said("", tool_calls=calls)]).kept[0].response
+    assert response == [
+        _said("", tool_calls=[tool_call("f", "{}", "call_1"), tool_call("f", "{}", "call_2")])
+    ]
+
+
+def test_reasoning_of_the_prompt_is_left_alone() -> None:
+    """Only what is trained on is looked at."""
+    asked = [_said("Hi", reasoning_content="hm"), *Q]
+    assert _refine(asked, [_said("A")], reasoning="drop").kept[0].prompt == asked
+
+
+def test_thinking_in_a_turn_of_the_environment_stays() -> None:
+    """Somebody else's words are not split."""
+    told = {"role": "user", "content": "<think>x</think>go"}
+    response = _refine("Q", [_said("A"), told, _said("B")]).kept[0].response
+    assert response == [_said("A"), told, _said("B")]
+
+
+def test_final_part_of_several_turns() -> None:
+    """The last text alone; tools had no part in it."""
+    told = {"role": "user", "content": "go"}
+    reading = _refine("Q", [_said("A"), told, _said("B")], response_part="final")
+    assert (reading.kept[0].response, reading.mends) == ([_said("B")], [])
+
+
+def test_final_part_skips_turns_without_words() -> None:
+    """A last turn of calls alone is not the final answer."""
+    calls = [tool_call("f", "{}", "x")]
+    reading = _refine("Q", [_said("A", tool_calls=calls), _said("")], response_part="final")
+    assert reading.kept[0].response == [_said("A")]
+
+
+def test_final_part_of_a_text_is_the_text() -> None:
+    """There is nothing to be cut."""
+    assert _refine("Q", "A", response_part="final").kept[0].response == "A"
+
+
+def test_paths_replace_what_the_source_found() -> None:
+    """--prompt and --response hold for every source."""
+    row = {"p": "Other", "r": [_said("B")]}
+    candidate = _refine(row=row, prompt="Q").kept[0]
+    assert candidate.prompt == "Q"
+    reading = Reading()
+    refine(
+        Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)]),
+        ReadOptions(prompt="p", response="r"),
+        "f.jsonl",
+        reading,
+    )
+    assert (reading.kept[0].prompt, reading.kept[0].response) == ("Other", [_said("B")])
+
+
+@pytest.mark.parametrize("row", [{}, {"p": None}])
+def test_path_that_finds_nothing(row: dict[str, Any]) -> None:
+    """A missing prompt is a loss, and what the source found is no stand-in."""
+    reading = Reading()
+    answer = Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)])
+    refine(answer, ReadOptions(prompt="p"), "f.jsonl", reading)
+    assert reading.lost == ["no_prompt"]
+
+
+def test_path_to_another_type() -> None:
+    """A number is no prompt."""
+    answer = Answer(row={"p": 7}, prompt="Q", response="A", scores=[("s", 1.0, 1)])
+    with pytest.raises(BadField, match="p: expected text or a list of messages"):
+        refine(answer, ReadOptions(prompt="p"), "f.jsonl", Reading())
+
+
+@pytest.mark.parametrize(
+    ("score", "kept"), [(8e307, True), (-8e307, True), (8.1e307, False), (-1.7e308, False)]
+)
+def test_scores_whose_gap_would_be_no_number(score: float, kept: bool) -> None:
+    """The difference of any two scores is a number, so no gap is ever written as null."""
+    reading = Reading()
+    answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, score)])
+    refine(answer, ReadOptions(), "f.jsonl", reading)
+    assert (bool(reading.kept), reading.lost) == (kept, [] if kept else ["score_not_finite"])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        [{"role": "user", "content": " "}],
+        [{"role": "system", "content": ""}, {"role": "user", "content": ""}],
+    ],
+)
+def test_prompt_of_empty_messages(prompt: Text) -> None:
+    """Messages without a word ask nothing."""
+    assert _refine(prompt).lost == ["no_prompt"]
+
+
+def test_group_is_the_task() -> None:
+    """The source's own identity, as JSON."""
+    assert _group(task=["math", 0]) == '["math",0]'
+
+
+def test_group_without_a_task_is_the_prompt() -> None:
+    """The digest of the prompt stands in."""
+    assert _group() == "prompt:7f5681ea74a1da05"
+
+
+def test_group_by_prompt_remembers_the_task() -> None:
+    """Different tasks with one prompt compete; meta says which task each was of."""
+    reading = Reading()
+    for task in (["math", 0], ["math", 1]):
+        answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
+        refine(answer, ReadOptions(group_by="prompt"), "f.jsonl", reading)
+    assert {candidate.group for candidate in reading.kept} == {"prompt:7f5681ea74a1da05"}
+    assert [candidate.meta for candidate in reading.kept] == [
+        {"source_task": '["math",0]'},
+        {"source_task": '["math",1]'},
+    ]
+
+
+@pytest.mark.parametrize("group_by", ["auto", "file"])
+def test_group_that_names_the_task_is_enough(group_by: Any) -> None:
+    """Meta does not repeat what the group says."""
+    reading = Reading()
+    answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=["math", 0])
+    refine(answer, ReadOptions(group_by=group_by), "f.jsonl", reading)
+    assert reading.kept[0].meta is None
+
+
+def test_group_by_file_adds_the_file() -> None:
+    """The task of one file is not the task of another."""
+    assert _group(task=["math", 0], group_by="file") == '["runs/f.jsonl","[\\"math\\",0]"]'
+
+
+def test_group_by_paths() -> None:
+    """The values of the fields, with their types."""
+    row = {"id": 7, "model": {"name": "m"}}
+    assert _group(row, group_by=("id", "model.name")) == '[7,"m"]'
+    assert _group({"id": "7"}, group_by=("id",)) == '["7"]'
+
+
+@pytest.mark.parametrize("row", [{"id": 7}, {"id": 7, "model": None}])
+def test_group_by_a_missing_field(row: dict[str, Any]) -> None:
+    """A row that cannot be grouped is lost with a reason."""
+    assert _refine(row=row, group_by=("id", "model")).lost == ["no_group"]
+
+
+def test_kept_fields() -> None:
+    """What --keep names stands in meta under its path; a null is kept, a hole is not."""
+    keep = ("model", "judge.note", "nothing")
+    assert _refine(row=KEPT_BY_PATH, keep=keep).kept[0].meta == {"model": "m", "judge.note": None}
+
+
+def test_kept_fields_that_are_not_there() -> None:
+    """No meta is made of nothing."""
+    assert _refine(row=KEPT_BY_PATH, keep=("nothing",)).kept[0].meta is None
+
+
+@pytest.mark.parametrize("row", [[], None, "text", 1])
+def test_row_that_is_no_object(row: Any) -> None:
+    """Rows are objects."""
+    with pytest.raises(BadField, match="row: expected a JSON object"):
+        expect_object(row)

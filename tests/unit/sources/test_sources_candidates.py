@@ -1,0 +1,154 @@
+"""Candidates that an earlier stage wrote."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.candidates import looks_like, open_reader, read_back
+
+FULL = Candidate(
+    group='["math",0]',
+    prompt=[{"role": "user", "content": "Q"}],
+    response=[{"role": "assistant", "content": "A", "reasoning_content": "hm"}],
+    score=0.5,
+    index=3,
+    origin="r.jsonl:7#2",
+    tools=[{"type": "function", "function": {"name": "f"}}],
+    tokens={"ids": [1]},
+    meta={"model": "m"},
+)
+
+
+def _read(line: bytes, **options: Any) -> Reading:
+    return open_reader({}, ReadOptions(**options), "c.jsonl").read(line)
+
+
+def _changed(**change: Any) -> bytes:
+    return json.dumps({**json.loads(candidate_line(FULL)), **change}).encode()
+
+
+def test_candidate_comes_back_as_it_was() -> None:
+    """Group, index, origin and all the rest are kept."""
+    assert _read(candidate_line(FULL)).kept == [FULL]
+
+
+def test_origin_is_the_first_stages() -> None:
+    """A candidate says where it came from first."""
+    assert _read(candidate_line(FULL)).kept[0].origin == "r.jsonl:7#2"
+
+
+def test_options_apply_once_more() -> None:
+    """Reasoning can be dropped and scores turned between the stages, too."""
+    read = _read(candidate_line(FULL), reasoning="drop", lower_is_better=True).kept[0]
+    assert (read.response, read.score) == ([{"role": "assistant", "content": "A"}], -0.5)
+
+
+def test_thinking_is_not_split_once_more() -> None:
+    """An earlier stage that left it in the text had its reasons."""
+    text = "<think>hm</think>A"
+    assert _read(_changed(response=text)).kept[0].response == text
+    assert _read(_changed(response=text), reasoning="drop").kept[0].response == "A"
+
+
+def test_score_by_path() -> None:
+    """What --keep carried along can be the score."""
+    line = _changed(meta={"judge": 7})
+    assert _read(line, scores=(("meta.judge", 1.0),)).kept[0].score == 7.0
+
+
+def test_missing_score() -> None:
+    """A null score is a loss, and no bad row."""
+    assert _read(_changed(score=None)).lost == ["no_score"]
+
+
+def test_missing_score_can_count_as_zero() -> None:
+    """--keep-rows no_score, here as everywhere."""
+    read = _read(_changed(score=None), keep_rows=frozenset({"no_score"}))
+    assert (read.kept[0].score, read.lost) == (0.0, [])
+
+
+def test_score_as_text() -> None:
+    """--cast-score reads it here as everywhere."""
+    with pytest.raises(BadField, match="score"):
+        _read(_changed(score="0.7"))
+    assert _read(_changed(score="0.7"), cast_score=True).kept[0].score == 0.7
+
+
+def test_score_that_is_not_finite() -> None:
+    """NaN has its own reason."""
+    assert _read(_changed(score=float("nan"))).lost == ["score_not_finite"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"prompt": ""}, "no_prompt"),
+        ({"response": " "}, "empty_answer"),
+        ({"response": []}, "empty_answer"),
+    ],
+)
+def test_unfit(change: dict[str, Any], reason: str) -> None:
+    """A filter between the stages may have emptied a field."""
+    assert _read(_changed(**change)).lost == [reason]
+
+
+@pytest.mark.parametrize("change", [{"group": 1}, {"prompt": None}, {"index": "3"}])
+def test_bad_field(change: dict[str, Any]) -> None:
+    """A field of the wrong type is a bad row."""
+    with pytest.raises(BadField):
+        _read(_changed(**change))
+
+
+def test_call_ids_are_numbered_anew() -> None:
+    """Candidates that others wrote get the same names."""
+    call = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    response = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    assert _read(_changed(response=response)).kept[0].response == [
+        {"role": "assistant", "content": "", "tool_calls": [{**call, "id": "call_1"}]}
+    ]
+
+
+def test_lone_surrogate_is_mended() -> None:
+    """Half an emoji becomes U+FFFD."""
+    reading = _read(_changed(response="cut \ud83d"))
+    assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+
+
+@pytest.mark.parametrize("line", [b"[1]", b"1", b'"text"'])
+def test_row_that_is_no_object(line: bytes) -> None:
+    """JSON of another kind is a bad row."""
+    with pytest.raises(BadField, match="row"):
+        _read(line)
+
+
+def test_line_that_is_no_json() -> None:
+    """A torn line is a bad row."""
+    with pytest.raises(NotJson):
+        _read(candidate_line(FULL)[:-5])
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        (candidate_line(FULL), True),
+        (candidate_line(Candidate("g", "Q", "A", 1.0)), True),
+        (b'{"group": "g", "prompt": "Q", "response": "A", "score": 1, "origin": ""}', True),
+        (b'{"prompt": "Q", "response": "A", "score": 1}', False),
+        (b'{"group": "g", "prompt": "Q", "response": "A", "score": 1}', False),
+        (b"[]", False),
+        (b"{", False),
+    ],
+)
+def test_looks_like(line: bytes, known: bool) -> None:
+    """Group and origin together are prefpairs' own."""
+    assert looks_like(line) is known
+
+
+def test_read_back_applies_no_option() -> None:
+    """What was put aside comes back word for word."""
+    line = candidate_line(FULL._replace(score=-1.0, response="<think>hm</think>A"))
+    assert read_back(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]

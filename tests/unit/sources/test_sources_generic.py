@@ -1,0 +1,488 @@
+"""Any rows with a prompt, a response and a score."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, NotJson, UsageError
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.message import tool_call
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.detect import shape_of
+from prefpairs.sources.generic import find_fields, looks_like, open_reader
+from prefpairs.sources.protocol import Opened
+
+GROUP_OF_Q = "prompt:7f5681ea74a1da05"
+CHAT = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
+
+
+def _shapes(*records: bytes) -> Counter[bytes]:
+    return Counter(shape for shape in map(shape_of, records) if shape is not None)
+
+
+def _open(*rows: Any, **options: Any) -> Opened:
+    shapes = _shapes(*[json.dumps(row).encode() for row in rows])
+    return open_reader(shapes, ReadOptions(**options), "f.jsonl")
+
+
+def _read(row: Any, **options: Any) -> Reading:
+    return _open(row, **options).read(json.dumps(row).encode())
+
+
+def _kept(row: Any, **options: Any) -> list[Candidate]:
+    reading = _read(row, **options)
+    assert reading.lost == []
+    return reading.kept
+
+
+def _refusal(*rows: Any, **options: Any) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        _open(*rows, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [(b'{"a": 1}', True), (b"{}", True), (b"[]", False), (b"1", False), (b"{", False)],
+)
+def test_looks_like(line: bytes, known: bool) -> None:
+    """Any JSON object will do, for paths can name its fields."""
+    assert looks_like(line) is known
+
+
+def test_one_answer_a_row() -> None:
+    """Fields are guessed by name, and the guess is said."""
+    row = {"question": "Q", "answer": "A", "reward": 0.5}
+    assert _kept(row) == [Candidate(GROUP_OF_Q, "Q", "A", 0.5)]
+    assert _open(row).notes == (
+        'guessed: prompt is "question", response is "answer", score is "reward"',
+    )
+
+
+@pytest.mark.parametrize("prompt", ["prompt", "question", "instruction", "input", "query"])
+@pytest.mark.parametrize("response", ["response", "completion", "answer", "output", "generation"])
+@pytest.mark.parametrize("score", ["reward", "score", "rating"])
+def test_names_that_are_guessed(prompt: str, response: str, score: str) -> None:
+    """Every combination of the usual names."""
+    assert _kept({score: 1, response: "A", prompt: "Q"}) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
+
+
+def test_first_name_of_the_list_wins() -> None:
+    """The order of keys in the row decides nothing."""
+    row = {"input": "I", "prompt": "Q", "output": "O", "response": "A", "score": 0, "reward": 1}
+    assert _kept(row) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
+
+
+def test_fields_are_looked_for_in_the_whole_sample() -> None:
+    """A first row without a score does not hide the others' scores."""
+    rows = [{"prompt": "Q", "response": "A"}, {"prompt": "Q", "response": "B", "score": 1}]
+    opened = _open(*rows)
+    assert opened.read(json.dumps(rows[0]).encode()).lost == ["no_score"]
+    assert opened.read(json.dumps(rows[1]).encode()).kept[0].score == 1.0
+
+
+def test_name_that_few_rows_have_is_no_guess() -> None:
+    """A name further back that most rows have is likelier."""
+    rows: list[Any] = [{"prompt": "Q", "output": "A", "score": 1}] * 5
+    rows[0] = {**rows[0], "response": "odd"}
+    assert _open(*rows).notes == (
+        'guessed: prompt is "prompt", response is "output", score is "score"',
+    )
+
+
+def test_name_that_half_of_the_rows_have_is_the_guess() -> None:
+    """Rows without a response often hold the right answer, which the model never gave."""
+    rows: list[Any] = [{"prompt": "Q", "response": "A", "answer": "42", "score": 1}] * 2
+    rows += [{"prompt": "Q", "answer": "42", "score": 1}] * 2
+    assert _open(*rows).notes == (
+        'guessed: prompt is "prompt", response is "response", score is "score"',
+    )
+
+
+def test_lines_of_the_sample_that_are_no_rows_are_passed_over() -> None:
+    """They are told as bad when they are read."""
+    sample = [b"{", b"[1]", b'{"prompt": "Q", "response": "A", "score": 1}']
+    opened = open_reader(_shapes(*sample), ReadOptions(), "f.jsonl")
+    assert opened.read(sample[2]).kept[0].response == "A"
+    with pytest.raises(NotJson):
+        opened.read(sample[0])
+    with pytest.raises(BadField, match="row"):
+        opened.read(sample[1])
+
+
+def test_empty_sample() -> None:
+    """An empty file is no reason to complain about its fields."""
+    assert _open().notes == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ({"a": "Q", "response": "A", "score": 1}, "prompt"),
+        ({"prompt": "Q", "a": "A", "score": 1}, "response"),
+        ({"prompt": "Q", "response": "A", "a": 1}, "score"),
+    ],
+)
+def test_field_that_cannot_be_guessed(row: dict[str, Any], what: str) -> None:
+    """The error names the option, and the keys there are."""
+    refusal = _refusal(row)
+    assert (refusal.problem, refusal.hint) == (
+        f"cannot tell which field holds the {what}",
+        f"name it with --{what} PATH; the rows have: {', '.join(row)}",
+    )
+
+
+def test_paths_name_the_fields() -> None:
+    """Nothing is guessed where all is told."""
+    row = {"task": {"text": "Q"}, "choices": [{"text": "A"}], "eval": {"accuracy": 0.5}}
+    options = {
+        "prompt": "task.text",
+        "response": "choices.0.text",
+        "scores": (("eval.accuracy", 1.0),),
+    }
+    assert _kept(row, **options) == [Candidate(GROUP_OF_Q, "Q", "A", 0.5)]
+    assert _open(row, **options).notes == ()
+
+
+def test_path_beside_guesses() -> None:
+    """Only what was guessed is said."""
+    row = {"prompt": "Q", "response": "A", "judge": {"score": 3}}
+    assert _open(row, scores=(("judge.score", 1.0),)).notes == (
+        'guessed: prompt is "prompt", response is "response"',
+    )
+
+
+@pytest.mark.parametrize("key", ["prompt", "response", "score"])
+@pytest.mark.parametrize("value", [None, ...])
+def test_missing_field(key: str, value: Any) -> None:
+    """A null and a missing key are the same loss."""
+    row = {"prompt": "Q", "response": "A", "score": 1}
+    opened = _open(row)
+    broken = {**row, key: value} if value is None else {k: v for k, v in row.items() if k != key}
+    assert opened.read(json.dumps(broken).encode()).lost == [f"no_{key}"]
+
+
+@pytest.mark.parametrize(("key", "reason"), [("prompt", "no_prompt"), ("response", "empty_answer")])
+@pytest.mark.parametrize("value", ["", " \n", []])
+def test_empty_field(key: str, reason: str, value: Any) -> None:
+    """White space is nothing; an empty list of messages, too."""
+    row = {"prompt": "Q", "response": "A", "score": 1}
+    opened = _open(row)
+    assert opened.read(json.dumps({**row, key: value}).encode()).lost == [reason]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("prompt", 1), ("prompt", {"text": "Q"}), ("prompt", ["Q"]), ("response", 1), ("score", "1")],
+)
+def test_field_of_the_wrong_type(key: str, value: Any) -> None:
+    """The error names the field."""
+    row = {"prompt": "Q", "response": "A", "score": 1}
+    with pytest.raises(BadField) as caught:
+        _open(row).read(json.dumps({**row, key: value}).encode())
+    assert caught.value.field.startswith(key)
+
+
+@pytest.mark.parametrize(("score", "read"), [(True, 1.0), (False, 0.0), (3, 3.0), (-1.5, -1.5)])
+def test_scores(score: Any, read: float) -> None:
+    """Booleans are verdicts."""
+    assert _kept({"prompt": "Q", "response": "A", "score": score})[0].score == read
+
+
+def test_score_written_as_text() -> None:
+    """--cast-score reads it."""
+    row = {"prompt": "Q", "response": "A", "score": "0.7"}
+    assert _kept(row, cast_score=True)[0].score == 0.7
+
+
+def test_score_that_is_not_finite() -> None:
+    """NaN has its own reason."""
+    row = {"prompt": "Q", "response": "A", "score": float("nan")}
+    assert _read(row).lost == ["score_not_finite"]
+
+
+def test_weighted_scores() -> None:
+    """Several scores are added, each times its weight, in decimal."""
+    row = {"prompt": "Q", "response": "A", "a": 0.1, "b": 0.2, "c": 1}
+    scores = (("a", 1.0), ("b", 1.0), ("c", -0.5))
+    assert _kept(row, scores=scores)[0].score == -0.2
+
+
+def test_order_of_weighted_scores_does_not_count() -> None:
+    """The sum is exact before it is rounded."""
+    row = {"prompt": "Q", "response": "A", "a": 1e16, "b": 1.0, "c": -1e16}
+    orders = [("a", "b", "c"), ("a", "c", "b"), ("b", "c", "a")]
+    scores = [_kept(row, scores=tuple((key, 1.0) for key in order)) for order in orders]
+    assert [kept[0].score for kept in scores] == [1.0, 1.0, 1.0]
+
+
+def test_sum_of_scores_beyond_all_floats() -> None:
+    """Two huge scores are no crash."""
+    row = {"prompt": "Q", "response": "A", "a": 1.7e308, "b": 1.7e308}
+    assert _read(row, scores=(("a", 1.0), ("b", 1.0))).lost == ["score_not_finite"]
+
+
+def test_one_of_several_scores_missing() -> None:
+    """A sum without one of its parts is no score."""
+    row = {"prompt": "Q", "response": "A", "a": 1, "b": None}
+    assert _read(row, scores=(("a", 1.0), ("b", 1.0))).lost == ["no_score"]
+
+
+def test_lower_is_better() -> None:
+    """Losses and error counts are turned round."""
+    row = {"prompt": "Q", "response": "A", "score": 0.25}
+    assert _kept(row, lower_is_better=True)[0].score == -0.25
+
+
+def test_keep_rows_without_a_score() -> None:
+    """--keep-rows no_score needs no score field at all."""
+    row = {"prompt": "Q", "response": "A"}
+    assert _kept(row, keep_rows=frozenset({"no_score"}))[0].score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("responses", "rewards"),
+    [
+        ("responses", "rewards"),
+        ("completions", "scores"),
+        ("answers", "ratings"),
+        ("outputs", "rewards"),
+        ("generations", "scores"),
+    ],
+)
+def test_several_answers_a_row(responses: str, rewards: str) -> None:
+    """Answers and scores stand in two lists; each place is a candidate."""
+    row = {"prompt": "Q", responses: ["A", "B"], rewards: [1, 0.5]}
+    reading = _read(row)
+    assert reading.kept == [
+        Candidate(GROUP_OF_Q, "Q", "A", 1.0),
+        Candidate(GROUP_OF_Q, "Q", "B", 0.5),
+    ]
+    assert reading.places == [1, 2]
+
+
+def test_list_of_scores_is_preferred_for_several_answers() -> None:
+    """A single score beside them belongs to the row."""
+    row = {"prompt": "Q", "responses": ["A", "B"], "score": 7, "scores": [1, 0]}
+    assert [candidate.score for candidate in _kept(row)] == [1.0, 0.0]
+
+
+def test_loss_among_several_answers() -> None:
+    """Each answer stands for itself."""
+    row = {"prompt": "Q", "responses": ["A", " ", "C", "D"], "rewards": [None, 1, 2, 3]}
+    reading = _read(row)
+    assert [candidate.response for candidate in reading.kept] == ["C", "D"]
+    assert (reading.places, reading.lost) == ([3, 4], ["no_score", "empty_answer"])
+
+
+def test_several_answers_that_are_chats() -> None:
+    """A list of lists of messages is several answers, a list of messages is one."""
+    turn = [{"role": "assistant", "content": "A"}]
+    several = {"prompt": "Q", "completions": [turn, turn], "rewards": [1, 0]}
+    one = {"prompt": "Q", "completion": turn, "reward": 1}
+    assert [candidate.response for candidate in _kept(several)] == [turn, turn]
+    assert [candidate.response for candidate in _kept(one)] == [turn]
+
+
+def test_several_weighted_scores_for_several_answers() -> None:
+    """Each list gives each answer its part."""
+    row = {"prompt": "Q", "responses": ["A", "B"], "right": [1, 0], "short": [0.5, 1]}
+    scores = (("right", 1.0), ("short", 0.1))
+    assert [candidate.score for candidate in _kept(row, scores=scores)] == [1.05, 0.1]
+
+
+@pytest.mark.parametrize("rewards", [[1], [1, 2, 3], 1, "12", {"a": 1, "b": 2}])
+def test_scores_that_do_not_match_the_answers(rewards: Any) -> None:
+    """One score an answer, or the row is bad."""
+    with pytest.raises(BadField) as caught:
+        _read({"prompt": "Q", "responses": ["A", "B"], "rewards": rewards})
+    assert (caught.value.field, caught.value.expected) == (
+        "rewards",
+        "a list of 2 scores, one for each answer",
+    )
+
+
+def test_several_answers_without_scores() -> None:
+    """A null where the list should be is a missing score for each of them."""
+    rows = [
+        {"prompt": "Q", "responses": ["A", "B"], "rewards": None},
+        {"prompt": "Q", "responses": ["A"], "rewards": [1]},
+    ]
+    assert _open(*rows).read(json.dumps(rows[0]).encode()).lost == ["no_score"] * 2
+
+
+def test_answer_of_the_wrong_type_among_several() -> None:
+    """The error names its place."""
+    with pytest.raises(BadField) as caught:
+        _read({"prompt": "Q", "responses": ["A", 7], "rewards": [1, 0]})
+    assert caught.value.field == "responses.1"
+
+
+@pytest.mark.parametrize("key", ["messages", "conversation", "conversations"])
+def test_conversation(key: str) -> None:
+    """The model's last turn is the response, what went before is the prompt."""
+    row = {key: [{"role": "system", "content": "S"}, *CHAT], "score": 1}
+    candidate = _kept(row)[0]
+    assert candidate.prompt == [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "Q"},
+    ]
+    assert candidate.response == [{"role": "assistant", "content": "A"}]
+    turn = f'the model\'s last turn in "{key}"'
+    note = f'guessed: prompt is "{key}", response is {turn}, score is "score"'
+    assert _open(row).notes == (note,)
+
+
+def test_last_turn_holds_calls_and_results() -> None:
+    """All that the model did since the user spoke last is its turn."""
+    call = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        *CHAT,
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "42", "tool_call_id": "x"},
+        {"role": "assistant", "content": "42"},
+        {"role": "user", "content": "Thanks."},
+    ]
+    candidate = _kept({"messages": messages, "score": 1})[0]
+    assert candidate.prompt == [*CHAT, {"role": "user", "content": "And?"}]
+    assert candidate.response == [
+        {"role": "assistant", "content": "", "tool_calls": [tool_call("f", "{}", "call_1")]},
+        {"role": "tool", "content": "42", "tool_call_id": "call_1"},
+        {"role": "assistant", "content": "42"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        ([{"role": "user", "content": "Q"}], "no_response"),
+        ([], "no_response"),
+        ([{"role": "assistant", "content": "A"}], "no_prompt"),
+        ([*CHAT[:1], {"role": "assistant", "content": " "}], "empty_answer"),
+        ("text", "no_response"),
+    ],
+)
+def test_conversation_without_a_turn(messages: Any, reason: str) -> None:
+    """A conversation needs somebody who asks, and an answer."""
+    opened = _open({"messages": CHAT, "score": 1})
+    assert opened.read(json.dumps({"messages": messages, "score": 1}).encode()).lost == [reason]
+
+
+def test_prompt_of_messages_beside_a_response() -> None:
+    """A chat may be asked in one field and answered in another."""
+    row = {"prompt": CHAT[:1], "response": "A", "score": 1}
+    assert _kept(row) == [Candidate(GROUP_OF_Q, CHAT[:1], "A", 1.0)]
+
+
+def test_tools_of_the_row() -> None:
+    """A list of schemas is carried along, also as its JSON text; no tools are none."""
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    row = {"prompt": "Q", "response": "A", "score": 1}
+    given: list[Any] = [tools, json.dumps(tools), [], None, "[]", "null"]
+    read = [_kept({**row, "tools": value})[0].tools for value in given]
+    assert read == [tools, tools, None, None, None, None]
+
+
+@pytest.mark.parametrize("tools", ["f", {}, ["f"], 7, '{"name": "f"}'])
+def test_tools_of_another_type(tools: Any) -> None:
+    """Tools are a list of objects."""
+    with pytest.raises(BadField, match="tools"):
+        _read({"prompt": "Q", "response": "A", "score": 1, "tools": tools})
+
+
+def test_thinking_is_split_off() -> None:
+    """An inline block of a text becomes reasoning_content."""
+    row = {"prompt": "Q", "response": "<think>hm</think>A", "score": 1}
+    assert _kept(row)[0].response == [
+        {"role": "assistant", "content": "A", "reasoning_content": "hm"}
+    ]
+    assert _kept(row, reasoning="drop")[0].response == "A"
+
+
+TRL = {
+    "step": 10,
+    "prompt": "<|im_start|>user\nQ<|im_end|>\n",
+    "completion": "<think>hm</think>A",
+    "accuracy_reward": 1.0,
+    "format_reward": 0.5,
+    "advantage": 0.3,
+}
+
+
+def test_log_of_trl() -> None:
+    """Each reward function has a column; they are added, and the prompt stays as it is."""
+    candidate = _kept(TRL)[0]
+    assert (candidate.prompt, candidate.response, candidate.score) == (
+        "<|im_start|>user\nQ<|im_end|>\n",
+        "<think>hm</think>A",
+        1.5,
+    )
+    score = "score is accuracy_reward + format_reward"
+    note = f"taken for TRL's completions: prompts already rendered, kept as plain text; {score}"
+    assert _open(TRL).notes == (note,)
+
+
+def test_log_of_trl_with_other_columns() -> None:
+    """Columns of text are no rewards."""
+    row = {**TRL, "images": None, "solution": "A", "format_reward": None}
+    fields, _ = find_fields([(row, 1)], ReadOptions())
+    assert fields.scores == (("accuracy_reward", 1.0),)
+
+
+def test_log_of_trl_with_a_score_by_path() -> None:
+    """--score leaves the other reward functions out."""
+    assert _kept(TRL, scores=(("format_reward", 2.0),))[0].score == 1.0
+
+
+def test_log_of_trl_without_thinking() -> None:
+    """--reasoning drop is obeyed even where text is kept as it is."""
+    assert _kept(TRL, reasoning="drop")[0].response == "A"
+
+
+def test_log_of_trl_with_a_missing_reward() -> None:
+    """A function that gave nothing leaves the sum unknown."""
+    row = {**TRL, "format_reward": None}
+    assert _open(TRL, row).read(json.dumps(row).encode()).lost == ["no_score"]
+
+
+def test_log_of_trl_without_rewards() -> None:
+    """No score is made up where no column holds one."""
+    bare = {key: TRL[key] for key in ("step", "prompt", "completion", "advantage")}
+    assert _refusal(bare).problem == "cannot tell which field holds the score"
+
+
+VERL = {"input": "user\nQ\nassistant\n", "output": "A", "score": 1.0, "step": 3, "acc": True}
+
+
+def test_dump_of_verl() -> None:
+    """The prompt is rendered, the score has its own column."""
+    candidate = _kept(VERL)[0]
+    assert (candidate.prompt, candidate.response, candidate.score) == (
+        "user\nQ\nassistant\n",
+        "A",
+        1.0,
+    )
+    assert _open(VERL).notes == (
+        "taken for verl's rollouts: prompts already rendered, kept as plain text; score is score",
+    )
+
+
+def test_dump_of_verl_keeps_thinking_in_the_text() -> None:
+    """The prompt is rendered, so the answer is what the model wrote, tags included."""
+    text = "hm</think>A"
+    assert _kept({**VERL, "output": text})[0].response == text
+
+
+def test_paths_are_stronger_than_a_log() -> None:
+    """Who names the prompt knows better than the guess."""
+    row = {**TRL, "question": "Q", "score": 4}
+    assert _kept(row, prompt="question", scores=(("score", 1.0),))[0].prompt == "Q"
+
+
+def test_lone_surrogate_is_mended() -> None:
+    """Half an emoji becomes U+FFFD."""
+    reading = _read({"prompt": "Q", "response": "cut \ud83d", "score": 1})
+    assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])

@@ -1,0 +1,30 @@
+"""The table of sources."""
+
+import pytest
+
+from prefpairs.errors import UnknownWord
+from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources.answer import ReadOptions
+
+
+def test_order_of_the_sources() -> None:
+    """Auto tries them in this order, generic last."""
+    assert list(SOURCES) == ["candidates", "nemo-gym", "nat", "generic"]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_is_a_module_of_its_name(name: str) -> None:
+    """Each has the two functions of the protocol."""
+    source = source_named(name)
+    assert source.looks_like(b"torn {") is False
+    assert source.open_reader({}, ReadOptions(), "f.jsonl").notes == ()
+
+
+def test_unknown_source() -> None:
+    """The error knows the words that are there."""
+    with pytest.raises(UnknownWord) as caught:
+        source_named("nemo")
+    assert (caught.value.word, caught.value.known) == (
+        "nemo",
+        ["auto", "candidates", "nemo-gym", "nat", "generic"],
+    )

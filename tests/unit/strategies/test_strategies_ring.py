@@ -1,0 +1,49 @@
+"""A fair draw of what follows in a ring, held against a plain walk."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefpairs.records.identity import draw
+from prefpairs.strategies.ring import Ring
+
+MEMBERS = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from([0.0, 0.1, 0.2, 0.3]), st.sampled_from("ab")),
+    max_size=12,
+    unique_by=lambda member: member[0],
+)
+
+
+@given(MEMBERS, st.integers(0, 31), st.integers(1, 4), st.sampled_from([-1.0, 0.0, 0.1, 0.3]))
+@settings(max_examples=400, deadline=None, derandomize=True)
+def test_against_a_plain_walk(
+    members: list[tuple[int, float, str]], start: int, count: int, highest: float
+) -> None:
+    """The first ones from a hash on, around the ring, that fit and hold another answer."""
+    hashes = [member[0] for member in members]
+    scores = [member[1] for member in members]
+    answers = [member[2] for member in members]
+    places = range(len(members))
+    ring = Ring(places, scores, lambda at: answers[at].encode(), lambda at: hashes[at])
+    fitting = range(sum(score <= highest for score in scores))
+    around = sorted(places, key=lambda at: (hashes[at] < start, hashes[at]))
+    expected = [at for at in around if answers[at] != "a" and scores[at] <= highest][:count]
+    drawn = ring.draw(start, b"a", fitting, lambda at: scores[at] <= highest, count)
+    assert (drawn, list(ring.scores)) == (expected, sorted(scores))
+
+
+def test_some_places_of_a_larger_list() -> None:
+    """Places keep their numbers."""
+    ring = Ring([5, 9], [0.0] * 10, lambda _: b"b", lambda at: at)
+    drawn = [ring.draw(at, b"a", range(2), lambda _: True, 1) for at in (0, 6, 10)]
+    assert drawn == [[5], [9], [5]]
+
+
+def test_draws_are_spread() -> None:
+    """With hashes by chance nobody is drawn much more often than his share of the ring."""
+    ring = Ring(range(100), [0.0] * 100, lambda _: b"b", lambda at: draw(0, "x", b"%d" % at))
+    starts = [draw(0, "y", b"%d" % number) for number in range(10_000)]
+    drawn = Counter(ring.draw(at, b"a", range(100), lambda _: True, 1)[0] for at in starts)
+    assert len(drawn) > 90
+    assert max(drawn.values()) < 1000

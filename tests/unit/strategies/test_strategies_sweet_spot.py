@@ -1,0 +1,64 @@
+"""sweet-spot: the best against a bad one that is not the worst."""
+
+from prefpairs.strategies.allowed import Group, PairOptions
+from prefpairs.strategies.sweet_spot import sweet_spot
+
+
+def _group(scores: list[float]) -> Group:
+    return Group(scores, [b"%d" % place for place in range(len(scores))])
+
+
+def test_spot_of_32_candidates() -> None:
+    """Mean 0.909, deviation 0.252: the spot at 0.406 is nearest to 0.3, not to the worst."""
+    group = _group([1.0] * 28 + [0.6, 0.3, 0.2, 0.0])
+    assert list(sweet_spot(group, PairOptions())) == [(0, 29)]
+
+
+def test_spot_of_few_candidates_lies_under_the_worst() -> None:
+    """With 8 binary rewards it is best against worst."""
+    assert list(sweet_spot(_group([1.0] * 4 + [0.0] * 4), PairOptions())) == [(0, 4)]
+
+
+def test_candidates_as_near_as_each_other() -> None:
+    """Mean 0.75, deviation 0.25: of 0.5 above and below 0.25 the wider gap is taken."""
+    group = _group([1.0, 1.0, 0.5, 0.5])
+    assert list(sweet_spot(group, PairOptions())) == [(0, 2)]
+
+
+def test_answer_that_equals_the_best_is_passed_over() -> None:
+    """The nearest that may be met at all."""
+    digests = [b"%d" % place for place in range(32)]
+    digests[29] = b"0"
+    group = Group([1.0] * 28 + [0.6, 0.3, 0.2, 0.0], digests)
+    assert list(sweet_spot(group, PairOptions())) == [(0, 28)]
+
+
+def test_bounds() -> None:
+    """The nearest to the spot among the pairs that the options allow."""
+    group = _group([1.0] * 28 + [0.6, 0.3, 0.2, 0.0])
+    assert list(sweet_spot(group, PairOptions(min_gap=0.75))) == [(0, 30)]
+    assert list(sweet_spot(group, PairOptions(max_gap=0.5))) == [(0, 28)]
+    assert list(sweet_spot(group, PairOptions(min_chosen_score=1.5))) == []
+
+
+def test_best_that_meets_nobody() -> None:
+    """The next best is chosen."""
+    group = Group([1.0, 0.9, 0.0], [b"a", b"b", b"a"])
+    assert list(sweet_spot(group, PairOptions(max_gap=0.95))) == [(0, 1)]
+    assert list(sweet_spot(group, PairOptions(min_gap=0.5))) == [(1, 2)]
+
+
+def test_nobody_to_meet() -> None:
+    """Ties and one answer give nothing."""
+    groups = [_group([0.5, 0.5]), _group([0.5]), Group([1.0, 0.0], [b"a", b"a"])]
+    assert [list(sweet_spot(group, PairOptions())) for group in groups] == [[], [], []]
+
+
+def test_huge_scores() -> None:
+    """Squares beyond all floats are no crash."""
+    assert list(sweet_spot(_group([1e200, 0.0, -1e200]), PairOptions())) == [(0, 2)]
+
+
+def test_group_of_nobody() -> None:
+    """An empty group has no mean and no pair."""
+    assert list(sweet_spot(Group([], []), PairOptions())) == []

@@ -1,0 +1,40 @@
+"""The exceptions: facts and exit codes."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from prefpairs import errors
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.PrefpairsError(), 70),
+        (errors.BadRecord("odd"), 1),
+        (errors.NotJson("odd"), 1),
+        (errors.BadField("score", "x", "a number"), 1),
+        (errors.BadRecords(1, []), 1),
+        (errors.BadInput("f", "odd"), 1),
+        (errors.InputChanged("f"), 1),
+        (errors.UsageError("odd"), 2),
+        (errors.UnknownWord("source", "x", []), 2),
+        (errors.NoSuchPath("--score", "x", []), 2),
+        (errors.TooManyPairs(11, 10), 2),
+        (errors.NothingCameOut("pair"), 3),
+        (errors.FileTrouble("f", "full"), 5),
+    ],
+)
+def test_exit_codes(error: Any, code: int) -> None:
+    """Bad data 1, wrong usage 2, nothing 3, the file system 5."""
+    assert error.exit_code == code
+
+
+def test_tree_on_top_names_every_exception() -> None:
+    """The drawing is complete."""
+    tree = inspect.getdoc(errors) or ""
+    classes = [name for name, kind in vars(errors).items() if inspect.isclass(kind)]
+    own = [name for name in classes if vars(errors)[name].__module__ == errors.__name__]
+    assert len(own) > 10
+    assert [name for name in own if name not in tree] == []

@@ -1,0 +1,31 @@
+"""The codes of losses, mends and bad rows."""
+
+import re
+from pathlib import Path
+
+import prefpairs
+from prefpairs.reasons import ALL, BAD, GROUPS, LOSSES, MENDS, SWITCHABLE
+
+SOURCE = "".join(path.read_text("utf-8") for path in Path(prefpairs.__file__).parent.rglob("*.py"))
+
+
+def test_a_code_has_one_meaning() -> None:
+    """No code stands in two tables."""
+    assert len(ALL) == len(LOSSES) + len(BAD) + len(MENDS) + len(GROUPS)
+
+
+def test_switchable_reasons_are_losses() -> None:
+    """--keep-rows takes reasons for which rows are dropped."""
+    assert set(SWITCHABLE) <= set(LOSSES)
+
+
+def test_every_loss_that_is_raised_has_a_sentence() -> None:
+    """A reason in the code is a reason in the table."""
+    raised = set(re.findall(r'Lost\("(\w+)"\)', SOURCE))
+    assert len(raised) > 8
+    assert raised <= set(LOSSES)
+
+
+def test_every_code_is_used() -> None:
+    """A reason in the table is a reason somewhere else in the code, too."""
+    assert [code for code in ALL if SOURCE.count(f'"{code}"') < 2] == []

@@ -1,0 +1,153 @@
+"""What became of everything that was read."""
+
+from itertools import permutations
+
+import pytest
+
+from prefpairs.errors import NotJson
+from prefpairs.report import Report, Tally, extract_summary, pair_summary
+
+
+def _tally(*numbers: float) -> Tally:
+    tally = Tally()
+    for number in numbers:
+        tally.add(number)
+    return tally
+
+
+@pytest.mark.parametrize(
+    ("numbers", "summary"),
+    [
+        ((), None),
+        ((0.5,), {"mean": 0.5, "min": 0.5, "max": 0.5}),
+        ((0.1, 0.2, 0.3), {"mean": 0.2, "min": 0.1, "max": 0.3}),
+        ((-1.0, -3.0), {"mean": -2.0, "min": -3.0, "max": -1.0}),
+        ((1.0, 0.0, 0.0), {"mean": 0.333333333333333, "min": 0.0, "max": 1.0}),
+        ((2.0, 1.0, 3.0), {"mean": 2.0, "min": 1.0, "max": 3.0}),
+    ],
+)
+def test_tally(numbers: tuple[float, ...], summary: dict[str, float] | None) -> None:
+    """Mean, smallest and largest; nothing of nothing."""
+    assert _tally(*numbers).summary() == summary
+
+
+def test_order_of_a_tally_does_not_count() -> None:
+    """Sums are exact: no order of the numbers changes a digit."""
+    numbers = (1e16, 1.0, -1e16, 0.1, 1e-9)
+    means = {str(_tally(*order).summary()) for order in permutations(numbers)}
+    assert means == {"{'mean': 0.2200000002, 'min': -1e+16, 'max': 1e+16}"}
+
+
+def test_order_of_a_tally_of_extremes_does_not_count() -> None:
+    """Neither does it where numbers lie far apart."""
+    means = {str(_tally(*order).summary()) for order in permutations((1e60, -1e60, 1.0))}
+    assert means == {"{'mean': 0.333333333333333, 'min': -1e+60, 'max': 1e+60}"}
+
+
+def test_notes_stand_once() -> None:
+    """The same sentence is not said twice."""
+    report = Report()
+    for sentence in ("a", "b", "a"):
+        report.note(sentence)
+    assert report.notes == ["a", "b"]
+
+
+def test_first_few_bad_rows_are_remembered() -> None:
+    """All are counted, five are kept."""
+    report = Report()
+    for number in range(8):
+        report.add_bad(f"f:{number}", NotJson("not JSON"))
+    assert report.rows_bad == 8
+    assert [place for place, _ in report.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4"]
+
+
+def test_kept_is_found_less_dropped() -> None:
+    """The ledger of candidates closes."""
+    report = Report(found=10)
+    report.dropped.update({"no_score": 2, "duplicate_rollout": 1})
+    assert report.kept == 7
+
+
+def test_pairs_are_counted_by_gap() -> None:
+    """How many would be left at other least gaps, their borders included."""
+    report = Report()
+    for gap in (0.05, 0.1, 0.15, 0.2, 0.7):
+        report.add_pair(gap, 0.9, 0.9 - gap)
+    assert (report.pairs, dict(report.pairs_at_gap)) == (5, {0.1: 4, 0.2: 2})
+
+
+def test_summary_of_extract() -> None:
+    """Keys in order; the largest loss first, equal ones by name."""
+    report = Report(
+        sources=[("a.jsonl", "generic")],
+        passed_over=["a_failures.jsonl"],
+        notes=["a.jsonl is odd"],
+        rows_read=10,
+        rows_used=5,
+        rows_bad=1,
+        found=9,
+    )
+    report.rows_dropped.update({"no_score": 1, "masked": 1, "placeholder": 2})
+    report.dropped.update({"no_score": 2, "no_prompt": 2, "masked": 1})
+    report.mended["trailing_turn_cut"] += 3
+    assert list(extract_summary(report).items()) == [
+        ("inputs", [{"name": "a.jsonl", "source": "generic"}]),
+        ("passed_over", ["a_failures.jsonl"]),
+        (
+            "rows",
+            {
+                "read": 10,
+                "used": 5,
+                "dropped": {"placeholder": 2, "masked": 1, "no_score": 1},
+                "bad": 1,
+            },
+        ),
+        (
+            "candidates",
+            {"found": 9, "kept": 4, "dropped": {"no_prompt": 2, "no_score": 2, "masked": 1}},
+        ),
+        ("mended", {"trailing_turn_cut": 3}),
+        ("notes", ["a.jsonl is odd"]),
+    ]
+    assert list(extract_summary(report)["rows"]["dropped"]) == ["placeholder", "masked", "no_score"]
+
+
+def test_summary_of_pair() -> None:
+    """What extract says, and then the pairs."""
+    report = Report(groups=3, across_prompts=1)
+    report.groups_without_pair["all_tied"] += 1
+    report.add_pair(0.5, 1.0, 0.5)
+    report.add_pair(0.1, 0.9, 0.8)
+    summary = pair_summary(report)
+    assert list(summary)[:6] == list(extract_summary(report))
+    assert {key: summary[key] for key in list(summary)[6:]} == {
+        "groups": 3,
+        "groups_without_pair": {"all_tied": 1},
+        "pairs": 2,
+        "gap": {"mean": 0.3, "min": 0.1, "max": 0.5},
+        "mean_chosen_score": 0.95,
+        "mean_rejected_score": 0.65,
+        "pairs_at_min_gap": {"0.1": 2, "0.2": 1},
+        "pairs_across_prompts": 1,
+    }
+
+
+def test_summary_of_nothing() -> None:
+    """Every key stands even where nothing was read."""
+    assert pair_summary(Report()) == {
+        "inputs": [],
+        "passed_over": [],
+        "rows": {"read": 0, "used": 0, "dropped": {}, "bad": 0},
+        "candidates": {"found": 0, "kept": 0, "dropped": {}},
+        "mended": {},
+        "notes": [],
+        "groups": 0,
+        "groups_without_pair": {},
+        "pairs": 0,
+        "gap": None,
+        "mean_chosen_score": None,
+        "mean_rejected_score": None,
+        "pairs_at_min_gap": {"0.1": 0, "0.2": 0},
+        "pairs_across_prompts": 0,
+    }
+    assert Report().joined_tasks == 0
