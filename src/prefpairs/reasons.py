@@ -24,7 +24,7 @@ LOSSES = {
     "conflicting_scores": "the same rollout stands with different scores; none of them is used",
 }
 
-SWITCHABLE = ("masked", "failed", "incomplete", "no_score", "conflicting_scores")
+SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")
 """The losses that --keep-rows turns off."""
 
 MENDS = {

@@ -11,7 +11,7 @@ from prefpairs.reasons import ALL, BAD, GROUPS, LOSSES, MENDS, SWITCHABLE
 
 def explain(
     code: Annotated[
-        str | None, Argument(metavar="[CODE]", help="A code out of a summary.", show_default=False)
+        str | None, Argument(metavar="CODE", help="A code out of a summary.", show_default=False)
     ] = None,
 ) -> None:
     """Say what a reason code means; without one, list them all."""

@@ -63,8 +63,8 @@ def labels(paths: Sequence[str]) -> list[str]:
 
 
 def _as_text(name: str) -> str:
-    """A file name as it can be written: bytes that are no UTF-8 become U+FFFD."""
-    return os.fsencode(name).decode("utf-8", "replace")
+    """A file name as it can be written, with bytes that are no UTF-8 spelt out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _paths_of(word: str) -> list[str]:

@@ -37,14 +37,27 @@ def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
 
 def _without_nanoseconds(batch: Any) -> Any:
     """The batch with its times in microseconds, which is as fine as Python's own are."""
-    import pyarrow as pa
-
     schema = batch.schema
     for place, column in enumerate(schema):
-        if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-            coarse = column.with_type(pa.timestamp("us", column.type.tz))
-            schema = schema.set(place, coarse)
-    return batch.cast(schema, safe=False) if schema is not batch.schema else batch
+        schema = schema.set(place, column.with_type(_coarse(column.type)))
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
+
+
+def _coarse(kind: Any) -> Any:
+    """A type of Arrow with microseconds for nanoseconds, however deep they stand in it."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        fields = (kind.field(place) for place in range(kind.num_fields))
+        return pa.struct([field.with_type(_coarse(field.type)) for field in fields])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(_coarse(kind.value_type)))
+    if getattr(kind, "unit", None) != "ns":
+        return kind
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
 
 
 def _plain(value: Any) -> Any:

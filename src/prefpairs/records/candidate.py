@@ -84,6 +84,8 @@ def read_index(value: Any, field: str) -> int | None:
     """The source's own number for a candidate, where it has one."""
     if value is None:
         return None
+    if isinstance(value, float) and value.is_integer():  # as pandas writes a column with gaps
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INDEX:
         return value
     raise BadField(field, value, "an integer of at most 64 bits")

@@ -51,7 +51,7 @@ def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
-    if record.startswith(_PLACEHOLDER):
+    if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
         return Reading(row_lost="placeholder")
     value, replaced = decode_counting(record)
     row = expect_object(value)
@@ -74,11 +74,16 @@ def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
         "masked": row.get("mask_sample") is True
         or look_up(row, "instance_config.mask_sample") is True,
         "failed": row.get("_ng_failure_class") is not None,
-        "incomplete": isinstance(response, dict) and bool(response.get("incomplete_details")),
+        "incomplete": isinstance(response, dict) and _is_cut_off(response),
     }
     for reason, applies in unfit.items():
         if applies and reason not in options.keep_rows:
             raise Lost(reason)
+
+
+def _is_cut_off(response: dict[str, Any]) -> bool:
+    details = response.get("incomplete_details")
+    return any(details.values()) if isinstance(details, dict) else bool(details)
 
 
 def _answer(row: dict[str, Any]) -> Answer:

@@ -111,7 +111,6 @@ def test_group_by_nothing(word: str) -> None:
         {"reasoning": "hide"},
         {"keep_rows": ["odd"]},
         {"keep_rows": ["empty_answer"]},
-        {"keep_rows": ["placeholder"]},
         {"on_error": "ignore"},
     ],
 )

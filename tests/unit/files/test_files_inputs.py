@@ -120,7 +120,7 @@ def test_same_input_twice(words: list[str]) -> None:
         ),
         (["r.jsonl", "x/r.jsonl"], ["r.jsonl", "x/r.jsonl"]),
         (["a.jsonl", "-"], ["a.jsonl", "stdin"]),
-        (["odd\udcff/r\udcfe.jsonl"], ["r\ufffd.jsonl"]),
+        (["odd\udcff/r\udcfe.jsonl"], ["r\\xfe.jsonl"]),
         (["./r.jsonl", "x/../r2.jsonl"], ["r.jsonl", "r2.jsonl"]),
     ],
 )

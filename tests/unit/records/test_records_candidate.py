@@ -94,7 +94,12 @@ def test_index_is_a_64_bit_integer(value: int | None) -> None:
     assert read_index(value, "index") == value
 
 
-@pytest.mark.parametrize("value", [True, 1.0, "1", 2**63, [1]])
+def test_index_as_pandas_writes_it() -> None:
+    """A column with gaps is one of floats."""
+    assert read_index(3.0, "index") == 3
+
+
+@pytest.mark.parametrize("value", [True, 1.5, 1e300, "1", 2**63, [1]])
 def test_index_of_another_type(value: Any) -> None:
     """A boolean, a float, text and a huge integer are no index."""
     with pytest.raises(BadField, match="index"):

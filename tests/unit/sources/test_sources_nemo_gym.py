@@ -781,6 +781,13 @@ def test_not_failed(more: dict[str, Any]) -> None:
     assert _kept(_rollout([_text("A")], **more)).score == 1.0
 
 
+def test_incomplete_details_without_a_reason() -> None:
+    """Details that say nothing do not cut an answer off."""
+    row = _rollout([_text("A")])
+    row["response"] = {"output": [_text("A")], "incomplete_details": {"reason": None}}
+    assert _kept(row).score == 1.0
+
+
 def test_incomplete() -> None:
     """A cut answer is dropped, --keep-rows incomplete uses it."""
     row = _rollout([])
@@ -798,6 +805,12 @@ def test_complete(status: str | None) -> None:
     row = _rollout([])
     row["response"] = {"output": [_text("A")], "incomplete_details": None, "status": status}
     assert _kept(row).score == 1.0
+
+
+def test_placeholder_that_is_not_passed_over() -> None:
+    """--keep-rows placeholder makes such a line as bad as any other that is no JSON."""
+    with pytest.raises(NotJson):
+        _read_line(b"<PLACEHOLDER ROW>\n", keep_rows=frozenset({"placeholder"}))
 
 
 def test_placeholder() -> None:
