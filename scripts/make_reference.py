@@ -67,7 +67,7 @@ def reason_tables() -> Iterator[str]:
     parts = {
         "Rows and candidates that are dropped": LOSSES,
         "Rows that are bad": BAD,
-        "What is mended": MENDS,
+        "What is mended or noticed": MENDS,
         "Groups that give no pair": GROUPS,
     }
     for title, codes in parts.items():

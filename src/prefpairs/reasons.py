@@ -7,11 +7,11 @@ LOSSES = {
     "masked": "the environment marked the reward as unreliable (mask_sample)",
     "failed": "the rollout failed before it could be judged (_ng_failure_class)",
     "incomplete": "the answer was cut off before its end (incomplete_details)",
-    "placeholder": "a placeholder line stands where a rollout should",
-    "no_score": "no score stands where one should",
+    "placeholder": "a placeholder line instead of a rollout",
+    "no_score": "the score is missing",
     "score_not_finite": "the score is NaN, infinite or beyond 8e307",
     "no_prompt": "the prompt is missing or empty",
-    "no_response": "no response stands where one should",
+    "no_response": "the response is missing",
     "empty_answer": "the model said nothing: no text and no tool call",
     "no_group": "a field that --group-by names is missing",
     "unsupported_item": "the response holds an item that has no form in a chat",
@@ -20,8 +20,8 @@ LOSSES = {
     "no_step_data": "a TTC step holds no data",
     "no_turn_id": "a TTC step has no turn_id of a usable type",
     "bad_index": "a TTC step's candidate_index is not a whole number",
-    "duplicate_rollout": "the same rollout, by task, index, content and score, stands twice",
-    "conflicting_scores": "the same rollout stands with different scores; none of them is used",
+    "duplicate_rollout": "the same rollout (task, index, content and score) appears again",
+    "conflicting_scores": "the same rollout appears with different scores; none of them is used",
 }
 
 SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")
@@ -32,7 +32,7 @@ MENDS = {
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",
-    "repeated_item_id": "an item id stands more than once; its candidates compete together",
+    "repeated_item_id": "an item id appears more than once; its candidates compete together",
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
 }
 

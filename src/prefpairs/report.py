@@ -114,7 +114,7 @@ def extract_summary(report: Report) -> dict[str, Any]:
             "kept": report.kept,
             "dropped": _ordered(report.dropped),
         },
-        "mended": _ordered(report.mended),
+        "noticed": _ordered(report.mended),
         "notes": report.notes,
     }
 

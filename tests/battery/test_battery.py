@@ -140,7 +140,11 @@ def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
 def test_a_closed_pipe_is_success(words: list[str]) -> None:
     """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
     command = f'"{sys.executable}" -m prefpairs {" ".join(words)} | head -n 1'
-    big = DATA * 50
+    rows = (
+        {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": number % 4}
+        for number in range(20_000)
+    )
+    big = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], input=big, capture_output=True, check=False
     )

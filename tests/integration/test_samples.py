@@ -183,7 +183,7 @@ def test_aviary(run: Any) -> None:
     """One transcript a step; the task is the first turn of the environment."""
     ran = run("extract", _gym("aviary"))
     assert (ran.code, len(ran.rows)) == (0, 5)
-    assert ran.summary["mended"] == {"leading_turn_moved": 5, "trailing_turn_cut": 1}
+    assert ran.summary["noticed"] == {"leading_turn_moved": 5, "trailing_turn_cut": 1}
     assert [[turn["role"] for turn in row["prompt"]] for row in ran.rows] == [["user"]] * 5
     assert ran.rows[0]["prompt"][0]["content"].startswith("Weng earns $12 an hour for babysitting.")
     assert {row["response"][0]["role"] for row in ran.rows} == {"assistant"}
@@ -231,7 +231,8 @@ def test_nat_steps(run: Any, name: str) -> None:
         0.9,
         0.25,
     )
-    assert (row["chosen"], row["rejected"]) == ("<move>1,1</move>", "<move>0,1</move>")
+    assert row["chosen"] == [{"role": "assistant", "content": "<move>1,1</move>"}]
+    assert row["rejected"] == [{"role": "assistant", "content": "<move>0,1</move>"}]
     assert row["meta"] == {"example_id": 1, "turn_id": "turn_0_ab12cd34"}
     assert row["id"] == "acdd64b9e7bcf96b7aed5e32c99bd728"
 

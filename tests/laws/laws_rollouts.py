@@ -71,6 +71,8 @@ PARAMS: list[Row] = [
     {"input": [_PARTS], "temperature": 1.0},
     {"input": "2+2?", "instructions": "Be brief."},
     {"input": [_SYSTEM, _USER]},
+    {"input": [_SYSTEM, _USER], "instructions": "Be kind."},
+    {"input": "2+2?", "instructions": "Be kind.\n\nBe brief."},
     {"input": [{"role": "developer", "content": "Be brief."}, _PARTS]},
     {"input": "2+2?", "tools": [_ADD]},
     {"input": [_USER], "tools": [{**_ADD, "strict": True}]},
@@ -180,6 +182,26 @@ def _echo(draw: st.DrawFn, row: Row) -> Row:
         st.sampled_from([{}, {"reward": 0.5}, {"reward": 0.9}, {"_ng_rollout_index": 7}])
     )
     return {**row, **change}
+
+
+def every_kind_of_gym_row(count: int) -> list[Row]:
+    """A fixed list of rollouts, in which each kind of prompt, answer and loss meets the others."""
+    words = [*map(_message, [*WORDS, *SILENCE, *THOUGHTS, *CUT_EMOJI]), *_ODD_ITEMS]
+    fits = FIT_SCORES * 4 + UNFIT_SCORES
+    rows: list[Row] = []
+    for number in range(count):
+        agent, task = TASKS[number // 7 % len(TASKS)]
+        row: Row = {
+            "responses_create_params": PARAMS[number // 5 % len(PARAMS)],
+            "response": {"output": words[number % len(words)]},
+            "reward": fits[number * 11 % len(fits)],
+            "_ng_task_index": task,
+            "_ng_rollout_index": number % 9 or None,
+            "agent_ref": agent and {"name": agent},
+            **(UNFIT_KEYS[number % len(UNFIT_KEYS)] if number % 17 == 0 else {}),
+        }
+        rows.append({key: value for key, value in row.items() if value is not None})
+    return rows
 
 
 # NeMo Agent Toolkit -----------------------------------------------------------------------

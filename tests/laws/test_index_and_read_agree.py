@@ -116,11 +116,18 @@ def test_both_sides_of_a_pair_are_extracted_candidates(
             for side in ("chosen", "rejected"):
                 place = pair[f"{side}_origin"].rpartition(":")[2]
                 candidate = candidates[f"rows.jsonl:{place}"]
-                assert pair[side] == candidate["response"]
+                assert _chat(pair[side], "assistant") == _chat(candidate["response"], "assistant")
                 assert pair[f"{side}_score"] == candidate["score"]
                 assert pair[f"{side}_index"] == candidate["index"]
                 assert pair["group"] == candidate["group"]
-            assert pair["prompt"] == candidates[_place(pair["chosen_origin"])]["prompt"]
+            asked_for = candidates[_place(pair["chosen_origin"])]["prompt"]
+            assert _chat(pair["prompt"], "user") == _chat(asked_for, "user")
+            forms = {type(pair[field]) for field in ("prompt", "chosen", "rejected")}
+            assert len(forms) == 1
+
+
+def _chat(text: Any, role: str) -> Any:
+    return [{"role": role, "content": text}] if isinstance(text, str) else text
 
 
 def _place(origin: str) -> str:

@@ -4,9 +4,10 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from math import isclose, isfinite
+from sys import float_info
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
 from laws_rollouts import STRATEGIES, any_scores, asked, contest_rows, lines
@@ -58,6 +59,11 @@ def test_numbers_are_written_as_floats(given_lines: list[bytes], asked: Asked) -
 
 
 @examples(200)
+@example(better=float_info.max, worse=-float_info.max, strategy="exhaustive")
+@example(better=float_info.max, worse=0.0, strategy="sweet-spot")
+@example(better=1e308, worse=-1e308, strategy="best-vs-worst")
+@example(better=1e200, worse=-1e200, strategy="sweet-spot")
+@example(better=5e-324, worse=0.0, strategy="adjacent")
 @given(better=any_scores(), worse=any_scores(), strategy=st.sampled_from(STRATEGIES))
 def test_any_two_finite_scores_make_a_strict_pair_or_none(
     better: float, worse: float, strategy: str
@@ -71,6 +77,8 @@ def test_any_two_finite_scores_make_a_strict_pair_or_none(
 
 
 @examples(200)
+@example(score=float_info.max)
+@example(score=-1e308)
 @given(score=any_scores())
 def test_a_finite_score_is_kept_to_15_digits(score: float) -> None:
     """A candidate's score is finite, and the source's number but for what lies beyond 15 digits."""
@@ -103,6 +111,29 @@ def test_the_gap_is_the_decimal_one(strategy: str, better: float, worse: float, 
     options = PairOptions(min_gap=gap, max_gap=gap, high_threshold=-20.0, low_threshold=20.0)
     outcome = pair_lines(two_answers(better, worse), Asked(strategy=strategy, options=options))
     assert [pair["gap"] for pair in outcome.rows] == [gap]
+
+
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"min_gap": 0.3},
+        {"max_gap": 0.1},
+        {"min_gap": 0.2000000001},
+        {"max_gap": 0.1999999999},
+        {"min_chosen_score": 0.91},
+    ],
+)
+def test_a_pair_out_of_bounds_is_not_made(
+    bounds: dict[str, float], strategy: str, across: bool
+) -> None:
+    """A gap of 0.2 is too small, too large, or its chosen score is too low, in every strategy."""
+    options = PairOptions(high_threshold=-20.0, low_threshold=20.0, **bounds)  # type: ignore[arg-type]
+    asked = Asked(strategy=strategy, options=options)
+    if across:
+        asked = replace(asked, strategy="stratified", across_prompts=True)
+    assert pair_lines(two_answers(0.9, 0.7), asked).lines == []
 
 
 @examples(200)

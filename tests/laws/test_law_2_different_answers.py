@@ -39,9 +39,10 @@ def gym_row(output: Items, reward: float) -> Row:
     }
 
 
-def chat_of(words: str) -> list[Row]:
-    """An answer in chat form, with reasoning."""
-    return [{"role": "assistant", "content": words, "reasoning_content": "hm"}]
+def forms_of(words: str) -> list[Any]:
+    """An answer as text, as a chat, and as a chat with reasoning."""
+    turn = {"role": "assistant", "content": words}
+    return [words, [turn], [{**turn, "reasoning_content": "hm"}]]
 
 
 @examples(400)
@@ -108,7 +109,7 @@ def test_an_answer_that_says_nothing_never_stands_in_a_pair(strategy: str, said:
 @pytest.mark.parametrize("words", ["a", "A ", "A\u2028", "\uff21", "A\n"])
 def test_answers_that_differ_at_all_may_pair(strategy: str, words: str) -> None:
     """Contents are compared as they are: neither folded, nor trimmed, nor normalised."""
-    for one, other in (("A", words), (chat_of("A"), chat_of(words))):
+    for one, other in zip(forms_of("A"), forms_of(words), strict=True):
         rows = lines_of(
             {"prompt": "Q", "response": one, "score": 1.0},
             {"prompt": "Q", "response": other, "score": 0.0},

@@ -121,6 +121,37 @@ def test_turns_of_different_examples_never_meet(rows: list[Row]) -> None:
         assert json.loads(pair["group"]) == [meta.get("example_id"), meta["turn_id"]]
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_widest_pair_being_illegal_hides_no_other(strategy: str) -> None:
+    """Where best and worst gave the same answer, each of them still meets the one between."""
+    rows = lines_of(
+        {"prompt": "Q", "response": "A", "score": 1.0},
+        {"prompt": "Q", "response": "B", "score": 0.5},
+        {"prompt": "Q", "response": "A", "score": 0.0},
+    )
+    options = PairOptions(high_threshold=0.0, low_threshold=1.0)
+    pairs = pair_lines(rows, Asked(strategy=strategy, options=options)).rows
+    assert pairs
+    assert {(pair["chosen"], pair["rejected"]) for pair in pairs} <= {("A", "B"), ("B", "A")}
+
+
+@pytest.mark.parametrize("theirs", [("judge", 0), ("solver", 1), (None, 0), ("solver", None)])
+def test_other_agents_and_tasks_never_meet(theirs: tuple[str | None, int | None]) -> None:
+    """The same prompt given to another agent, or as another task, is another question."""
+    rows = []
+    for (agent, task), reward in ((("solver", 0), 1.0), (theirs, 0.0)):
+        row: Row = {
+            "responses_create_params": {"input": "Q"},
+            "response": {"output": f"{reward}"},
+            "reward": reward,
+            "_ng_task_index": task,
+            "agent_ref": agent and {"name": agent},
+        }
+        rows.append({key: value for key, value in row.items() if value is not None})
+    outcome = pair_lines(lines_of(*rows), Asked())
+    assert (outcome.lines, outcome.report.groups) == ([], 2)
+
+
 def test_ids_of_examples_keep_their_type() -> None:
     """Example 1 and example "1" of a NAT file are two examples, and "a" is neither."""
     move = {"event_type": "TTC_END", "name": "dpo_candidate_move"}

@@ -103,13 +103,18 @@ def test_other_groups_do_not_steer_a_draw(
 
 
 @examples(150)
-@given(rows=contest_rows(most=25), more=contest_rows(), asked=asked_across())
+@given(
+    rows=contest_rows(),
+    times=st.sampled_from([1, 1, 2, 10]),
+    more=contest_rows(),
+    asked=asked_across(),
+)
 def test_a_pair_across_prompts_yields_to_new_rows_only(
-    rows: list[Row], more: list[Row], asked: Asked
+    rows: list[Row], times: int, more: list[Row], asked: Asked
 ) -> None:
     """A pair that is drawn across prompts stays when rows are added, unless a new one wins."""
     single = across(replace(asked.options, rejected_per_chosen=1))
-    ours = [{**row, "prompt": f"Q{place}"} for place, row in enumerate(rows)]
+    ours = [{**row, "prompt": f"Q{place}"} for place, row in enumerate(rows * times)]
     added = [
         {**row, "prompt": f"new {place}", "response": f"new {row['response']}"}
         for place, row in enumerate(more)

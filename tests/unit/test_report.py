@@ -106,7 +106,7 @@ def test_summary_of_extract() -> None:
             "candidates",
             {"found": 9, "kept": 4, "dropped": {"no_prompt": 2, "no_score": 2, "masked": 1}},
         ),
-        ("mended", {"trailing_turn_cut": 3}),
+        ("noticed", {"trailing_turn_cut": 3}),
         ("notes", ["a.jsonl is odd"]),
     ]
     assert list(extract_summary(report)["rows"]["dropped"]) == ["placeholder", "masked", "no_score"]
@@ -139,7 +139,7 @@ def test_summary_of_nothing() -> None:
         "passed_over": [],
         "rows": {"read": 0, "used": 0, "dropped": {}, "bad": 0},
         "candidates": {"found": 0, "kept": 0, "dropped": {}},
-        "mended": {},
+        "noticed": {},
         "notes": [],
         "groups": 0,
         "groups_without_pair": {},

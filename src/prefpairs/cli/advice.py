@@ -20,8 +20,8 @@ _OF_LOSSES = {
 }
 _OF_GROUPS = {
     "no_candidate": "no group has a candidate left; see the reasons above",
-    "one_candidate": "no prompt has two answers to compare; several rollouts a prompt give pairs, "
-    "or --strategy stratified --across-prompts, which compares answers to different prompts",
+    "one_candidate": "no prompt has two answers to compare; generate several rollouts per prompt, "
+    "or compare answers to different prompts with --strategy stratified --across-prompts",
     "same_answer": "in every group all answers are the same",
     "all_tied": "in every group all scores are equal, so nothing is preferred",
     "none_allowed": "--min-gap and the other bounds leave no pair; try smaller ones",
@@ -37,6 +37,8 @@ def why_nothing(command: str, report: Report) -> str | None:
     if report.groups_without_pair and command == "pair":
         reason, count = report.groups_without_pair.most_common(1)[0]
         return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+    if report.groups:
+        return "no answer at --high-threshold or above may meet one at --low-threshold or below"
     losses = report.rows_dropped or report.dropped
     if not losses:
         return None

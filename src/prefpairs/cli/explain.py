@@ -29,7 +29,7 @@ def _everything() -> str:
     parts = {
         "Rows and candidates that are dropped": LOSSES,
         "Rows that are bad": BAD,
-        "What is mended": MENDS,
+        "What is mended or noticed": MENDS,
         "Groups that give no pair": GROUPS,
     }
     return "\n".join(

@@ -36,20 +36,23 @@ class PairWords:
     min_gap: Annotated[
         float,
         Option(
-            min=0, metavar="GAP", rich_help_panel=_PAIR, help="Least difference of the two scores."
+            min=0,
+            metavar="GAP",
+            rich_help_panel=_PAIR,
+            help="Minimum score difference.",
         ),
     ] = 0.0
     max_gap: Annotated[
         float | None,
-        Option(metavar="GAP", rich_help_panel=_PAIR, help="Largest difference of the two scores."),
+        Option(metavar="GAP", rich_help_panel=_PAIR, help="Maximum score difference."),
     ] = None
     min_chosen_score: Annotated[
         float | None,
-        Option(metavar="SCORE", rich_help_panel=_PAIR, help="Least score of a chosen answer."),
+        Option(metavar="SCORE", rich_help_panel=_PAIR, help="Minimum score of a chosen answer."),
     ] = None
     max_pairs_per_group: Annotated[
         int | None,
-        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="Keep the N widest of a group."),
+        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="N of a group: the widest."),
     ] = None
     high_threshold: Annotated[
         float,
@@ -79,7 +82,7 @@ class PairWords:
         Option(min=1, metavar="N", rich_help_panel=_PAIR, help="With --across-prompts: N each."),
     ] = 1
     seed: Annotated[
-        int, Option(metavar="N", rich_help_panel=_PAIR, help="Another seed, other draws.")
+        int, Option(metavar="N", rich_help_panel=_PAIR, help="Seed of random draws.")
     ] = 0
     yes_all: Annotated[
         bool,
@@ -87,7 +90,7 @@ class PairWords:
             "--yes-all",
             metavar=FLAG,
             rich_help_panel=_PAIR,
-            help="Write more than 10 million pairs.",
+            help="Allow more than 10 million pairs.",
         ),
     ] = False
     order: Annotated[
@@ -148,11 +151,12 @@ class PairWords:
             raise UsageError("gaps, scores and thresholds are numbers, not nan or inf")
         if self.max_gap is not None and not self.max_gap >= self.min_gap:
             raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
-        if not self.low_threshold <= self.high_threshold:
-            raise UsageError("--low-threshold is above --high-threshold")
+        if strategy == "stratified" and self.low_threshold > self.high_threshold:
+            problem = f"--low-threshold {self.low_threshold:g} is above --high-threshold"
+            raise UsageError(f"{problem} {self.high_threshold:g}", "name them both")
         if self.across_prompts and strategy != "stratified":
             raise UsageError(
-                f"--across-prompts goes with --strategy stratified, not with {strategy}",
+                "--across-prompts goes with --strategy stratified only",
                 "answers to different prompts are no preference in any other strategy",
             )
         if self.across_prompts and self.max_pairs_per_group is not None:

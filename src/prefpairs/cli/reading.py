@@ -58,7 +58,7 @@ class ReadWords:
             "--lower-is-better",
             metavar=FLAG,
             rich_help_panel=_READ,
-            help="Turn the sign of scores.",
+            help="Negate scores.",
         ),
     ] = False
     cast_score: Annotated[

@@ -43,12 +43,12 @@ def _ledgers(report: Report) -> Iterator[str]:
     of_rows = report.rows_dropped - report.dropped
     yield from _reasons(of_rows)
     if (emptied := dropped - of_rows.total()) and of_rows:
-        yield f"{emptied:>18,}  with all their candidates, for the reasons below"
+        yield f"{emptied:>18,}  lost every candidate, for the reasons below"
     lost = report.dropped.total()
     yield f"{'candidates':18}  {report.found:,} found = {report.kept:,} kept + {lost:,} dropped"
     yield from _reasons(report.dropped)
     if report.mended:
-        yield f"{'mended':18}  {report.mended.total():,}"
+        yield f"{'noticed':18}  {report.mended.total():,}"
         yield from _reasons(report.mended)
 
 
@@ -67,7 +67,8 @@ def _spread(report: Report) -> Iterator[str]:
     yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
     yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
     for least in WHAT_IF_GAPS:
-        yield f"\n{'':18}  {report.pairs_at_gap[least]:,} with a gap of {least} or more"
+        if report.pairs_at_gap[least] < report.pairs:
+            yield f"\n{'':18}  --min-gap {least} would leave {report.pairs_at_gap[least]:,}"
 
 
 def _reasons(counts: Mapping[str, int]) -> Iterator[str]:

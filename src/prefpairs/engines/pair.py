@@ -7,9 +7,10 @@ from prefpairs.engines.across import pairs_across_prompts
 from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.fetching import Library
 from prefpairs.engines.index import Index, Place
+from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, PairPlan
 from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
-from prefpairs.errors import InputChanged, NothingCameOut, TooManyPairs
+from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.candidate import Candidate, candidate_line
@@ -18,6 +19,8 @@ from prefpairs.records.pair import make_pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sources.candidates import read_back
 from prefpairs.strategies import strategy_named
+
+_APART = "the candidates of a group do not stand together"
 
 Numbers = tuple[int, int]
 """A chosen and a rejected candidate, by their numbers in the index."""
@@ -129,8 +132,12 @@ def _pair_as_it_comes(plan: PairPlan, output: Output, report: Report) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
     with reading_inputs(plan.read, report) as reader:
         candidates = chain.from_iterable(_candidates(given[-1]) for given in reader.inputs())
-        for _, run in groupby(candidates, key=Index.group_key):
+        seen = Memory()
+        for key, run in groupby(candidates, key=Index.group_key):
             index, members = Index(), list(run)
+            if seen.has(key):
+                label = members[0].origin.partition(":")[0]
+                raise BadInput(label, _APART, "sort by group, or leave --assume-grouped away")
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             fetch = members.__getitem__

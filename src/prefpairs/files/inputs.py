@@ -73,7 +73,7 @@ def _paths_of(word: str) -> list[str]:
     if os.path.isdir(word):
         found = sorted(os.path.join(word, name) for name in _names_in(word) if _is_data(name))
         if not found:
-            raise FileTrouble(word, "the directory holds no .jsonl, .json or .parquet file")
+            raise FileTrouble(word, "no .jsonl, .json or .parquet file directly in this directory")
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:

@@ -164,6 +164,8 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
         return
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
     beside = None
     try:
         with held_signals():

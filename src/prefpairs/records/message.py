@@ -21,6 +21,9 @@ _ROLES = {
     "assistant": "assistant",
     "tool": "tool",
 }
+_SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
+"""The names of the `from` / `value` form that many published data sets have."""
+
 _CLOSING_TAG = re.compile(r"\A\s*(?:<think>)?(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\A\s*<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
@@ -42,6 +45,8 @@ def read_message(value: Any, field: str) -> Message:
     """One message in chat-completions form."""
     if not isinstance(value, dict):
         raise BadField(field, value, "a message")
+    if "role" not in value and "from" in value:
+        value = {**value, "role": _SHAREGPT.get(str(value["from"])), "content": value.get("value")}
     role = _role_of(value)
     if role is None:
         raise BadField(f"{field}.role", value.get("role"), "system, user, assistant or tool")
@@ -58,7 +63,7 @@ def read_message(value: Any, field: str) -> Message:
 
 
 def _role_of(message: dict[str, Any]) -> str | None:
-    role = message.get("role")
+    role = message.get("role", _SHAREGPT.get(str(message.get("from"))))
     return _ROLES.get(role) if isinstance(role, str) else None
 
 
@@ -127,6 +132,11 @@ def drop_reasoning(message: Message) -> Message:
     if isinstance(bare["content"], str):
         bare["content"] = _BLOCK.sub("", bare["content"])
     return bare
+
+
+def as_chat(text: Text, role: str) -> list[Message]:
+    """A chat as it is; plain text as the one message of a role."""
+    return [{"role": role, "content": text}] if isinstance(text, str) else text
 
 
 def renumber_calls(messages: list[Message]) -> list[Message]:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_prompt, digest_response, digest_tools, pair_id
-from prefpairs.records.message import Text
+from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import gap_between
 from prefpairs.records.wire import encode
 
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
-    """The pair of two candidates; the prompt is the chosen one's.
+    """The pair of two candidates; the prompt is the chosen one's; all text, or all chat.
 
     >>> pair = make_pair(Candidate("g", "Q", "yes", 0.9), Candidate("g", "Q", "no", 0.8))
     >>> pair.chosen, pair.rejected, pair.gap
@@ -43,12 +43,16 @@ def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
         digest_response(chosen.response),
         digest_response(rejected.response),
     )
+    prompt, better, worse = chosen.prompt, chosen.response, rejected.response
+    if not all(isinstance(text, str) for text in (prompt, better, worse)):
+        prompt = as_chat(prompt, "user")
+        better, worse = as_chat(better, "assistant"), as_chat(worse, "assistant")
     return Pair(
         id=identity,
         group=chosen.group,
-        prompt=chosen.prompt,
-        chosen=chosen.response,
-        rejected=rejected.response,
+        prompt=prompt,
+        chosen=better,
+        rejected=worse,
         chosen_score=chosen.score,
         rejected_score=rejected.score,
         gap=gap_between(chosen.score, rejected.score),

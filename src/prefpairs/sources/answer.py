@@ -11,6 +11,7 @@ from prefpairs.records.identity import digest_prompt
 from prefpairs.records.message import (
     Message,
     Text,
+    as_chat,
     drop_reasoning,
     renumber_calls,
     says_something,
@@ -166,7 +167,7 @@ def _fair_turns(
         raise Lost("empty_answer")
     first, last = spoken[0], spoken[-1]
     if first > 0:
-        prompt = _as_chat(prompt) + response[:first]
+        prompt = as_chat(prompt, "user") + response[:first]
         mends.append("leading_turn_moved")
     if last + 1 < len(response):
         mends.append("trailing_turn_cut")
@@ -176,10 +177,6 @@ def _fair_turns(
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
         raise Lost("empty_answer")
     return _with_numbered_calls(prompt, turns)
-
-
-def _as_chat(prompt: Text) -> list[Message]:
-    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
 def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:

@@ -46,14 +46,11 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
         ),
         (
             _report({"no_score": 2}),
-            (
-                "2 rows: no score stands where one should; "
-                "--score PATH names the field that holds the score"
-            ),
+            ("2 rows: the score is missing; --score PATH names the field that holds the score"),
         ),
         (
             _report({"placeholder": 5}),
-            "5 rows: a placeholder line stands where a rollout should",
+            "5 rows: a placeholder line instead of a rollout",
         ),
         (
             _report({"no_score": 9}, {"all_tied": 2, "same_answer": 1}),
@@ -66,9 +63,9 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
         (
             _report({}, {"one_candidate": 4}),
             (
-                "4 groups: no prompt has two answers to compare; several rollouts a prompt give "
-                "pairs, or --strategy stratified --across-prompts, which compares answers to "
-                "different prompts"
+                "4 groups: no prompt has two answers to compare; generate several rollouts per "
+                "prompt, or compare answers to different prompts with --strategy stratified "
+                "--across-prompts"
             ),
         ),
     ],

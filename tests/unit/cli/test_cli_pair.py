@@ -99,12 +99,12 @@ def test_unknown_words(words: dict[str, Any]) -> None:
         ),
         ({"rejected_per_chosen": 2}, "--rejected-per-chosen goes with --across-prompts"),
         (
-            {"high_threshold": 0.3, "low_threshold": 0.4},
-            "--low-threshold is above --high-threshold",
+            {"strategy": "stratified", "high_threshold": 0.3, "low_threshold": 0.4},
+            "--low-threshold 0.4 is above --high-threshold 0.3",
         ),
         (
             {"across_prompts": True},
-            "--across-prompts goes with --strategy stratified, not with best-vs-worst",
+            "--across-prompts goes with --strategy stratified only",
         ),
         (
             {"assume_grouped": True, "order": "key"},

@@ -32,12 +32,12 @@ def test_summary_of_pair() -> None:
         "read as nat         b.jsonl",
         "passed over         a_failures.jsonl: NeMo Gym writes it beside its rollouts",
         "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
-        "                 4  placeholder: a placeholder line stands where a rollout should",
-        "                 5  with all their candidates, for the reasons below",
+        "                 4  placeholder: a placeholder line instead of a rollout",
+        "                 5  lost every candidate, for the reasons below",
         "candidates          2,000 found = 1,993 kept + 7 dropped",
-        "                 6  no_score: no score stands where one should",
+        "                 6  no_score: the score is missing",
         ("                 1  empty_answer: the model said nothing: no text and no tool call"),
-        "mended              3",
+        "noticed             3",
         (
             "                 3  trailing_turn_cut: tool or user turns after the model's last word "
             "were cut off"
@@ -48,8 +48,7 @@ def test_summary_of_pair() -> None:
             "pairs               2; gap 0.325 on average, 0.15 to 0.5; mean score 0.95 chosen, "
             "0.625 rejected"
         ),
-        "                    2 with a gap of 0.1 or more",
-        "                    1 with a gap of 0.2 or more",
+        "                    --min-gap 0.2 would leave 1",
         "note: a.jsonl is odd\\x1b",
         "wrote o.jsonl",
     ]
@@ -64,7 +63,7 @@ def test_summary_of_extract() -> None:
         "passed",
         "rows",
         "candidates",
-        "mended",
+        "noticed",
         "note:",
     ]
 

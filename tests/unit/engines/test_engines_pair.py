@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.errors import BadRecords, InputChanged, NothingCameOut, TooManyPairs
+from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.inputs import find_inputs
 from prefpairs.report import Report
 from prefpairs.sources.answer import ReadOptions
@@ -294,7 +294,7 @@ def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
     report = Report()
     assert _run(tmp_path, _data(rows)) == []
     joined = _run(tmp_path, _data(rows), read=ReadOptions(group_by="prompt"), report=report)
-    assert _answers(joined) == [("A", "C")]
+    assert [pair["chosen_origin"] for pair in joined] == ["0.jsonl:1"]
     assert joined[0]["meta"] == {
         "chosen_source_task": "[null,0]",
         "rejected_source_task": "[null,2]",
@@ -393,10 +393,9 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
-    """A group that comes back is another group: nothing is remembered of it."""
-    report = Report()
-    assert _run(tmp_path, _data(ROWS), report=report, assume_grouped=True) == []
-    assert (report.groups, report.groups_without_pair) == (9, {"one_candidate": 9})
+    """A group that comes back is noticed: its pairs would be wrong, and nobody would know."""
+    with pytest.raises(BadInput, match="do not stand together"):
+        _run(tmp_path, _data(ROWS), assume_grouped=True)
 
 
 def test_prompts_of_equal_digests_never_meet(

@@ -81,7 +81,7 @@ def test_folder_is_its_data_files_sorted() -> None:
 def test_folder_without_data() -> None:
     """An empty folder is a mistake, not an empty input."""
     os.mkdir("empty")
-    assert _problem("empty") == "the directory holds no .jsonl, .json or .parquet file"
+    assert _problem("empty") == "no .jsonl, .json or .parquet file directly in this directory"
 
 
 @pytest.mark.parametrize("word", ["nothing.jsonl", "x*.jsonl", ""])

@@ -11,7 +11,8 @@ from prefpairs.records.candidate import Candidate
 from prefpairs.records.message import tool_call
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.detect import shape_of
-from prefpairs.sources.generic import find_fields, looks_like, open_reader
+from prefpairs.sources.generic import looks_like, open_reader
+from prefpairs.sources.guess import find_fields
 from prefpairs.sources.protocol import Opened
 
 GROUP_OF_Q = "prompt:7f5681ea74a1da05"
@@ -429,7 +430,7 @@ def test_log_of_trl_with_other_columns() -> None:
     """Columns of text are no rewards."""
     row = {**TRL, "images": None, "solution": "A", "format_reward": None}
     fields, _ = find_fields([(row, 1)], ReadOptions())
-    assert fields.scores == (("accuracy_reward", 1.0),)
+    assert fields.named_scores == (("accuracy_reward", 1.0),)
 
 
 def test_log_of_trl_with_a_score_by_path() -> None:
