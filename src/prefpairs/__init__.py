@@ -1,3 +1,3 @@
-"""Scored rollouts in, preference datasets that really train out."""
+"""Scored rollouts in, trainable preference pairs out."""
 
 __version__ = "0.1.0"

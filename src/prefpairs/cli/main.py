@@ -17,7 +17,7 @@ COMMANDS = {
 }
 """Every command with its line in the help. Each is a module of this folder, loaded on demand."""
 
-_HELP = """Scored rollouts in, preference datasets that really train out.
+_HELP = """Scored rollouts in, trainable preference pairs out.
 
 Every pair it writes can be trained on, and every record it read is accounted for.
 Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
