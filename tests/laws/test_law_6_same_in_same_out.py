@@ -53,8 +53,8 @@ def words_of(asked: Asked) -> list[str]:
         "min-chosen-score": options.min_chosen_score,
         "high-threshold": options.high_threshold,
         "low-threshold": options.low_threshold,
-        "max-pairs-per-group": options.max_pairs,
-        "rejected-per-chosen": options.rejected_per_chosen,
+        "max-pairs-per-group": None if asked.across_prompts else options.max_pairs,
+        "rejected-per-chosen": options.rejected_per_chosen if asked.across_prompts else None,
         "seed": options.seed,
         "order": asked.order,
     }
