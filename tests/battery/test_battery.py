@@ -189,6 +189,12 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
         assert run(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
 
 
+def _heed_interrupts() -> None:
+    """Undo what a shell does to programs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @every_reader
 def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> None:
     """SIGINT is 130, SIGTERM 143; no output and no temporary file remains."""
@@ -199,6 +205,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "TMPDIR": str(tmp_path)},
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads here
         )
         assert process.stdin is not None
         process.stdin.write(DATA)
