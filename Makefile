@@ -28,7 +28,7 @@ unit: $(BIN)/.developer
 	$(BIN)/pytest -n auto
 
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
-	$(BIN)/python scripts/bless.py
+	BLESS=1 $(BIN)/pytest -q tests/cases
 
 docs: $(BIN)/.developer  ## rewrite docs/reference from the code
 	$(BIN)/python scripts/make_reference.py

@@ -99,6 +99,11 @@ def test_lines_that_end_in_crlf(tmp_path: Path) -> None:
     ]
 
 
+def test_carriage_return_within_a_row_ends_no_line(tmp_path: Path) -> None:
+    """It is white space of JSON like any other; only a newline ends a row."""
+    assert _values(_records(tmp_path, b'{"a":\r1}\r\n{"a": 2}\n')) == [{"a": 1}, {"a": 2}]
+
+
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
 def test_other_separators_are_data(tmp_path: Path, separator: str) -> None:
     """Only a newline ends a line."""
