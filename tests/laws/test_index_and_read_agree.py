@@ -20,7 +20,7 @@ from laws_driver import (
 )
 from laws_rollouts import STRATEGIES, lines, pair_options, rollout_lines
 
-from prefpairs.engines.fetching import Library
+from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.engines.reading import reading_inputs, with_origin
@@ -32,10 +32,10 @@ from prefpairs.strategies.allowed import PairOptions
 
 
 @contextmanager
-def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Library, list[Candidate]]]:
+def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Candidates, list[Candidate]]]:
     """The index of a file, what fetches from it, and the candidates as they were first read."""
     index, read = Index(), list[Candidate]()
-    with input_of(given_lines) as given_input, Library() as library:
+    with input_of(given_lines) as given_input, Candidates() as library:
         with reading_inputs(ReadPlan(inputs=[given_input]), Report()) as reader:
             for source, opened, how, readings in reader.inputs():
                 shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)

@@ -13,7 +13,7 @@ def extract(plan: ReadPlan, output: Output, report: Report, *, allow_empty: bool
     with reading_inputs(plan, report) as reader:
         for _, _, _, readings in reader.inputs():
             for record, reading, label in readings:
-                if report.rows_bad and plan.on_error == "fail":
+                if reader.rows.failed:
                     continue
                 for slot in range(len(reading.kept)):
                     candidate = with_origin(reading, slot, label, record.number)

@@ -5,7 +5,7 @@ from itertools import chain, groupby, islice
 
 from prefpairs.engines.across import pairs_across_prompts
 from prefpairs.engines.contest import Contest, Fetch, fair_members
-from prefpairs.engines.fetching import Library
+from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, PairPlan
@@ -31,13 +31,13 @@ def pair(plan: PairPlan, output: Output, report: Report, *, allow_empty: bool = 
     if plan.assume_grouped:
         _pair_as_it_comes(plan, output, report)
     else:
-        with Library() as library:
+        with Candidates() as library:
             _pair_by_index(plan, library, output, report)
     if not report.pairs and not allow_empty:
         raise NothingCameOut("pair")
 
 
-def _pair_by_index(plan: PairPlan, library: Library, output: Output, report: Report) -> None:
+def _pair_by_index(plan: PairPlan, library: Candidates, output: Output, report: Report) -> None:
     index = Index()
     with reading_inputs(plan.read, report) as reader:
         _fill(index, library, reader, plan.temp_dir)
@@ -49,7 +49,7 @@ def _pair_by_index(plan: PairPlan, library: Library, output: Output, report: Rep
     library.check()
 
 
-def _fill(index: Index, library: Library, reader: Reader, temp_dir: str | None) -> None:
+def _fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None) -> None:
     """Index all candidates; those that cannot be fetched from where they are go to a spool."""
     spool, spool_number = None, -1
     for source, opened, how, readings in reader.inputs():

@@ -13,15 +13,21 @@ MOST_PAIRS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPlan:
-    """Which inputs are read, and how."""
+class InputPlan:
+    """Which inputs are read, and what is done about rows that cannot be."""
 
     inputs: Sequence[Input]
-    source: str = "auto"
-    options: ReadOptions = field(default_factory=ReadOptions)
     on_error: Literal["fail", "skip", "quarantine"] = "fail"
     quarantine: str | None = None
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan(InputPlan):
+    """Which inputs are read, and how candidates are made of their rows."""
+
+    source: str = "auto"
+    options: ReadOptions = field(default_factory=ReadOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

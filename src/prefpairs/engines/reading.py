@@ -1,6 +1,5 @@
-"""Inputs to readings: opens each file, finds its source, and books what became of each row."""
+"""Inputs to candidates: opens each file, finds its source, and books what became of each row."""
 
-import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,13 +7,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.engines.samples import Samples, first_records
-from prefpairs.errors import BadRecord, BadRecords
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output, open_output
 from prefpairs.files.reading import OpenInput, Record, open_input
 from prefpairs.records.candidate import Candidate
-from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import TASK, Reading
@@ -34,8 +31,8 @@ class Reader:
     """Reads the inputs of a plan and keeps the ledgers of rows and candidates."""
 
     plan: ReadPlan
+    rows: Rows
     report: Report
-    quarantine: Output | None = None
     _items: set[bytes] = field(default_factory=set)
     _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
@@ -49,8 +46,7 @@ class Reader:
                 how = self._open_reader(source, samples, first)
                 records = chain(_handed_over(first), opened.records)
                 yield source, opened, how, self._readings(records, how, source.label)
-        if self.report.rows_bad and self.plan.on_error == "fail":
-            raise BadRecords(self.report.rows_bad, self.report.first_bad)
+        self.rows.settle()
         self._settle_doubts(samples)
         self.report.joined_tasks = len(self._joined)
 
@@ -70,17 +66,9 @@ class Reader:
             self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it")
 
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
-        for record in records:
-            if self.plan.limit is not None and self.report.rows_read >= self.plan.limit:
-                return
-            self.report.rows_read += 1
-            try:
-                reading = how.read(record.data)
-            except BadRecord as error:
-                self._book_bad(error, record, label)
-            else:
-                self._book(reading)
-                yield Read(record, reading, label)
+        for record, reading in self.rows.read(records, how.read, label):
+            self._book(reading)
+            yield Read(record, reading, label)
 
     def _book(self, reading: Reading) -> None:
         report = self.report
@@ -103,20 +91,12 @@ class Reader:
             if task and self._task_of.setdefault(candidate.group, task) != task:
                 self._joined.add(candidate.group)
 
-    def _book_bad(self, error: BadRecord, record: Record, label: str) -> None:
-        self.report.add_bad(f"{label}:{record.number}", error)
-        if self.quarantine is not None:
-            self.quarantine.write(_quarantine_line(error, record, label))
-
 
 @contextmanager
 def reading_inputs(plan: ReadPlan, report: Report) -> Iterator[Reader]:
     """A reader of the plan's inputs; its quarantine file appears when the block ends well."""
-    if plan.quarantine is None:
-        yield Reader(plan, report)
-        return
-    with open_output(plan.quarantine, plan.inputs) as quarantine:
-        yield Reader(plan, report, quarantine)
+    with reading_rows(plan, report) as rows:
+        yield Reader(plan, rows, report)
 
 
 def _handed_over(records: list[Record]) -> Iterator[Record]:
@@ -134,19 +114,3 @@ def with_origin(reading: Reading, slot: int, label: str, number: int) -> Candida
     several = len(reading.kept) + len(reading.lost) > 1
     suffix = f"#{reading.places[slot]}" if several else ""
     return candidate._replace(origin=f"{label}:{number}{suffix}")
-
-
-def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
-    row = {
-        "file": label,
-        "line": record.number,
-        "byte": record.offset,
-        "reason": error.code,
-        "message": error.problem,
-    }
-    data = record.data.rstrip(b"\r\n")
-    try:
-        row["raw"] = data.decode("utf-8")
-    except UnicodeDecodeError:
-        row["raw_base64"] = base64.b64encode(data).decode("ascii")
-    return encode(row) + b"\n"

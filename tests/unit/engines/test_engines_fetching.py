@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.engines.fetching import Library
+from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.files.inputs import Input
@@ -32,10 +32,10 @@ class Reads:
 
 
 @contextmanager
-def _library(folder: Path, read: Reads) -> Iterator[Library]:
+def _library(folder: Path, read: Reads) -> Iterator[Candidates]:
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with Library() as library, path.open("rb") as file:
+    with Candidates() as library, path.open("rb") as file:
         library.add(Shelf(Input(str(path), "r.jsonl"), file.fileno()), "r.jsonl", read)
         yield library
 

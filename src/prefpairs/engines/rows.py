@@ -1,0 +1,76 @@
+"""Rows to whatever is read from them; rows that cannot be read are booked, and put aside."""
+
+import base64
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from prefpairs.engines.plan import InputPlan
+from prefpairs.errors import BadRecord, BadRecords
+from prefpairs.files.output import Output, open_output
+from prefpairs.files.reading import Record
+from prefpairs.records.wire import encode
+from prefpairs.report import Report
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a plan's inputs: counted, limited, and the bad ones among them booked."""
+
+    plan: InputPlan
+    report: Report
+    quarantine: Output | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run is lost already; it only goes on to count the bad rows."""
+        return bool(self.report.rows_bad) and self.plan.on_error == "fail"
+
+    def read(
+        self, records: Iterator[Record], read: Callable[[bytes], T], label: str
+    ) -> Iterator[tuple[Record, T]]:
+        """The records that can be read, each with what was read from it."""
+        for record in records:
+            if self.plan.limit is not None and self.report.rows_read >= self.plan.limit:
+                return
+            self.report.rows_read += 1
+            try:
+                yield record, read(record.data)
+            except BadRecord as error:
+                self.report.add_bad(f"{label}:{record.number}", error)
+                if self.quarantine is not None:
+                    self.quarantine.write(_quarantine_line(error, record, label))
+
+    def settle(self) -> None:
+        """Raise what has to be told about bad rows, once all rows were read."""
+        if self.failed:
+            raise BadRecords(self.report.rows_bad, self.report.first_bad)
+
+
+@contextmanager
+def reading_rows(plan: InputPlan, report: Report) -> Iterator[Rows]:
+    """The rows of a plan; its quarantine file appears when the block ends well."""
+    if plan.quarantine is None:
+        yield Rows(plan, report)
+        return
+    with open_output(plan.quarantine, plan.inputs) as quarantine:
+        yield Rows(plan, report, quarantine)
+
+
+def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
+    row = {
+        "file": label,
+        "line": record.number,
+        "byte": record.offset,
+        "reason": error.code,
+        "message": error.problem,
+    }
+    data = record.data.rstrip(b"\r\n")
+    try:
+        row["raw"] = data.decode("utf-8")
+    except UnicodeDecodeError:
+        row["raw_base64"] = base64.b64encode(data).decode("ascii")
+    return encode(row) + b"\n"
