@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from prefpairs.cli.main import COMMANDS
-from prefpairs.reasons import BAD, GROUPS, LOSSES, MENDS, SWITCHABLE
+from prefpairs.reasons import SWITCHABLE, TABLES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -64,13 +64,7 @@ def reasons_page() -> str:
 
 def reason_tables() -> Iterator[str]:
     """A table for each kind of reason."""
-    parts = {
-        "Rows and candidates that are dropped": LOSSES,
-        "Rows that are bad": BAD,
-        "What is mended or noticed": MENDS,
-        "Groups that give no pair": GROUPS,
-    }
-    for title, codes in parts.items():
+    for title, codes in TABLES.items():
         rows = "".join(f"| `{code}` | {line} |\n" for code, line in codes.items())
         yield f"\n## {title}\n\n| code | meaning |\n|---|---|\n{rows}"
 

@@ -13,6 +13,7 @@ PrefpairsError
 │   ├── NoSuchPath         a dotted path that no record has
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
+├── GateNotMet             a count is not what --require asks for (exit 4)
 └── FileTrouble            the file system said no (exit 5)
 """
 
@@ -139,6 +140,17 @@ class NothingCameOut(PrefpairsError):
         super().__init__(what)
         self.what = what
         self.hint = hint
+
+
+class GateNotMet(PrefpairsError):
+    """A count of the summary is not what was required; `actual` is what it is."""
+
+    exit_code = 4
+
+    def __init__(self, gate: str, actual: Any) -> None:
+        super().__init__(gate, actual)
+        self.gate = gate
+        self.actual = actual
 
 
 class FileTrouble(PrefpairsError):

@@ -34,7 +34,33 @@ MENDS = {
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",
     "repeated_item_id": "an item id appears more than once; its candidates compete together",
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
+    "moved_to_meta": "fields that a pair does not have were moved into meta",
+    "id_renewed": "the id did not fit the content, and was reckoned anew",
+    "not_preferred": "the chosen answer does not score higher than the rejected one",
+    "contradiction_kept": "a pair whose other answer is preferred elsewhere; see --conflicts",
 }
+
+PAIRS = {
+    "sides_equal": "chosen and rejected say the same",
+    "duplicate": "another pair is the same in what --by names",
+    "contradiction": "another pair prefers the other answer; --conflicts says what becomes of both",
+    "gap_too_small": "the gap is below --min-gap",
+    "gap_too_large": "the gap is above --max-gap",
+    "score_too_low": "a score is below its bound",
+    "score_too_high": "a score is above its bound",
+    "score_unknown": "the pair has no score or gap that could be held against the bounds",
+    "too_short": "a text is shorter than its bound",
+    "too_long": "a text is longer than its bound",
+    "length_ratio": "one answer is too many times as long as the other",
+    "too_many_tokens": "the prompt and an answer together have more than --max-tokens",
+    "truncated": "an answer was cut off before its end",
+    "refusal": "the chosen answer refuses to answer",
+    "not_drawn": "the sample did not draw it",
+    "over_per_group": "its group has enough pairs by --per-group",
+    "no_key": "it lacks the field that --by names",
+    "prompts_apart": "its two answers are to prompts that stand on different sides",
+}
+"""Why a pair was lost on its way."""
 
 GROUPS = {
     "no_candidate": "none of the group's candidates is left",
@@ -54,4 +80,13 @@ BAD = {
     "bad_field": "a field has the wrong type",
 }
 
-ALL = {**LOSSES, **MENDS, **GROUPS, **BAD}
+TABLES = {
+    "Rows and candidates that are dropped": LOSSES,
+    "Pairs that are dropped": PAIRS,
+    "Rows that are bad": BAD,
+    "What is mended or noticed": MENDS,
+    "Groups that give no pair": GROUPS,
+}
+"""All codes by kind, as they are listed."""
+
+ALL = {code: line for codes in TABLES.values() for code, line in codes.items()}

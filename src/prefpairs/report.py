@@ -1,6 +1,7 @@
-"""What became of everything that was read: two ledgers, and what came out of them.
+"""What became of everything that was read: the ledgers, and what came out of them.
 
-Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Each loss has a reason.
+Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in each stage that
+they pass: found = kept + dropped. Each loss has a reason.
 """
 
 from collections import Counter
@@ -47,6 +48,22 @@ class Tally:
 
 
 @dataclass(slots=True)
+class Stage:
+    """What one stage of a pipeline made of the pairs that came to it."""
+
+    name: str
+    found: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def kept(self) -> int:
+        """How many pairs went on."""
+        return self.found - self.dropped.total()
+
+
+@dataclass(slots=True)
 class Report:
     """The counts of one run. Engines fill it in; the command line words it."""
 
@@ -63,7 +80,9 @@ class Report:
     mended: Counter[str] = field(default_factory=Counter)
     groups: int = 0
     groups_without_pair: Counter[str] = field(default_factory=Counter)
+    stages: list[Stage] = field(default_factory=list)
     pairs: int = 0
+    sides: dict[str, int] = field(default_factory=dict)
     gaps: Tally = field(default_factory=Tally)
     chosen_scores: Tally = field(default_factory=Tally)
     rejected_scores: Tally = field(default_factory=Tally)
@@ -88,18 +107,50 @@ class Report:
         if len(self.first_bad) < FIRST_FEW:
             self.first_bad.append((place, error))
 
-    def add_pair(self, gap: float, chosen: float, rejected: float) -> None:
-        """Count a pair that prefpairs made."""
+    def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
+        """Count a pair that was written; scores that nobody knows count for nothing."""
         self.pairs += 1
-        self.gaps.add(gap)
-        self.chosen_scores.add(chosen)
-        self.rejected_scores.add(rejected)
-        for least in WHAT_IF_GAPS:
-            self.pairs_at_gap[least] += gap >= least
+        if gap is not None:
+            self.gaps.add(gap)
+            for least in WHAT_IF_GAPS:
+                self.pairs_at_gap[least] += gap >= least
+        if chosen is not None:
+            self.chosen_scores.add(chosen)
+        if rejected is not None:
+            self.rejected_scores.add(rejected)
 
 
 def extract_summary(report: Report) -> dict[str, Any]:
     """The summary of `extract`, as `--summary` writes it."""
+    return {**_rows(report), "candidates": _candidates(report), **_noticed(report)}
+
+
+def pair_summary(report: Report) -> dict[str, Any]:
+    """The summary of `pair`, and of recipes that begin with it."""
+    return {
+        **extract_summary(report),
+        "groups": report.groups,
+        "groups_without_pair": _ordered(report.groups_without_pair),
+        **_stages(report),
+        **_pairs(report),
+        "pairs_at_min_gap": {str(gap): report.pairs_at_gap[gap] for gap in WHAT_IF_GAPS},
+        "pairs_across_prompts": report.across_prompts,
+        **_sides(report),
+    }
+
+
+def sieve_summary(report: Report) -> dict[str, Any]:
+    """The summary of the commands that read pairs and write some of them."""
+    return {
+        **_rows(report),
+        **_noticed(report),
+        **_stages(report),
+        **_pairs(report),
+        **_sides(report),
+    }
+
+
+def _rows(report: Report) -> dict[str, Any]:
     return {
         "inputs": [{"name": name, "source": source} for name, source in report.sources],
         "passed_over": report.passed_over,
@@ -109,30 +160,45 @@ def extract_summary(report: Report) -> dict[str, Any]:
             "dropped": _ordered(report.rows_dropped),
             "bad": report.rows_bad,
         },
-        "candidates": {
-            "found": report.found,
-            "kept": report.kept,
-            "dropped": _ordered(report.dropped),
-        },
-        "noticed": _ordered(report.mended),
-        "notes": report.notes,
     }
 
 
-def pair_summary(report: Report) -> dict[str, Any]:
-    """The summary of `pair`, as `--summary` writes it."""
+def _candidates(report: Report) -> dict[str, Any]:
+    return {"found": report.found, "kept": report.kept, "dropped": _ordered(report.dropped)}
+
+
+def _noticed(report: Report) -> dict[str, Any]:
+    return {"noticed": _ordered(report.mended), "notes": report.notes}
+
+
+def _stages(report: Report) -> dict[str, Any]:
+    if not report.stages:
+        return {}
+    stages = {
+        stage.name: {
+            "found": stage.found,
+            "kept": stage.kept,
+            "dropped": _ordered(stage.dropped),
+            "noticed": _ordered(stage.noticed),
+            "notes": stage.notes,
+        }
+        for stage in report.stages
+    }
+    return {"stages": stages}
+
+
+def _pairs(report: Report) -> dict[str, Any]:
     chosen, rejected = report.chosen_scores.summary(), report.rejected_scores.summary()
     return {
-        **extract_summary(report),
-        "groups": report.groups,
-        "groups_without_pair": _ordered(report.groups_without_pair),
         "pairs": report.pairs,
         "gap": report.gaps.summary(),
         "mean_chosen_score": chosen["mean"] if chosen else None,
         "mean_rejected_score": rejected["mean"] if rejected else None,
-        "pairs_at_min_gap": {str(gap): report.pairs_at_gap[gap] for gap in WHAT_IF_GAPS},
-        "pairs_across_prompts": report.across_prompts,
     }
+
+
+def _sides(report: Report) -> dict[str, Any]:
+    return {"sides": report.sides} if report.sides else {}
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:

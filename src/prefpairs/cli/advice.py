@@ -39,6 +39,14 @@ def why_nothing(command: str, report: Report) -> str | None:
         return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
     if report.groups:
         return "no answer at --high-threshold or above may meet one at --low-threshold or below"
+    return _largest_loss(report)
+
+
+def _largest_loss(report: Report) -> str | None:
+    for stage in report.stages:
+        if stage.dropped:
+            reason, count = stage.dropped.most_common(1)[0]
+            return f"{stage.name} dropped {plural(count, 'pair')}: {ALL[reason]}"
     losses = report.rows_dropped or report.dropped
     if not losses:
         return None
@@ -55,7 +63,9 @@ def next_steps(command: str, report: Report, output: str) -> str:
         return ""
     prompt, chosen, rejected = map(_glimpse, report.example)
     example = f"\nexample\n  prompt    {prompt}\n  chosen    {chosen}\n  rejected  {rejected}\n"
-    return example + "\nnext: prefpairs formats --schema pair    # what the fields mean\n"
+    if output == "-" or command == "split":
+        return example
+    return f"{example}\nnext: prefpairs split {visible(output)} --val-fraction 0.1 --out-dir data\n"
 
 
 def _glimpse(text: Text) -> str:

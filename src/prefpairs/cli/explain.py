@@ -6,7 +6,7 @@ from typer import Argument
 
 from prefpairs.cli.words import one_of
 from prefpairs.files.output import open_output
-from prefpairs.reasons import ALL, BAD, GROUPS, LOSSES, MENDS, SWITCHABLE
+from prefpairs.reasons import ALL, SWITCHABLE, TABLES
 
 
 def explain(
@@ -26,13 +26,7 @@ def _one(code: str) -> str:
 
 
 def _everything() -> str:
-    parts = {
-        "Rows and candidates that are dropped": LOSSES,
-        "Rows that are bad": BAD,
-        "What is mended or noticed": MENDS,
-        "Groups that give no pair": GROUPS,
-    }
     return "\n".join(
         f"{title}\n" + "".join(f"  {code:20}  {line}\n" for code, line in codes.items())
-        for title, codes in parts.items()
+        for title, codes in TABLES.items()
     )

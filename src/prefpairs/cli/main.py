@@ -12,6 +12,10 @@ from prefpairs import __version__
 COMMANDS = {
     "extract": "Rollouts to candidates: one scored answer a line.",
     "pair": "Rollouts or candidates to preference pairs.",
+    "dedupe": "Pairs without their duplicates.",
+    "filter": "Pairs that pass every condition.",
+    "sample": "Some of the pairs, drawn by seed.",
+    "split": "Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.",
     "formats": "List sources, strategies and record schemas.",
     "explain": "Say what a reason code means.",
 }

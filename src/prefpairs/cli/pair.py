@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import ReadWords
+from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.words import FLAG, command_of, one_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.pair import pair as run
@@ -110,16 +110,8 @@ class PairWords:
             help="Groups stand together in the input: pair them as they come, in constant memory.",
         ),
     ] = False
-    temp_dir: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            rich_help_panel=_RUN,
-            help="Where pipes and packed files are put aside (default: the system's).",
-        ),
-    ] = None
 
-    def plan(self, read: ReadPlan) -> PairPlan:
+    def plan(self, read: ReadPlan, temp_dir: str | None = None) -> PairPlan:
         """The plan that these words ask for."""
         name, _ = strategy_named(self.strategy)
         self._check(name)
@@ -138,7 +130,7 @@ class PairWords:
             ),
             across_prompts=self.across_prompts,
             order=one_of("--order", self.order, "input", "key"),
-            temp_dir=self.temp_dir,
+            temp_dir=temp_dir,
             assume_grouped=self.assume_grouped,
             yes_all=self.yes_all,
         )
@@ -171,7 +163,7 @@ class PairWords:
 
 
 @command_of
-def pair(*, reading: ReadWords, pairing: PairWords, writing: WriteWords) -> None:
+def pair(*, reading: ReadWords, pairing: PairWords, aside: AsideWords, writing: WriteWords) -> None:
     """Rollouts or candidates to preference pairs.
 
     Candidates of one task compete if prompt and tools are equal. Every pair has a chosen answer
@@ -182,6 +174,6 @@ def pair(*, reading: ReadWords, pairing: PairWords, writing: WriteWords) -> None
     Memory: about 90 bytes a candidate, however long the texts are.
     """
     report = Report()
-    plan = pairing.plan(reading.plan(report))
+    plan = pairing.plan(reading.plan(report), aside.temp_dir)
     with writing.opened("pair", plan.read, report) as output:
         run(plan, output, report, allow_empty=writing.allow_empty)

@@ -1,6 +1,7 @@
 """The options that say what is read: shared by every command that takes rollouts."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Annotated, Any
@@ -8,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from prefpairs.cli.words import FLAG, one_of, split_words
-from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.plan import InputPlan, ReadPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.reasons import SWITCHABLE
@@ -22,8 +23,8 @@ _TROUBLE = "When something is wrong"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadWords:
-    """The words about reading, as they were typed."""
+class InputWords:
+    """The words about inputs, as they were typed."""
 
     inputs: Annotated[
         list[str] | None,
@@ -34,6 +35,59 @@ class ReadWords:
             show_default=False,
         ),
     ] = None
+    limit: Annotated[
+        int | None,
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_READ, help="Read N rows."),
+    ] = None
+    on_error: Annotated[
+        str,
+        Option(
+            metavar="fail|skip|quarantine",
+            rich_help_panel=_TROUBLE,
+            help="What to do about rows that cannot be read.",
+        ),
+    ] = "fail"
+    quarantine: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
+    ] = None
+
+    def input_plan(self) -> InputPlan:
+        """The plan that these words ask for."""
+        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input", "name files, or pipe rows into standard input")
+        on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
+        if self.quarantine == "-":
+            raise UsageError("--quarantine - would mix bad rows into the data", "name a file")
+        if (on_error == "quarantine") != (self.quarantine is not None):
+            problem = "--on-error quarantine and --quarantine FILE go together"
+            raise UsageError(problem, "give both, or neither")
+        return InputPlan(
+            inputs=find_inputs(self.inputs or []),
+            on_error=on_error,
+            quarantine=self.quarantine,
+            limit=self.limit,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsideWords:
+    """Where input that cannot be sought is put aside."""
+
+    temp_dir: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            rich_help_panel="How it runs",
+            help="Where pipes and packed files are put aside (default: the system's).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadWords(InputWords):
+    """The words about reading rollouts, as they were typed."""
+
     source: Annotated[
         str,
         Option(
@@ -111,10 +165,6 @@ class ReadWords:
         list[str] | None,
         Option(metavar="PATH,...", rich_help_panel=_READ, help="Fields to carry along in meta."),
     ] = None
-    limit: Annotated[
-        int | None,
-        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_READ, help="Read N rows."),
-    ] = None
     keep_rows: Annotated[
         list[str] | None,
         Option(
@@ -124,29 +174,10 @@ class ReadWords:
             f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
         ),
     ] = None
-    on_error: Annotated[
-        str,
-        Option(
-            metavar="fail|skip|quarantine",
-            rich_help_panel=_TROUBLE,
-            help="What to do about rows that cannot be read.",
-        ),
-    ] = "fail"
-    quarantine: Annotated[
-        str | None,
-        Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
-    ] = None
 
     def plan(self, report: Report) -> ReadPlan:
         """The plan that these words ask for."""
-        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError("no input", "name files, or pipe rows into standard input")
-        on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
-        if self.quarantine == "-":
-            raise UsageError("--quarantine - would mix bad rows into the data", "name a file")
-        if (on_error == "quarantine") != (self.quarantine is not None):
-            problem = "--on-error quarantine and --quarantine FILE go together"
-            raise UsageError(problem, "give both, or neither")
+        given = self.input_plan()
         options = self._options()
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
@@ -154,12 +185,12 @@ class ReadWords:
         for name in SOURCES if source == "auto" else [source]:
             source_named(name)
         return ReadPlan(
-            inputs=_without_companions(find_inputs(self.inputs or []), source, report),
+            inputs=_without_companions(given.inputs, source, report),
+            on_error=given.on_error,
+            quarantine=given.quarantine,
+            limit=given.limit,
             source=source,
             options=options,
-            on_error=on_error,
-            quarantine=self.quarantine,
-            limit=self.limit,
         )
 
     def _options(self) -> ReadOptions:
@@ -182,7 +213,7 @@ class ReadWords:
         )
 
 
-def _without_companions(inputs: list[Input], source: str, report: Report) -> list[Input]:
+def _without_companions(inputs: Sequence[Input], source: str, report: Report) -> Sequence[Input]:
     """The inputs less the files that NeMo Gym writes beside its rollouts."""
     if source not in ("auto", "nemo-gym"):
         return inputs

@@ -5,23 +5,37 @@ from typing import Any
 
 from prefpairs.cli.wording import plural, visible
 from prefpairs.reasons import ALL
-from prefpairs.report import WHAT_IF_GAPS, Report, extract_summary, pair_summary
+from prefpairs.report import (
+    WHAT_IF_GAPS,
+    Report,
+    Stage,
+    extract_summary,
+    pair_summary,
+    sieve_summary,
+)
 
 _MOST_NAMES = 5
 
 
 def summary_of(command: str, report: Report) -> dict[str, Any]:
     """The summary as data, for --summary."""
-    return pair_summary(report) if command == "pair" else extract_summary(report)
+    if command == "extract":
+        return extract_summary(report)
+    return pair_summary(report) if command == "pair" else sieve_summary(report)
 
 
 def summary_text(command: str, report: Report, output: str) -> str:
     """The summary as people read it."""
-    lines = [*_inputs(report), *_ledgers(report)]
+    lines = [*_inputs(report), *_rows(report)]
+    if command in ("extract", "pair"):
+        lines += _candidates(report)
+    lines += _noticed(report)
     if command == "pair":
-        lines += _pairs(report)
+        lines += _groups(report)
+    if command != "extract":
+        lines += [*_stages(report), *_pairs(report), *_sides(report)]
     lines += [f"note: {visible(note)}" for note in _notes(report)]
-    if output != "-" and (report.pairs if command == "pair" else report.kept):
+    if output != "-" and (report.kept if command == "extract" else report.pairs):
         lines.append(f"wrote {visible(output)}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -36,7 +50,7 @@ def _inputs(report: Report) -> Iterator[str]:
         yield f"{'passed over':18}  {visible(name)}: NeMo Gym writes it beside its rollouts"
 
 
-def _ledgers(report: Report) -> Iterator[str]:
+def _rows(report: Report) -> Iterator[str]:
     dropped = report.rows_dropped.total()
     read, used, bad = report.rows_read, report.rows_used, report.rows_bad
     yield f"{'rows':18}  {read:,} read = {used:,} used + {dropped:,} dropped + {bad:,} bad"
@@ -44,30 +58,59 @@ def _ledgers(report: Report) -> Iterator[str]:
     yield from _reasons(of_rows)
     if (emptied := dropped - of_rows.total()) and of_rows:
         yield f"{emptied:>18,}  lost every candidate, for the reasons below"
+
+
+def _candidates(report: Report) -> Iterator[str]:
     lost = report.dropped.total()
     yield f"{'candidates':18}  {report.found:,} found = {report.kept:,} kept + {lost:,} dropped"
     yield from _reasons(report.dropped)
+
+
+def _noticed(report: Report) -> Iterator[str]:
     if report.mended:
         yield f"{'noticed':18}  {report.mended.total():,}"
         yield from _reasons(report.mended)
 
 
-def _pairs(report: Report) -> Iterator[str]:
+def _groups(report: Report) -> Iterator[str]:
     without = report.groups_without_pair.total()
     yield f"{'groups':18}  {report.groups:,}" + (f", {without:,} without a pair" if without else "")
     yield from _reasons(report.groups_without_pair)
+
+
+def _stages(report: Report) -> Iterator[str]:
+    for stage in report.stages:
+        yield from _stage(stage)
+
+
+def _stage(stage: Stage) -> Iterator[str]:
+    lost = stage.dropped.total()
+    yield f"{stage.name:18}  {stage.found:,} found = {stage.kept:,} kept + {lost:,} dropped"
+    yield from _reasons(stage.dropped)
+    if stage.noticed:
+        yield f"{'noticed':18}  {stage.noticed.total():,}"
+        yield from _reasons(stage.noticed)
+
+
+def _sides(report: Report) -> Iterator[str]:
+    for side, pairs in report.sides.items():
+        share = f", {pairs / report.pairs:.1%}" if report.pairs else ""
+        yield f"{side:18}  {plural(pairs, 'pair')}{share}"
+
+
+def _pairs(report: Report) -> Iterator[str]:
     yield f"{'pairs':18}  {report.pairs:,}" + "".join(_spread(report))
 
 
 def _spread(report: Report) -> Iterator[str]:
     gap, chosen = report.gaps.summary(), report.chosen_scores.summary()
     rejected = report.rejected_scores.summary()
-    if gap is None or chosen is None or rejected is None:
-        return
-    yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
-    yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
+    if gap is not None:
+        yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
+    if chosen is not None and rejected is not None:
+        yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
     for least in WHAT_IF_GAPS:
-        if report.pairs_at_gap[least] < report.pairs:
+        if report.groups and report.pairs_at_gap[least] < report.pairs:
             yield f"\n{'':18}  --min-gap {least} would leave {report.pairs_at_gap[least]:,}"
 
 
@@ -79,6 +122,8 @@ def _reasons(counts: Mapping[str, int]) -> Iterator[str]:
 
 def _notes(report: Report) -> Iterator[str]:
     yield from report.notes
+    for stage in report.stages:
+        yield from stage.notes
     if report.across_prompts:
         pairs = plural(report.across_prompts, "pair")
         yield f"{pairs} set answers to different prompts against each other"

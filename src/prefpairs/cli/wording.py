@@ -19,6 +19,7 @@ from prefpairs.errors import (
     BadRecord,
     BadRecords,
     FileTrouble,
+    GateNotMet,
     InputChanged,
     NoSuchPath,
     NothingCameOut,
@@ -70,6 +71,10 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
             return [visible(error.problem)], error.hint
         case NothingCameOut():
             return [f"no {error.what} came out, so nothing was written"], error.hint
+        case GateNotMet():
+            actual = "unknown" if error.actual is None else f"{error.actual:,}"
+            hint = "the output is as it was before; the summary above says where pairs were lost"
+            return [f"--require {visible(error.gate)} is not met: it is {actual}"], hint
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None
     return _word_foreign(error)
@@ -106,6 +111,8 @@ def _hint_of_bad_records(error: BadRecords) -> str:
             return "`git lfs pull` fetches the file itself"
         if bad.code == "unfinished":
             return "is the file still being written? --on-error skip leaves such rows out"
+        if isinstance(bad, BadField) and bad.field in ("chosen", "rejected") and bad.value is None:
+            return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if isinstance(bad, BadField) and bad.expected == "a number" and _is_number(bad.value):
             return "--cast-score reads numbers written as text"
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"

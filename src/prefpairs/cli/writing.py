@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,11 +11,13 @@ from typing import Annotated
 from typer import Option
 
 from prefpairs.cli.advice import next_steps, why_nothing
+from prefpairs.cli.gates import Gate, read_gates
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.errors import NothingCameOut, PrefpairsError, UsageError
+from prefpairs.engines.plan import InputPlan
+from prefpairs.errors import GateNotMet, NothingCameOut, PrefpairsError, UsageError
+from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
     ClosedPipe,
@@ -31,24 +33,21 @@ _WRITE = "What is written"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteWords:
-    """The words about writing, as they were typed."""
+class TellWords:
+    """The words about what is told of a run, as they were typed."""
 
-    output: Annotated[
-        str,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=_WRITE,
-            help="Where results go (default: standard output). The file appears when all of it "
-            "is there; .gz and .zst compress it.",
-            show_default=False,
-        ),
-    ] = "-"
     summary: Annotated[
         str | None,
         Option(metavar="FILE", rich_help_panel=_WRITE, help="Write the counts as JSON, too."),
+    ] = None
+    require: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME>=N",
+            rich_help_panel=_WRITE,
+            help="Write nothing and exit with 4 unless a count of the summary is so: "
+            "'pairs>=5000'. Repeatable.",
+        ),
     ] = None
     quiet: Annotated[
         bool,
@@ -67,35 +66,71 @@ class WriteWords:
     ] = False
 
     @contextmanager
-    def opened(self, command: str, plan: ReadPlan, report: Report) -> Iterator[Output]:
-        """The output of a run; its summary is written, and said, however the run ends."""
-        self._check(plan)
+    def telling(self, command: str, report: Report, written: str) -> Iterator[None]:
+        """Write the summary of a run, and say it, however the run ends."""
         try:
-            with open_output(self.output, plan.inputs) as output:
-                yield output
+            yield
         except NothingCameOut as error:
-            self._summarise(command, report, aloud=True)
+            self._summarise(command, report, written, aloud=True)
             raise NothingCameOut(error.what, why_nothing(command, report)) from None
-        except (PrefpairsError, ClosedPipe):
-            self._summarise(command, report, aloud=False)
+        except PrefpairsError as error:
+            self._summarise(command, report, STDOUT, aloud=isinstance(error, GateNotMet))
             raise
-        self._summarise(command, report, aloud=True)
+        except ClosedPipe:
+            self._summarise(command, report, written, aloud=False)
+            raise
+        self._summarise(command, report, written, aloud=True)
+        if sys.stderr is not None and sys.stderr.isatty() and not self.quiet:
+            say(next_steps(command, report, written))
 
-    def _check(self, plan: ReadPlan) -> None:
-        """Raise if two of the files to be written are one, or one of them is an input."""
-        written = [self.output, self.summary, plan.quarantine]
-        files = [path for path in written if path is not None and path != STDOUT]
-        for path in files:
-            refuse_same_file(path, plan.inputs)
-        for path, count in Counter(map(os.path.realpath, files)).items():
-            if count > 1:
-                problem = f"{os.path.relpath(path)} would be written twice"
-                raise UsageError(problem, "give each output a file of its own")
+    def gates(self) -> list[Gate]:
+        """What the counts must be."""
+        return read_gates(self.require or [])
 
-    def _summarise(self, command: str, report: Report, *, aloud: bool) -> None:
+    def _summarise(self, command: str, report: Report, written: str, *, aloud: bool) -> None:
         if self.summary is not None:
             write_file(self.summary, encode_pretty(summary_of(command, report)))
         if aloud and not self.quiet:
-            say(summary_text(command, report, self.output))
-            if sys.stderr is not None and sys.stderr.isatty():
-                say(next_steps(command, report, self.output))
+            say(summary_text(command, report, written))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteWords(TellWords):
+    """The words about writing one file, as they were typed."""
+
+    output: Annotated[
+        str,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Where results go (default: standard output). The file appears when all of it "
+            "is there; .gz and .zst compress it.",
+            show_default=False,
+        ),
+    ] = STDOUT
+
+    @contextmanager
+    def opened(self, command: str, plan: InputPlan, report: Report) -> Iterator[Output]:
+        """The output of a run. It appears when the run ends well and meets what is required."""
+        refuse_one_file_twice([self.output, self.summary, plan.quarantine], plan.inputs)
+        gates = self.gates()
+        with (
+            self.telling(command, report, self.output),
+            open_output(self.output, plan.inputs) as output,
+        ):
+            yield output
+            for gate in gates:
+                gate.check(summary_of(command, report))
+
+
+def refuse_one_file_twice(written: Sequence[str | None], inputs: Sequence[Input]) -> None:
+    """Raise if two of the files to be written are one, or one of them is an input."""
+    files = [path for path in written if path is not None and path != STDOUT]
+    for path in files:
+        refuse_same_file(path, inputs)
+    for path, count in Counter(map(os.path.realpath, files)).items():
+        if count > 1:
+            problem = f"{os.path.relpath(path)} would be written twice"
+            raise UsageError(problem, "give each output a file of its own")

@@ -10,12 +10,13 @@ from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, PairPlan
 from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
+from prefpairs.engines.writing import write_pair
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.candidate import Candidate, candidate_line
 from prefpairs.records.identity import canonical, digest_tools
-from prefpairs.records.pair import make_pair, pair_line
+from prefpairs.records.pair import make_pair
 from prefpairs.report import Report
 from prefpairs.sources.candidates import read_back
 from prefpairs.strategies import strategy_named
@@ -153,11 +154,7 @@ def _write(
             if not plan.across_prompts:  # the index compared digests; these are the contents
                 raise InputChanged(chosen.origin.rpartition(":")[0])
             report.across_prompts += 1
-        made = make_pair(chosen, rejected)
-        output.write(pair_line(made))
-        report.add_pair(made.gap or 0.0, chosen.score, rejected.score)
-        if report.example is None:
-            report.example = made.prompt, made.chosen, made.rejected
+        write_pair(make_pair(chosen, rejected), output, report)
         if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 

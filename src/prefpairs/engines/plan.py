@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from prefpairs.files.inputs import Input
+from prefpairs.sieves.protocol import Sieve
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import PairOptions
 
@@ -42,3 +43,12 @@ class PairPlan:
     temp_dir: str | None = None
     assume_grouped: bool = False
     yes_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SievePlan:
+    """Which pairs are read, and through which sieves they pass on their way."""
+
+    read: InputPlan
+    sieves: Sequence[Sieve]
+    temp_dir: str | None = None

@@ -51,7 +51,7 @@ def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
             f"cannot write {os.path.splitext(path)[1]} files",
             "name the output .jsonl, .jsonl.gz or .jsonl.zst",
         )
-    with _naming_trouble(path), _replaced_file(path) as file, _packed(file, path) as packed:
+    with naming_trouble(path), _replaced_file(path) as file, _packed(file, path) as packed:
         yield packed
 
 
@@ -59,7 +59,7 @@ def write_file(path: str, content: bytes) -> None:
     """Write a small file, complete or not at all."""
     if path == STDOUT:
         raise UsageError("the summary has no place on standard output", "name a file for it")
-    with _naming_trouble(path), _replaced_file(path) as file:
+    with naming_trouble(path), _replaced_file(path) as file:
         file.write(content)
 
 
@@ -141,7 +141,8 @@ def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
 
 
 @contextmanager
-def _naming_trouble(path: str) -> Iterator[None]:
+def naming_trouble(path: str) -> Iterator[None]:
+    """Give what the file system says the name of the file."""
     try:
         yield
     except OSError as error:
@@ -163,26 +164,37 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
             raise ClosedPipe from None
         return
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
+    if not os.path.isdir(os.path.dirname(target)):
         raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+    with file_beside(target) as (file, beside):
+        yield file
+        make_last(file)
+        os.replace(beside, target)
+    sync_folder(os.path.dirname(target))
+
+
+@contextmanager
+def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
+    """A new file in the folder of the target, and its name; it goes if the block fails."""
     beside = None
     try:
         with held_signals():
             name = os.path.basename(target)[:_LONGEST_NAME]
-            descriptor, beside = tempfile.mkstemp(".tmp", f".{name}.", folder)
+            descriptor, beside = tempfile.mkstemp(".tmp", f".{name}.", os.path.dirname(target))
         with open(descriptor, "wb", buffering=_BUFFER) as file:
             os.fchmod(descriptor, _mode_of(target))
-            yield file
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(beside, target)
+            yield file, beside
     except BaseException:
         if beside is not None:
             with suppress(OSError):
                 os.unlink(beside)
         raise
-    _sync_folder(folder)
+
+
+def make_last(file: IO[bytes]) -> None:
+    """Wait until all that was written is on the disk."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _open_special(path: str) -> IO[bytes] | None:
@@ -206,7 +218,7 @@ def _mode_of(target: str) -> int:
     return 0o666 & ~mask
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Make the new name last; where that cannot be asked for, the file itself is safe anyway."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

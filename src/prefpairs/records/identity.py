@@ -14,6 +14,8 @@ from prefpairs.records.message import Message, Text
 from prefpairs.records.wire import decode, encode_sorted
 
 NO_TOOLS = b""
+BY_PROMPT = "prompt:"
+"""How the group of candidates begins that nothing but their prompt holds together."""
 
 
 def digest_prompt(prompt: Text) -> bytes:
@@ -48,6 +50,11 @@ def canonical(text: Text, plain_role: str) -> list[bytes]:
 def digest_group(key: str, prompt: bytes, tools: bytes) -> bytes:
     """What candidates must share to compete: the key, the prompt and the tools."""
     return xxh3_128_digest(b"\0".join((key.encode(), prompt, tools)))
+
+
+def group_of_prompt(prompt: bytes) -> str:
+    """The group of candidates whose source has no name for their task."""
+    return f"{BY_PROMPT}{prompt.hex()[:16]}"
 
 
 def pair_id(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> str:

@@ -166,6 +166,31 @@ def renumber_calls(messages: list[Message]) -> list[Message]:
     return renumbered
 
 
+def asks_something(prompt: Text) -> bool:
+    """Whether a prompt holds words or a tool call."""
+    return bool(prompt.strip()) if isinstance(prompt, str) else any(map(says_something, prompt))
+
+
+def flat_text(text: Text) -> str:
+    r"""All that a text says, thinking and tool calls included, a line each.
+
+    >>> flat_text([{"role": "assistant", "content": "Hi", "reasoning_content": "hm"}])
+    'hm\nHi'
+    """
+    if isinstance(text, str):
+        return text
+    return "\n".join(part for message in text for part in _parts_of(message) if part)
+
+
+def _parts_of(message: Message) -> list[str]:
+    content = message["content"]
+    if not isinstance(content, str):
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    calls = [call["function"] for call in message.get("tool_calls", [])]
+    called = [f"{function['name']} {function['arguments']}" for function in calls]
+    return [message.get("reasoning_content", ""), content, *called]
+
+
 def says_something(message: Message) -> bool:
     """Whether a message holds words or a tool call; reasoning alone is no answer.
 

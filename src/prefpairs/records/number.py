@@ -7,6 +7,9 @@ from typing import Any
 
 from prefpairs.errors import BadField
 
+LARGEST_SCORE = 8e307
+"""The difference of any two scores must be a number, too."""
+
 
 def read_score(value: Any, field: str, *, cast: bool = False) -> float:
     """The number that a field holds; NaN and the infinities included.

@@ -1,12 +1,26 @@
 """Pair: two answers to one prompt, of which one is preferred."""
 
+import re
 from typing import Any, NamedTuple
 
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_prompt, digest_response, digest_tools, pair_id
+from prefpairs.errors import BadField
+from prefpairs.records.candidate import Candidate, read_index, read_text, read_tools
+from prefpairs.records.identity import (
+    digest_prompt,
+    digest_response,
+    digest_tools,
+    group_of_prompt,
+    pair_id,
+)
 from prefpairs.records.message import Text, as_chat
-from prefpairs.records.number import gap_between
-from prefpairs.records.wire import encode
+from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
+from prefpairs.records.wire import encode, encode_sorted
+
+REJECTED_PROMPT = "rejected_prompt"
+"""Where meta holds the digest of the rejected answer's prompt, if that is another one."""
+
+_DIGEST = re.compile("[0-9a-f]{32}")
+_LEFT_OUT_IF_EMPTY = ("tools", "chosen_tokens", "rejected_tokens", "meta")
 
 
 class Pair(NamedTuple):
@@ -30,6 +44,25 @@ class Pair(NamedTuple):
     meta: dict[str, Any] | None = None
 
 
+class Digests(NamedTuple):
+    """The digests of a pair's contents."""
+
+    prompt: bytes
+    tools: bytes
+    chosen: bytes
+    rejected: bytes
+
+
+def digests_of(prompt: Text, tools: list[Any] | None, chosen: Text, rejected: Text) -> Digests:
+    """The digests of what a pair is about."""
+    return Digests(
+        digest_prompt(prompt),
+        digest_tools(tools),
+        digest_response(chosen),
+        digest_response(rejected),
+    )
+
+
 def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
     """The pair of two candidates; the prompt is the chosen one's; all text, or all chat.
 
@@ -37,18 +70,10 @@ def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
     >>> pair.chosen, pair.rejected, pair.gap
     ('yes', 'no', 0.1)
     """
-    identity = pair_id(
-        digest_prompt(chosen.prompt),
-        digest_tools(chosen.tools),
-        digest_response(chosen.response),
-        digest_response(rejected.response),
-    )
-    prompt, better, worse = chosen.prompt, chosen.response, rejected.response
-    if not all(isinstance(text, str) for text in (prompt, better, worse)):
-        prompt = as_chat(prompt, "user")
-        better, worse = as_chat(better, "assistant"), as_chat(worse, "assistant")
+    digests = digests_of(chosen.prompt, chosen.tools, chosen.response, rejected.response)
+    prompt, better, worse = one_form(chosen.prompt, chosen.response, rejected.response)
     return Pair(
-        id=identity,
+        id=pair_id(*digests),
         group=chosen.group,
         prompt=prompt,
         chosen=better,
@@ -63,20 +88,83 @@ def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
         tools=chosen.tools,
         chosen_tokens=chosen.tokens,
         rejected_tokens=rejected.tokens,
-        meta=_joined_meta(chosen, rejected),
+        meta=_joined_meta(chosen, rejected, digests.prompt),
     )
+
+
+def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
+    """The pair of a line's object, each field held to its type, and its digests.
+
+    Only prompt, chosen and rejected must be there: data sets made by others have no more. What
+    hangs on the content (the id, the gap) is reckoned anew, for rows are edited on their way.
+    What a pair has no field for goes into meta.
+
+    >>> pair, _ = pair_of({"prompt": "Q", "chosen": "yes", "rejected": "no", "model": "m"})
+    >>> pair.gap, pair.meta
+    (None, {'model': 'm'})
+    """
+    prompt, chosen, rejected = (
+        read_text(row.get(side), side) for side in ("prompt", "chosen", "rejected")
+    )
+    tools = read_tools(row.get("tools"), "tools")
+    digests = digests_of(prompt, tools, chosen, rejected)
+    prompt, chosen, rejected = one_form(prompt, chosen, rejected)
+    better, worse = _number(row, "chosen_score"), _number(row, "rejected_score")
+    known = better is not None and worse is not None
+    pair = Pair(
+        id=pair_id(*digests),
+        group=_typed(row, "group", str, "text") or group_of_prompt(digests.prompt),
+        prompt=prompt,
+        chosen=chosen,
+        rejected=rejected,
+        chosen_score=better,
+        rejected_score=worse,
+        gap=gap_between(better, worse) if known else _number(row, "gap"),
+        chosen_index=read_index(row.get("chosen_index"), "chosen_index"),
+        rejected_index=read_index(row.get("rejected_index"), "rejected_index"),
+        chosen_origin=_typed(row, "chosen_origin", str, "text") or "",
+        rejected_origin=_typed(row, "rejected_origin", str, "text") or "",
+        tools=tools,
+        chosen_tokens=_typed(row, "chosen_tokens", dict, "an object"),
+        rejected_tokens=_typed(row, "rejected_tokens", dict, "an object"),
+        meta=_gathered_meta(row),
+    )
+    return pair, digests
 
 
 def pair_line(pair: Pair) -> bytes:
     """The pair as its line, newline included; what it does not have is left out."""
     row = pair._asdict()
-    for key in ("tools", "chosen_tokens", "rejected_tokens", "meta"):
+    for key in _LEFT_OUT_IF_EMPTY:
         if not row[key]:
             del row[key]
     return encode(row) + b"\n"
 
 
-def _joined_meta(chosen: Candidate, rejected: Candidate) -> dict[str, Any] | None:
+def without_origins(pair: Pair) -> bytes:
+    """All that a pair says but where it came from: what tells copies of it apart."""
+    return encode_sorted(pair._replace(chosen_origin="", rejected_origin="")._asdict())
+
+
+def other_prompt(pair: Pair) -> bytes:
+    """The digest of the rejected answer's prompt where that is another one, else nothing."""
+    written = (pair.meta or {}).get(REJECTED_PROMPT)
+    if written is None:
+        return b""
+    if not isinstance(written, str) or not _DIGEST.fullmatch(written):
+        raise BadField(f"meta.{REJECTED_PROMPT}", written, "a digest of 32 hexadecimal digits")
+    return bytes.fromhex(written)
+
+
+def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Text]:
+    """The three texts of a pair, all of them text or all of them chat."""
+    if all(isinstance(text, str) for text in (prompt, chosen, rejected)):
+        return prompt, chosen, rejected
+    answers = as_chat(chosen, "assistant"), as_chat(rejected, "assistant")
+    return as_chat(prompt, "user"), *answers
+
+
+def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[str, Any] | None:
     """What both sides share stands once, what differs once a side; other groups are named."""
     ours, theirs = chosen.meta or {}, rejected.meta or {}
     joined: dict[str, Any] = {}
@@ -88,4 +176,35 @@ def _joined_meta(chosen: Candidate, rejected: Candidate) -> dict[str, Any] | Non
             joined[f"rejected_{key}"] = theirs.get(key)
     if chosen.group != rejected.group:
         joined["rejected_group"] = rejected.group
+    if (other := digest_prompt(rejected.prompt)) != prompt:
+        joined[REJECTED_PROMPT] = other.hex()
     return joined or None
+
+
+def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The row's meta, and every field of the row that a pair does not have."""
+    meta = _typed(row, "meta", dict, "an object") or {}
+    others = {key: value for key, value in row.items() if key not in Pair._fields}
+    if others:
+        for key, value in others.items():
+            if key in meta and meta[key] != value:
+                raise BadField(key, value, f"what meta.{key} says")
+        meta = {**meta, **others}
+    return meta or None
+
+
+def _number(row: dict[str, Any], key: str) -> float | None:
+    """A score or a gap, where there is one."""
+    if row.get(key) is None:
+        return None
+    number = round_score(read_score(row[key], key))
+    if not abs(number) <= LARGEST_SCORE:
+        raise BadField(key, row[key], "a finite number")
+    return number
+
+
+def _typed(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
+    value = row.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise BadField(key, value, expected)
+    return value or None

@@ -7,26 +7,23 @@ from typing import Any, Literal, NamedTuple
 
 from prefpairs.errors import BadField
 from prefpairs.records.candidate import Candidate, read_text
-from prefpairs.records.identity import digest_prompt
+from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
 from prefpairs.records.message import (
     Message,
     Text,
     as_chat,
+    asks_something,
     drop_reasoning,
     renumber_calls,
     says_something,
     split_reasoning,
 )
-from prefpairs.records.number import read_score, round_score
+from prefpairs.records.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import encode, finite
 
 TASK = "source_task"
 """The key in meta of a task that the group does not name."""
-
-_BY_PROMPT = "prompt:"
-_LARGEST_SCORE = 8e307
-"""The difference of any two scores must be a number, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +103,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     score = _score(answer, options)
     prompt, response = _texts(answer, options)
     prompt, response = _fair_turns(prompt, response, options, answer, reading.mends)
-    if not _asks_something(prompt):
+    if not asks_something(prompt):
         raise Lost("no_prompt")
     task = _task(answer)
     return Candidate(
@@ -133,7 +130,7 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]
-    if not abs(sum(parts)) <= _LARGEST_SCORE:
+    if not abs(sum(parts)) <= LARGEST_SCORE:
         raise Lost("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
@@ -222,28 +219,20 @@ def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text
     return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
 
 
-def _asks_something(prompt: Text) -> bool:
-    return isinstance(prompt, str) or any(map(says_something, prompt))
-
-
 def _task(answer: Answer) -> str | None:
     """The source's own name of the task, where it has one; a prompt is no name."""
     if answer.group is not None:
-        return None if answer.group.startswith(_BY_PROMPT) else answer.group
+        return None if answer.group.startswith(BY_PROMPT) else answer.group
     return None if answer.task is None else encode(answer.task).decode()
-
-
-def _prompt_key(prompt: Text) -> str:
-    return f"{_BY_PROMPT}{digest_prompt(prompt).hex()[:16]}"
 
 
 def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
     if options.group_by == "prompt":
-        return _prompt_key(prompt)
+        return group_of_prompt(digest_prompt(prompt))
     if options.group_by == "auto":
-        return task or _prompt_key(prompt)
+        return task or group_of_prompt(digest_prompt(prompt))
     if options.group_by == "file":
-        return encode([label, task or _prompt_key(prompt)]).decode()
+        return encode([label, task or group_of_prompt(digest_prompt(prompt))]).decode()
     values = [look_up(row, path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")

@@ -100,7 +100,7 @@ def test_example_of_a_pair() -> None:
         "  chosen    Look. [calls search] [calls f]",
         f"  rejected  {'x' * 240}...",
         "",
-        "next: prefpairs formats --schema pair    # what the fields mean",
+        "next: prefpairs split o.jsonl --val-fraction 0.1 --out-dir data",
     ]
 
 

@@ -50,9 +50,8 @@ def test_plan_of_all_words() -> None:
         seed=7,
         yes_all=True,
         order="key",
-        temp_dir="tmp",
     )
-    assert words.plan(READ) == PairPlan(
+    assert words.plan(READ, "tmp") == PairPlan(
         read=READ,
         strategy="stratified",
         options=PairOptions(

@@ -75,7 +75,9 @@ def test_example_on_a_terminal(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with WriteWords(output="o.jsonl").opened("pair", ReadPlan(inputs=[]), report):
         pass
-    assert "next: prefpairs formats --schema pair" in capsys.readouterr().err
+    assert (
+        "next: prefpairs split o.jsonl --val-fraction 0.1 --out-dir data" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""--require: what a count of the summary must be for the result to count as good."""
+
+import operator
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from prefpairs.errors import GateNotMet, NoSuchPath, UsageError
+from prefpairs.reasons import ALL
+from prefpairs.records.path import MISSING, look_up, paths_of
+
+_COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_GATE = re.compile(r"\s*([\w.-]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
+
+
+class Gate(NamedTuple):
+    """One condition, such as `pairs>=5000`."""
+
+    words: str
+    name: str
+    comparison: str
+    number: float
+
+    def check(self, summary: dict[str, Any]) -> None:
+        """Raise if the summary does not meet it. A reason that never came up counts 0."""
+        actual = look_up(summary, self.name)
+        if actual is MISSING and self.name.rpartition(".")[2] in ALL:
+            actual = 0
+        numeric = isinstance(actual, (int, float)) and not isinstance(actual, bool)
+        if actual is not None and not numeric:
+            known = [path for path in paths_of(summary) if _is_count(look_up(summary, path))]
+            raise NoSuchPath("--require", self.name, known)
+        if actual is None or not _COMPARISONS[self.comparison](actual, self.number):
+            raise GateNotMet(self.words, actual)
+
+
+def read_gates(words: Sequence[str]) -> list[Gate]:
+    """The conditions as they were typed."""
+    return [_gate(word) for word in words]
+
+
+def _gate(words: str) -> Gate:
+    found = _GATE.fullmatch(words)
+    try:
+        number = float(found[3]) if found else float("nan")
+    except ValueError:
+        number = float("nan")
+    if found is None or number != number:  # noqa: PLR0124 - NaN is not itself
+        raise UsageError(f"--require {words}: expected NAME>=NUMBER", "--require 'pairs>=5000'")
+    return Gate(words, found[1], found[2], number)
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float))

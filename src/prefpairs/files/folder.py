@@ -1,0 +1,96 @@
+"""Several files of one folder that appear together, or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import IO
+
+from prefpairs.errors import FileTrouble
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import (
+    Output,
+    file_beside,
+    make_last,
+    naming_trouble,
+    refuse_same_file,
+    sync_folder,
+)
+from prefpairs.files.signals import held_signals
+
+
+@contextmanager
+def open_folder(
+    path: str, names: Sequence[str], family: Sequence[str], inputs: Sequence[Input] = ()
+) -> Iterator[dict[str, Output]]:
+    """An output for each of the names; they appear in the folder when the block ends well.
+
+    Files of the family that stand there and were not asked for are from an earlier run, and go.
+    A new folder appears whole. In one that exists, all old files go before the first new one
+    comes: at no time do old and new ones stand side by side.
+    """
+    for name in family:
+        refuse_same_file(os.path.join(path, name), inputs)
+    target = os.path.realpath(path)
+    with naming_trouble(path):
+        if os.path.lexists(target):
+            with _into_folder(path, target, names, family) as files:
+                yield files
+        else:
+            with _new_folder(path, target, names) as files:
+                yield files
+
+
+@contextmanager
+def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[str, Output]]:
+    parent = os.path.dirname(target)
+    if not os.path.isdir(parent):
+        raise FileTrouble(path, f"there is no directory {os.path.dirname(path.rstrip('/'))}")
+    beside = None
+    try:
+        with held_signals():
+            beside = tempfile.mkdtemp(".tmp", f".{os.path.basename(target)}.", parent)
+        with ExitStack() as stack:
+            files: dict[str, IO[bytes]] = {
+                name: stack.enter_context(open(os.path.join(beside, name), "wb")) for name in names
+            }
+            yield {**files}
+            for file in files.values():
+                make_last(file)
+        os.chmod(beside, 0o777 & ~_mask())
+        sync_folder(beside)
+        os.rename(beside, target)
+    except BaseException:
+        if beside is not None:
+            shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sync_folder(parent)
+
+
+@contextmanager
+def _into_folder(
+    path: str, target: str, names: Sequence[str], family: Sequence[str]
+) -> Iterator[dict[str, Output]]:
+    if not os.path.isdir(target):
+        raise FileTrouble(path, "is a file, not a directory")
+    with ExitStack() as stack:
+        opened = {
+            name: stack.enter_context(file_beside(os.path.join(target, name))) for name in names
+        }
+        yield {name: file for name, (file, _) in opened.items()}
+        for file, _ in opened.values():
+            make_last(file)
+        with held_signals():
+            for name in family:
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(target, name))
+            for name, (_, beside) in opened.items():
+                os.replace(beside, os.path.join(target, name))
+    sync_folder(target)
+
+
+def _mask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,24 @@
+"""A tokenizer out of a tokenizer.json."""
+
+import os
+from collections.abc import Callable
+
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+
+
+def open_tokenizer(path: str) -> Callable[[str], int]:
+    """What counts the tokens of a text."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise UsageError(
+            "counting tokens needs a library that is not installed",
+            "pip install 'prefpairs[tokens]'",
+        ) from None
+    if not os.path.isfile(path):
+        raise FileTrouble(path, "no such file")
+    try:
+        tokenizer = Tokenizer.from_file(path)
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+        raise BadInput(path, f"no tokenizer.json ({error})") from None
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False))

@@ -1,0 +1,127 @@
+"""dedupe: one of each; what is left does not depend on the order of arrival."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xxhash import xxh3_128_digest
+
+from prefpairs.records.pair import without_origins
+from prefpairs.report import Stage
+from prefpairs.sieves.entry import DIGEST, Entry
+from prefpairs.sieves.numbering import Numbering
+from prefpairs.sieves.protocol import Texts
+from prefpairs.sieves.store import Store
+
+FIELDS = ("content", "prompt", "chosen", "rejected")
+"""What pairs can be the same in; content is prompt, tools, chosen and rejected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dedupe:
+    """Of pairs that are the same in `by` the strongest stays."""
+
+    by: tuple[str, ...] = ("content",)
+    conflicts: Literal["keep", "drop", "strongest"] = "keep"
+
+    name = "dedupe"
+    holds_back = True
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The digests it looks at."""
+        return frozenset({"id", "prompt", "tools", "chosen", "rejected"})
+
+    def sieve(
+        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+    ) -> Iterator[Entry]:
+        """One entry of each kind, as they came."""
+        store = Store({"id", *wanted, *self._keys})
+        reversed_ids = _fill(store, entries, texts, stage)
+        slots = self._settle_conflicts(store, reversed_ids, stage)
+        if self._keys:
+            slots = _strongest_by(self._keys, store, slots, stage)
+        yield from store.entries(store.arrived(slots))
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        """The digests by which pairs of different content can be the same."""
+        return () if "content" in self.by else self.by
+
+    def _settle_conflicts(
+        self, store: Store, reversed_ids: "_Opposites", stage: Stage
+    ) -> Sequence[int]:
+        """The slots of the pairs that no other one contradicts, or that win over it."""
+        slots: Sequence[int] = range(len(store))
+        losing = [slot for slot in slots if self._loses(store, slot, reversed_ids.of(slot), stage)]
+        if not losing:
+            return slots
+        stage.dropped["contradiction"] += len(losing)
+        lost = set(losing)
+        return [slot for slot in slots if slot not in lost]
+
+    def _loses(self, store: Store, slot: int, opposite: int, stage: Stage) -> bool:
+        if opposite < 0:
+            return False
+        if self.conflicts == "keep":
+            stage.noticed["contradiction_kept"] += 1
+            return False
+        ours, theirs = store.gap(slot), store.gap(opposite)
+        wins = ours is not None and (theirs is None or ours > theirs)
+        return self.conflicts == "drop" or not wins
+
+
+class _Opposites:
+    """For each pair the one that prefers the other answer."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._reversed = bytearray()
+
+    def add(self, entry: Entry) -> None:
+        self._reversed += entry.reversed_id()
+
+    def of(self, slot: int) -> int:
+        return self._numbering.find(bytes(self._reversed[DIGEST * slot : DIGEST * (slot + 1)]))
+
+
+def _fill(store: Store, entries: Iterable[Entry], texts: Texts, stage: Stage) -> _Opposites:
+    """Store the strongest entry of each content."""
+    numbering = Numbering()
+    opposites = _Opposites(numbering)
+    for entry in entries:
+        slot = numbering.number_of(entry.id)
+        if slot == len(store):
+            store.add(entry)
+            opposites.add(entry)
+            continue
+        stage.dropped["duplicate"] += 1
+        if _is_stronger(entry, store.entry(slot), texts):
+            store.replace(slot, entry)
+    return opposites
+
+
+def _is_stronger(entry: Entry, other: Entry, texts: Texts) -> bool:
+    """Whether an entry goes before another one of the same content; equal ones stay put."""
+    ours, theirs = entry.strength(), other.strength()
+    if ours != theirs:
+        return ours < theirs
+    return without_origins(texts.pair(entry)) < without_origins(texts.pair(other))
+
+
+def _strongest_by(
+    keys: Sequence[str], store: Store, slots: Sequence[int], stage: Stage
+) -> Sequence[int]:
+    """The strongest slot of each key."""
+    numbering, best = Numbering(), array("Q")
+    for slot in slots:
+        key = b"".join(store.digest(name, slot) for name in keys)
+        number = numbering.number_of(key if len(keys) == 1 else xxh3_128_digest(key))
+        if number == len(best):
+            best.append(slot)
+            continue
+        stage.dropped["duplicate"] += 1
+        if store.entry(slot).strength() < store.entry(best[number]).strength():
+            best[number] = slot
+    return best

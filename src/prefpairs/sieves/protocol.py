@@ -1,0 +1,41 @@
+"""What a sieve is: entries in, those that stay out, in the order in which they are written."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from prefpairs.records.pair import Pair
+from prefpairs.report import Stage
+from prefpairs.sieves.entry import Entry
+
+
+class Texts(Protocol):
+    """Where the pairs behind the entries are."""
+
+    def pair(self, entry: Entry, /) -> Pair:
+        """The pair itself: at hand for the entry that came last, else fetched."""
+        ...
+
+
+class Sieve(Protocol):
+    """One stage of a pipeline. Pure: what it may know is what it is given."""
+
+    @property
+    def name(self) -> str:
+        """The command it belongs to."""
+        ...
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether entries wait in it, so that their pairs have to be fetched again."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The digests it looks at."""
+        ...
+
+    def sieve(
+        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+    ) -> Iterator[Entry]:
+        """The entries that stay; each loss is counted. `wanted` digests are handed on."""
+        ...

@@ -1,0 +1,93 @@
+"""Many entries in compact arrays, for sieves that must see all before they can decide."""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from math import isnan, nan
+
+from prefpairs.sieves.entry import DIGEST, Entry
+
+_NONE = bytes(DIGEST)
+_EMPTY = Entry(0, 0, 0, None, None, b"", b"", b"", b"", b"", b"")
+
+
+class Store:
+    """Entries in arrays: 36 bytes each, and 16 for each digest that somebody needs later.
+
+    The digests that are not kept come back empty.
+    """
+
+    def __init__(self, digests: Iterable[str]) -> None:
+        self._digests = {name: bytearray() for name in sorted(set(digests))}
+        self._numbers = array("Q")
+        self._places = array("Q")
+        self._lengths = array("I")
+        self._gaps = array("d")
+        self._scores = array("d")
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        return len(self._numbers)
+
+    def add(self, entry: Entry) -> int:
+        """Put an entry at the end, and say where that is."""
+        self._numbers.append(entry.number)
+        self._places.append(entry.place)
+        self._lengths.append(entry.length)
+        self._gaps.append(_known(entry.gap))
+        self._scores.append(_known(entry.chosen_score))
+        for name in self._digests:
+            self._digests[name] += getattr(entry, name) or _NONE
+        return len(self._numbers) - 1
+
+    def replace(self, slot: int, entry: Entry) -> None:
+        """Put an entry where another one stands."""
+        self._numbers[slot] = entry.number
+        self._places[slot] = entry.place
+        self._lengths[slot] = entry.length
+        self._gaps[slot] = _known(entry.gap)
+        self._scores[slot] = _known(entry.chosen_score)
+        for name, column in self._digests.items():
+            column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(entry, name) or _NONE
+
+    def entry(self, slot: int) -> Entry:
+        """The entry that stands there."""
+        return _EMPTY._replace(
+            number=self._numbers[slot],
+            place=self._places[slot],
+            length=self._lengths[slot],
+            gap=self.gap(slot),
+            chosen_score=None if isnan(self._scores[slot]) else self._scores[slot],
+            **{name: self.digest(name, slot) for name in self._digests},
+        )
+
+    def gap(self, slot: int) -> float | None:
+        """The gap of an entry, where it is known."""
+        return None if isnan(self._gaps[slot]) else self._gaps[slot]
+
+    def digest(self, name: str, slot: int) -> bytes:
+        """One digest of an entry, or nothing where it had none."""
+        digest = bytes(self._digests[name][DIGEST * slot : DIGEST * (slot + 1)])
+        return b"" if digest == _NONE else digest
+
+    def arrived(self, slots: Iterable[int]) -> list[int]:
+        """The slots in the order in which their entries arrived."""
+        return sorted(slots, key=self._numbers.__getitem__)
+
+    def entries(self, slots: Iterable[int]) -> Iterator[Entry]:
+        """The entries that stand there."""
+        return map(self.entry, slots)
+
+    def keep(self, slots: Iterable[int]) -> None:
+        """Let all other entries go; those that stay stand in the order given."""
+        kept = list(slots)
+        for column in ("_numbers", "_places", "_lengths", "_gaps", "_scores"):
+            old = getattr(self, column)
+            setattr(self, column, array(old.typecode, (old[slot] for slot in kept)))
+        for name, digests in self._digests.items():
+            self._digests[name] = bytearray().join(
+                digests[DIGEST * slot : DIGEST * (slot + 1)] for slot in kept
+            )
+
+
+def _known(number: float | None) -> float:
+    return nan if number is None else number

@@ -1,0 +1,49 @@
+"""Pairs: what `prefpairs pair` writes, and rows of others that have the same fields."""
+
+from dataclasses import dataclass, field
+
+from prefpairs.records.message import Text, asks_something, says_something
+from prefpairs.records.pair import Digests, Pair, other_prompt, pair_of
+from prefpairs.records.wire import decode_counting
+from prefpairs.sources.answer import expect_object
+
+
+@dataclass(slots=True)
+class PairReading:
+    """What became of one row: a pair, and the reason for which it is unfit, if it is."""
+
+    pair: Pair
+    digests: Digests
+    other_prompt: bytes
+    lost: str | None
+    mends: list[str] = field(default_factory=list)
+
+
+def read_pair(record: bytes) -> PairReading:
+    """The pair of a row. One that nobody could train on is lost, wherever it came from."""
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    pair, digests = pair_of(row)
+    mends = ["surrogate_replaced"] * replaced
+    if row.keys() - set(Pair._fields):
+        mends.append("moved_to_meta")
+    if row.get("id") not in (None, pair.id):
+        mends.append("id_renewed")
+    if pair.gap is not None and pair.gap <= 0:
+        mends.append("not_preferred")
+    return PairReading(pair, digests, other_prompt(pair), _why_unfit(pair, digests), mends)
+
+
+def _why_unfit(pair: Pair, digests: Digests) -> str | None:
+    if not asks_something(pair.prompt):
+        return "no_prompt"
+    if not (_answers(pair.chosen) and _answers(pair.rejected)):
+        return "empty_answer"
+    return "sides_equal" if digests.chosen == digests.rejected else None
+
+
+def _answers(text: Text) -> bool:
+    """Whether the model says or calls something in its turn."""
+    if isinstance(text, str):
+        return bool(text.strip())
+    return any(says_something(turn) for turn in text if turn["role"] == "assistant")
