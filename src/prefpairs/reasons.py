@@ -44,6 +44,8 @@ PAIRS = {
     "sides_equal": "chosen and rejected say the same",
     "duplicate": "another pair is the same in what --by names",
     "contradiction": "another pair prefers the other answer; --conflicts says what becomes of both",
+    "near_duplicate": "another pair says nearly the same (--near)",
+    "in_reference": "its prompt, or nearly the same, stands in a file of --against",
     "gap_too_small": "the gap is below --min-gap",
     "gap_too_large": "the gap is above --max-gap",
     "score_too_low": "a score is below its bound",

@@ -112,9 +112,12 @@ class WriteWords(TellWords):
     ] = STDOUT
 
     @contextmanager
-    def opened(self, command: str, plan: InputPlan, report: Report) -> Iterator[Output]:
+    def opened(
+        self, command: str, plan: InputPlan, report: Report, also_read: Sequence[Input] = ()
+    ) -> Iterator[Output]:
         """The output of a run. It appears when the run ends well and meets what is required."""
-        refuse_one_file_twice([self.output, self.summary, plan.quarantine], plan.inputs)
+        written = [self.output, self.summary, plan.quarantine]
+        refuse_one_file_twice(written, [*plan.inputs, *also_read])
         gates = self.gates()
         with (
             self.telling(command, report, self.output),

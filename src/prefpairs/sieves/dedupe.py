@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from xxhash import xxh3_128_digest
@@ -10,11 +11,13 @@ from xxhash import xxh3_128_digest
 from prefpairs.records.pair import without_origins
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import DIGEST, Entry
+from prefpairs.sieves.near import NearTable, Shingles, likeness, shingles_of
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
+from prefpairs.sieves.reference import Reference
 from prefpairs.sieves.store import Store
 
-FIELDS = ("content", "prompt", "chosen", "rejected")
+SAME_IN = ("content", "prompt", "chosen", "rejected")
 """What pairs can be the same in; content is prompt, tools, chosen and rejected."""
 
 
@@ -24,6 +27,9 @@ class Dedupe:
 
     by: tuple[str, ...] = ("content",)
     conflicts: Literal["keep", "drop", "strongest"] = "keep"
+    near: float | None = None
+    near_on: Literal["prompt", "chosen", "both"] = "both"
+    reference: Reference | None = None
 
     name = "dedupe"
     holds_back = True
@@ -37,12 +43,41 @@ class Dedupe:
         self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
     ) -> Iterator[Entry]:
         """One entry of each kind, as they came."""
+        if self.reference is not None:
+            entries = _outside(self.reference, entries, texts, stage)
         store = Store({"id", *wanted, *self._keys})
         reversed_ids = _fill(store, entries, texts, stage)
         slots = self._settle_conflicts(store, reversed_ids, stage)
         if self._keys:
             slots = _strongest_by(self._keys, store, slots, stage)
+        if self.near is not None:
+            slots = self._apart(store, slots, texts, stage, self.near)
         yield from store.entries(store.arrived(slots))
+
+    def _apart(
+        self, store: Store, slots: Sequence[int], texts: Texts, stage: Stage, threshold: float
+    ) -> Sequence[int]:
+        """The slots that are near no stronger one that stays."""
+
+        def shingles_at(side: str, slot: int) -> Shingles:
+            pair = texts.pair(store.entry(slot))
+            return shingles_of(pair.prompt if side == "prompt" else pair.chosen)
+
+        side = "prompt" if self.near_on == "prompt" else "chosen"
+        table = NearTable(threshold, partial(shingles_at, side))
+        kept = array("Q")
+        for slot in sorted(slots, key=lambda slot: store.entry(slot).strength()):
+            shingles = shingles_at(side, slot)
+            near = table.near(shingles)
+            if self.near_on == "both":
+                prompt = partial(shingles_at, "prompt")
+                near = (at for at in near if likeness(prompt(slot), prompt(at)) >= threshold)
+            if next(near, None) is None:
+                table.add(slot, shingles)
+                kept.append(slot)
+            else:
+                stage.dropped["near_duplicate"] += 1
+        return kept
 
     @property
     def _keys(self) -> tuple[str, ...]:
@@ -70,6 +105,16 @@ class Dedupe:
         ours, theirs = store.gap(slot), store.gap(opposite)
         wins = ours is not None and (theirs is None or ours > theirs)
         return self.conflicts == "drop" or not wins
+
+
+def _outside(
+    reference: Reference, entries: Iterable[Entry], texts: Texts, stage: Stage
+) -> Iterator[Entry]:
+    for entry in entries:
+        if reference.holds(texts.pair(entry).prompt):
+            stage.dropped["in_reference"] += 1
+        else:
+            yield entry
 
 
 class _Opposites:

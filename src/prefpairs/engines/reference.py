@@ -1,0 +1,60 @@
+"""Files of a benchmark to the prompts that must not be trained on."""
+
+from collections.abc import Sequence
+
+from prefpairs.errors import BadInput, BadRecord
+from prefpairs.files.inputs import Input
+from prefpairs.files.reading import Record, open_input
+from prefpairs.records.candidate import read_text
+from prefpairs.records.message import Text
+from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.wire import decode
+from prefpairs.sieves.reference import Reference
+
+FIELDS = (
+    "prompt",
+    "question",
+    "problem",
+    "instruction",
+    "query",
+    "messages",
+    "responses_create_params.input",
+    "input",
+)
+"""Where a prompt stands in most benchmarks; the first that a row has counts."""
+
+
+def read_reference(
+    inputs: Sequence[Input], field: str | None, *, near: float | None = None
+) -> Reference:
+    """The prompts of the files. A row without one is an error: nothing is passed over."""
+    reference = Reference(near)
+    for source in inputs:
+        with open_input(source) as opened:
+            for record in opened.records:
+                reference.add(_prompt(record, source.label, field))
+    return reference
+
+
+def _prompt(record: Record, label: str, field: str | None) -> Text:
+    place = f"{label}:{record.number}"
+    try:
+        row = decode(record.data)
+        for path in FIELDS if field is None else (field,):
+            value = look_up(row, path)
+            if value is not MISSING and value is not None:
+                return _before_answer(read_text(value, path))
+    except BadRecord as error:
+        raise BadInput(place, error.problem) from None
+    wanted = " or ".join(FIELDS) if field is None else field
+    raise BadInput(place, f"no {wanted}", "--against-field PATH says where prompts stand")
+
+
+def _before_answer(prompt: Text) -> Text:
+    """A conversation up to the answer that it ends with."""
+    if isinstance(prompt, str):
+        return prompt
+    turns = list(prompt)
+    while turns and turns[-1]["role"] == "assistant":
+        del turns[-1]
+    return turns

@@ -1,0 +1,106 @@
+"""Texts that say nearly the same: found by MinHash, settled on the words themselves."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from prefpairs.errors import UsageError
+from prefpairs.records.message import Text, flat_text
+
+LEAST = 0.5
+"""Below this nearly all texts of a kind are candidates of each other."""
+
+_WORDS = 5
+_SEED = 42
+_MOST_HASHES = 128
+_MOST_MISSED = 0.01
+_MOST_CACHED = 2048
+
+Shingles = frozenset[bytes]
+"""The runs of five words of a text."""
+
+
+def shingles_of(text: Text) -> Shingles:
+    """The runs of five words of a text, case aside; a shorter text is one run.
+
+    System messages do not count: they are alike where the questions are not.
+
+    >>> sorted(shingles_of("one two three four five Six"))
+    [b'one two three four five', b'two three four five six']
+    """
+    if not isinstance(text, str):
+        text = [message for message in text if message["role"] != "system"]
+    words = flat_text(text).casefold().split()
+    runs = max(1, len(words) - _WORDS + 1)
+    return frozenset(" ".join(words[at : at + _WORDS]).encode() for at in range(runs))
+
+
+def likeness(ours: Shingles, theirs: Shingles) -> float:
+    """The share of their runs that two texts have in common (Jaccard).
+
+    >>> likeness(frozenset({b"a", b"b"}), frozenset({b"b", b"c"}))
+    0.3333333333333333
+    """
+    common = len(ours & theirs)
+    return common / (len(ours) + len(theirs) - common)
+
+
+def bands_and_rows(threshold: float) -> tuple[int, int]:
+    """The bands and rows of the table: the most rows that miss 1 in 100 at the threshold.
+
+    >>> bands_and_rows(0.9), bands_and_rows(0.8), bands_and_rows(0.5)
+    ((11, 10), (16, 6), (35, 3))
+    """
+    best = (0, 0)
+    for rows in range(1, _MOST_HASHES + 1):
+        hit = 1.0
+        for _ in range(rows):  # products, not powers: the same on every platform
+            hit *= threshold
+        bands, missed = 0, 1.0
+        while missed > _MOST_MISSED and (bands + 1) * rows <= _MOST_HASHES:
+            missed *= 1.0 - hit
+            bands += 1
+        if missed <= _MOST_MISSED:
+            best = (bands, rows)
+    return best
+
+
+class NearTable:
+    """Texts by number, to be asked which of them a text comes near.
+
+    `shingles` gives those of a number again: the table itself holds hashes only.
+    """
+
+    def __init__(self, threshold: float, shingles: Callable[[int], Shingles]) -> None:
+        rensa = _rensa()
+        bands, rows = bands_and_rows(threshold)
+        self._threshold = threshold
+        self._hashes = bands * rows
+        self._sketch = rensa.RMinHash
+        self._table = rensa.RMinHashLSH(threshold, num_perm=self._hashes, num_bands=bands)
+        self._shingles = lru_cache(maxsize=_MOST_CACHED)(shingles)
+
+    def near(self, shingles: Shingles) -> Iterator[int]:
+        """The numbers of texts as near as the threshold or nearer."""
+        for number in sorted(self._table.query(self._sketch_of(shingles))):
+            if likeness(shingles, self._shingles(number)) >= self._threshold:
+                yield number
+
+    def add(self, number: int, shingles: Shingles) -> None:
+        """Take in a text."""
+        self._table.insert(number, self._sketch_of(shingles))
+
+    def _sketch_of(self, shingles: Shingles) -> Any:
+        sketch = self._sketch(num_perm=self._hashes, seed=_SEED)
+        sketch.update(shingles)
+        return sketch
+
+
+def _rensa() -> Any:
+    try:
+        import rensa
+    except ImportError:
+        raise UsageError(
+            "--near needs a library that is not installed", "pip install 'prefpairs[near]'"
+        ) from None
+    return rensa
