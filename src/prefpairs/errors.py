@@ -7,7 +7,8 @@ PrefpairsError
 │   │   └── BadField       a field has the wrong type
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
-│   └── InputChanged       a file is not what it was when it was indexed
+│   ├── InputChanged       a file is not what it was when it was indexed
+│   └── FilesDiffer        files are not what a manifest says
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
 │   ├── NoSuchPath         a dotted path that no record has
@@ -91,10 +92,22 @@ class InputChanged(DataError):
         self.path = path
 
 
+class FilesDiffer(DataError):
+    """Files are not what a manifest says; a sentence for each."""
+
+    def __init__(self, path: str, differences: Sequence[str]) -> None:
+        super().__init__(path, differences)
+        self.path = path
+        self.differences = differences
+
+
 class UsageError(PrefpairsError):
     """The words of the command do not fit together."""
 
     exit_code = 2
+
+    place: str | None = None
+    """Where the words stand, if that is a line of a recipe."""
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
         super().__init__(problem)

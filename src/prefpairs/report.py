@@ -70,6 +70,7 @@ class Report:
     sources: list[tuple[str, str]] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    rows_of: dict[str, int] = field(default_factory=dict)
     rows_read: int = 0
     rows_used: int = 0
     rows_dropped: Counter[str] = field(default_factory=Counter)

@@ -10,7 +10,7 @@ from prefpairs.cli.words import command_of, one_of, split_words
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.reference import FIELDS, read_reference
-from prefpairs.engines.sieve import sieve
+from prefpairs.engines.sieve import WHOLE, sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.report import Report
@@ -126,4 +126,4 @@ def dedupe(
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[same.sieve()], temp_dir=aside.temp_dir)
     with writing.opened("dedupe", plan.read, report, also_read=same.references()) as output:
-        sieve(plan, output, report, allow_empty=writing.allow_empty)
+        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)

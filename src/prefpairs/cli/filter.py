@@ -10,7 +10,7 @@ from prefpairs.cli.reading import InputWords
 from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
-from prefpairs.engines.sieve import sieve
+from prefpairs.engines.sieve import WHOLE, sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.tokenizer import open_tokenizer
 from prefpairs.report import Report
@@ -157,4 +157,4 @@ def filter(  # noqa: A001 - the word that is typed
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[conditions.sieve()])
     with writing.opened("filter", plan.read, report) as output:
-        sieve(plan, output, report, allow_empty=writing.allow_empty)
+        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)

@@ -16,6 +16,8 @@ COMMANDS = {
     "filter": "Pairs that pass every condition.",
     "sample": "Some of the pairs, drawn by seed.",
     "split": "Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.",
+    "run": "A whole pipeline out of a recipe, in one process.",
+    "verify": "Whether files are still what a manifest says.",
     "formats": "List sources, strategies and record schemas.",
     "explain": "Say what a reason code means.",
 }

@@ -9,7 +9,7 @@ from prefpairs.cli.reading import AsideWords, InputWords
 from prefpairs.cli.words import command_of, one_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
-from prefpairs.engines.sieve import sieve
+from prefpairs.engines.sieve import WHOLE, sieve
 from prefpairs.errors import UsageError
 from prefpairs.report import Report
 from prefpairs.sieves.sample import Sample
@@ -81,4 +81,4 @@ def sample(
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[drawing.sieve()], temp_dir=aside.temp_dir)
     with writing.opened("sample", plan.read, report) as output:
-        sieve(plan, output, report, allow_empty=writing.allow_empty)
+        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)

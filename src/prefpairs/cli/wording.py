@@ -18,6 +18,7 @@ from prefpairs.errors import (
     BadInput,
     BadRecord,
     BadRecords,
+    FilesDiffer,
     FileTrouble,
     GateNotMet,
     InputChanged,
@@ -49,6 +50,13 @@ def say(text: str) -> None:
 
 def word_error(error: Exception) -> tuple[list[str], str | None]:
     """The sentences and the hint of an error."""
+    sentences, hint = _word(error)
+    if isinstance(error, UsageError) and error.place is not None:
+        sentences = [f"{visible(error.place)}: {sentence}" for sentence in sentences]
+    return sentences, hint
+
+
+def _word(error: Exception) -> tuple[list[str], str | None]:
     match error:
         case BadRecords():
             return list(_word_bad_records(error)), _hint_of_bad_records(error)
@@ -57,6 +65,8 @@ def word_error(error: Exception) -> tuple[list[str], str | None]:
         case InputChanged():
             hint = "run it again when nothing writes to the file any more"
             return [f"{visible(error.path)} changed while it was being read"], hint
+        case FilesDiffer():
+            return [visible(difference) for difference in error.differences], None
         case UnknownWord():
             return [f"unknown {error.what}: {visible(error.word)}"], _nearest(
                 error.word, error.known

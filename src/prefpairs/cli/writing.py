@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,6 +17,7 @@ from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
 from prefpairs.engines.plan import InputPlan
 from prefpairs.errors import GateNotMet, NothingCameOut, PrefpairsError, UsageError
+from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
@@ -28,6 +29,7 @@ from prefpairs.files.output import (
 )
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
+from prefpairs.sieves.split import SIDES
 
 _WRITE = "What is written"
 
@@ -126,6 +128,57 @@ class WriteWords(TellWords):
             yield output
             for gate in gates:
                 gate.check(summary_of(command, report))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderWords(TellWords):
+    """The words about writing the files of a folder, as they were typed."""
+
+    out_dir: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            rich_help_panel=_WRITE,
+            help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
+        ),
+    ] = None
+
+    @contextmanager
+    def opened(
+        self, sides: Sequence[str], plan: InputPlan, report: Report
+    ) -> Iterator[Mapping[str, Output]]:
+        """The output of each side; all appear when the run ends well and meets its gates."""
+        if self.out_dir is None:
+            raise UsageError("split writes several files", "--out-dir DIR says where")
+        files = side_files(self.out_dir, sides)
+        refuse_one_file_twice([*files, self.summary, plan.quarantine], plan.inputs)
+        gates = self.gates()
+        with (
+            self.telling("split", report, ", ".join(files)),
+            open_sides(self.out_dir, sides, plan.inputs) as outputs,
+        ):
+            yield outputs
+            for gate in gates:
+                gate.check(summary_of("split", report))
+
+
+def side_files(folder: str, sides: Sequence[str]) -> list[str]:
+    """The file of each side."""
+    return [os.path.join(folder, _file_of(side)) for side in sides]
+
+
+@contextmanager
+def open_sides(
+    folder: str, sides: Sequence[str], inputs: Sequence[Input], *, keep_if_same: bool = False
+) -> Iterator[Mapping[str, Output]]:
+    """The output of each side. A side of an earlier run that was not asked for goes."""
+    names, family = map(_file_of, sides), map(_file_of, SIDES)
+    with open_folder(folder, [*names], [*family], inputs, keep_if_same=keep_if_same) as files:
+        yield {side: files[_file_of(side)] for side in sides}
+
+
+def _file_of(side: str) -> str:
+    return f"{side}.jsonl"
 
 
 def refuse_one_file_twice(written: Sequence[str | None], inputs: Sequence[Input]) -> None:

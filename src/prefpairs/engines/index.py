@@ -8,10 +8,11 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import (
+    NO_TOOLS,
     digest_group,
     digest_prompt,
     digest_response,
@@ -22,6 +23,7 @@ from prefpairs.sources.answer import TASK
 _NO_INDEX = -(2**63)
 _END = 2**32 - 1
 _DIGEST = 16
+_NO_DIGEST = bytes(_DIGEST)
 
 
 def _task(candidate: Candidate) -> int:
@@ -43,7 +45,9 @@ class Place(NamedTuple):
 class Index:
     """All candidates of a run, in compact arrays, by number in order of arrival."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_questions: bool = False) -> None:
+        self._with_questions = with_questions
+        self._questions = bytearray()
         self.scores = array("d")
         self._digests = bytearray()
         self._indexes = array("q")
@@ -66,7 +70,9 @@ class Index:
     def add(self, candidate: Candidate, place: Place) -> None:
         """Remember a candidate and where to fetch it."""
         number = len(self.scores)
-        self._chain(self.group_key(candidate), number)
+        prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
+        if self._chain(digest_group(candidate.group, prompt, tools), number):
+            self._remember(candidate.group, prompt, tools)
         self.scores.append(candidate.score)
         self._digests += digest_response(candidate.response)
         self._indexes.append(_NO_INDEX if candidate.index is None else candidate.index)
@@ -83,16 +89,32 @@ class Index:
         prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
         return digest_group(candidate.group, prompt, tools)
 
-    def _chain(self, key: bytes, number: int) -> None:
+    def _remember(self, name: str, prompt: bytes, tools: bytes) -> None:
+        """What a group is called and asked, where pairs have to be known without their texts."""
+        if self._with_questions:
+            self._questions += xxh3_128_digest(name.encode()) + prompt + (tools or _NO_DIGEST)
+
+    def question(self, number: int) -> tuple[bytes, bytes, bytes]:
+        """The digests of a candidate's group, prompt and tools."""
+        start = 3 * _DIGEST * self._group_of[number]
+        group, prompt, tools = (
+            bytes(self._questions[at : at + _DIGEST])
+            for at in range(start, start + 3 * _DIGEST, _DIGEST)
+        )
+        return group, prompt, NO_TOOLS if tools == _NO_DIGEST else tools
+
+    def _chain(self, key: bytes, number: int) -> bool:
+        """Add a candidate to its group; true for the first one."""
         group = self._groups.setdefault(key, len(self._groups))
         self._group_of.append(group)
         self._next.append(_END)
         if group == len(self._heads):
             self._heads.append(number)
             self._tails.append(number)
-        else:
-            self._next[self._tails[group]] = number
-            self._tails[group] = number
+            return True
+        self._next[self._tails[group]] = number
+        self._tails[group] = number
+        return False
 
     def group_keys(self) -> Sequence[bytes]:
         """The folded key of every group, in order of first arrival."""

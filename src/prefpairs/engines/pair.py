@@ -1,6 +1,7 @@
 """pair: index all candidates, decide group by group, fetch the winners and write them."""
 
 from collections.abc import Iterable, Iterator, Sized
+from functools import partial
 from itertools import chain, groupby, islice
 
 from prefpairs.engines.across import pairs_across_prompts
@@ -16,7 +17,7 @@ from prefpairs.files.output import Output
 from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.candidate import Candidate, candidate_line
 from prefpairs.records.identity import canonical, digest_tools
-from prefpairs.records.pair import make_pair
+from prefpairs.records.pair import Pair, make_pair
 from prefpairs.report import Report
 from prefpairs.sources.candidates import read_back
 from prefpairs.strategies import strategy_named
@@ -41,16 +42,13 @@ def pair(plan: PairPlan, output: Output, report: Report, *, allow_empty: bool = 
 def _pair_by_index(plan: PairPlan, library: Candidates, output: Output, report: Report) -> None:
     index = Index()
     with reading_inputs(plan.read, report) as reader:
-        _fill(index, library, reader, plan.temp_dir)
-
-    def fetch(number: int) -> Candidate:
-        return library.fetch(index, number)
-
-    _write(_decide(index, fetch, plan, report), fetch, plan, output, report)
+        fill(index, library, reader, plan.temp_dir)
+    fetch = partial(library.fetch, index)
+    _write(decide(index, fetch, plan, report), fetch, plan, output, report)
     library.check()
 
 
-def _fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None) -> None:
+def fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None) -> None:
     """Index all candidates; those that cannot be fetched from where they are go to a spool."""
     spool, spool_number = None, -1
     for source, opened, how, readings in reader.inputs():
@@ -75,7 +73,7 @@ def _candidates(readings: Iterable[Read]) -> Iterator[Candidate]:
             yield with_origin(reading, slot, label, record.number)
 
 
-def _decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
+def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
     """The pairs of all groups, by number, in the order in which they are written."""
     if plan.across_prompts:
         return pairs_across_prompts(index, fetch, plan, report)
@@ -151,12 +149,17 @@ def _write(
     for chosen_number, rejected_number in numbers:
         chosen, rejected = fetch(chosen_number), fetch(rejected_number)
         if not _same_question(chosen, rejected):
-            if not plan.across_prompts:  # the index compared digests; these are the contents
-                raise InputChanged(chosen.origin.rpartition(":")[0])
             report.across_prompts += 1
-        write_pair(make_pair(chosen, rejected), output, report)
+        write_pair(made(chosen, rejected, plan), output, report)
         if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
             raise TooManyPairs(report.pairs, MOST_PAIRS)
+
+
+def made(chosen: Candidate, rejected: Candidate, plan: PairPlan) -> Pair:
+    """The pair of two candidates. The index compared digests; here their contents are."""
+    if not plan.across_prompts and not _same_question(chosen, rejected):
+        raise InputChanged(chosen.origin.rpartition(":")[0])
+    return make_pair(chosen, rejected)
 
 
 def _same_question(chosen: Candidate, rejected: Candidate) -> bool:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from prefpairs.files.inputs import Input
 from prefpairs.sieves.protocol import Sieve
+from prefpairs.sieves.split import Split
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import PairOptions
 
@@ -47,8 +48,10 @@ class PairPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SievePlan:
-    """Which pairs are read, and through which sieves they pass on their way."""
+    """Which pairs are read or made, through which sieves they pass, and to which sides they go."""
 
     read: InputPlan
-    sieves: Sequence[Sieve]
+    pair: PairPlan | None = None
+    sieves: Sequence[Sieve] = ()
+    parting: Split | None = None
     temp_dir: str | None = None

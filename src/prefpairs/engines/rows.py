@@ -33,9 +33,10 @@ class Rows:
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
     ) -> Iterator[tuple[Record, T]]:
         """The records that can be read, each with what was read from it."""
+        before = self.report.rows_read
         for record in records:
             if self.plan.limit is not None and self.report.rows_read >= self.plan.limit:
-                return
+                break
             self.report.rows_read += 1
             try:
                 yield record, read(record.data)
@@ -43,6 +44,7 @@ class Rows:
                 self.report.add_bad(f"{label}:{record.number}", error)
                 if self.quarantine is not None:
                     self.quarantine.write(_quarantine_line(error, record, label))
+        self.report.rows_of[label] = self.report.rows_read - before
 
     def settle(self) -> None:
         """Raise what has to be told about bad rows, once all rows were read."""

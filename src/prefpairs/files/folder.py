@@ -15,6 +15,7 @@ from prefpairs.files.output import (
     make_last,
     naming_trouble,
     refuse_same_file,
+    same_bytes,
     sync_folder,
 )
 from prefpairs.files.signals import held_signals
@@ -22,20 +23,26 @@ from prefpairs.files.signals import held_signals
 
 @contextmanager
 def open_folder(
-    path: str, names: Sequence[str], family: Sequence[str], inputs: Sequence[Input] = ()
+    path: str,
+    names: Sequence[str],
+    family: Sequence[str],
+    inputs: Sequence[Input] = (),
+    *,
+    keep_if_same: bool = False,
 ) -> Iterator[dict[str, Output]]:
     """An output for each of the names; they appear in the folder when the block ends well.
 
     Files of the family that stand there and were not asked for are from an earlier run, and go.
     A new folder appears whole. In one that exists, all old files go before the first new one
-    comes: at no time do old and new ones stand side by side.
+    comes: at no time do old and new ones stand side by side. With `keep_if_same` files whose
+    bytes would not change stay as they are.
     """
     for name in family:
         refuse_same_file(os.path.join(path, name), inputs)
     target = os.path.realpath(path)
     with naming_trouble(path):
         if os.path.lexists(target):
-            with _into_folder(path, target, names, family) as files:
+            with _into_folder(path, target, names, family, keep_if_same) as files:
                 yield files
         else:
             with _new_folder(path, target, names) as files:
@@ -70,7 +77,7 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
 
 @contextmanager
 def _into_folder(
-    path: str, target: str, names: Sequence[str], family: Sequence[str]
+    path: str, target: str, names: Sequence[str], family: Sequence[str], keep_if_same: bool
 ) -> Iterator[dict[str, Output]]:
     if not os.path.isdir(target):
         raise FileTrouble(path, "is a file, not a directory")
@@ -81,12 +88,17 @@ def _into_folder(
         yield {name: file for name, (file, _) in opened.items()}
         for file, _ in opened.values():
             make_last(file)
+        new = {os.path.join(target, name): beside for name, (_, beside) in opened.items()}
+        same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
         with held_signals():
-            for name in family:
+            for old in {os.path.join(target, name) for name in family} - same:
                 with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(target, name))
-            for name, (_, beside) in opened.items():
-                os.replace(beside, os.path.join(target, name))
+                    os.unlink(old)
+            for old, beside in new.items():
+                if old in same:
+                    os.unlink(beside)
+                else:
+                    os.replace(beside, old)
     sync_folder(target)
 
 

@@ -1,5 +1,6 @@
 """Where results go: standard output as they come, a file complete or not at all."""
 
+import filecmp
 import gzip
 import os
 import re
@@ -34,8 +35,13 @@ class Output(Protocol):
 
 
 @contextmanager
-def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
-    """An output. A file appears when the block ends well; else the old one stays."""
+def open_output(
+    path: str, inputs: Sequence[Input] = (), *, keep_if_same: bool = False
+) -> Iterator[Output]:
+    """An output. A file appears when the block ends well; else the old one stays.
+
+    With `keep_if_same` the old one stays, with its time, if the new one has the same bytes.
+    """
     if path == STDOUT:
         stdout = _Stdout()
         try:
@@ -51,7 +57,11 @@ def open_output(path: str, inputs: Sequence[Input] = ()) -> Iterator[Output]:
             f"cannot write {os.path.splitext(path)[1]} files",
             "name the output .jsonl, .jsonl.gz or .jsonl.zst",
         )
-    with naming_trouble(path), _replaced_file(path) as file, _packed(file, path) as packed:
+    with (
+        naming_trouble(path),
+        _replaced_file(path, keep_if_same=keep_if_same) as file,
+        _packed(file, path) as packed,
+    ):
         yield packed
 
 
@@ -150,7 +160,7 @@ def naming_trouble(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _replaced_file(path: str) -> Iterator[IO[bytes]]:
+def _replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes]]:
     """A new file beside the target, which takes its place when all of it is on the disk.
 
     A device, a named pipe and a descriptor that is already open (/dev/stdout, /dev/fd/3) are
@@ -169,7 +179,10 @@ def _replaced_file(path: str) -> Iterator[IO[bytes]]:
     with file_beside(target) as (file, beside):
         yield file
         make_last(file)
-        os.replace(beside, target)
+        if keep_if_same and same_bytes(beside, target):
+            os.unlink(beside)
+        else:
+            os.replace(beside, target)
     sync_folder(os.path.dirname(target))
 
 
@@ -189,6 +202,11 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
             with suppress(OSError):
                 os.unlink(beside)
         raise
+
+
+def same_bytes(path: str, other: str) -> bool:
+    """Whether two files hold the same, if the other one is a file at all."""
+    return os.path.isfile(other) and filecmp.cmp(path, other, shallow=False)
 
 
 def make_last(file: IO[bytes]) -> None:

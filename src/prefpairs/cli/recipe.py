@@ -1,0 +1,229 @@
+"""Recipes: a pipeline in a TOML file, in the option words of the command line.
+
+Each table is a command, and its keys are that command's options. The stages run in the order in
+which they stand; [read] says what is read, and [write] what is written.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from typer import Option
+from typer.models import OptionInfo
+
+from prefpairs.cli.dedupe import DedupeWords
+from prefpairs.cli.filter import FilterWords
+from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
+from prefpairs.cli.sample import SampleWords
+from prefpairs.cli.writing import TellWords
+from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+
+SIEVES = {"dedupe": DedupeWords, "filter": FilterWords, "sample": SampleWords}
+STAGES = ("pair", *SIEVES, "split")
+TABLES = ("read", *STAGES, "write")
+
+_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
+_KEY = re.compile(r"\s*([\w-]+)\s*=")
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadTable(ReadWords, AsideWords):
+    """What [read] may say where [pair] follows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputTable(InputWords, AsideWords):
+    """What [read] may say where the inputs are pairs already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteTable(TellWords):
+    """What [write] may say."""
+
+    output: Annotated[str | None, Option()] = None
+    out_dir: Annotated[str | None, Option()] = None
+    manifest: Annotated[str | None, Option()] = None
+
+
+@dataclass(slots=True)
+class Recipe:
+    """The tables of a recipe, in order, and where each of their words stands."""
+
+    path: str
+    tables: dict[str, dict[str, Any]]
+    lines: dict[tuple[str, str], str] = field(default_factory=dict)
+    settled: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The words of each table that was asked for, those that nobody wrote included."""
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages, in the order in which they run."""
+        return [name for name in self.tables if name in STAGES]
+
+    def words(self, table: str, kind: type[W]) -> W:
+        """The words of a table, each held to its type."""
+        given = self.tables.get(table, {})
+        names = _names_of(kind)
+        for key in given:
+            if key not in names:
+                error = UnknownWord(f"word in [{table}]", key, list(names))
+                error.place = self._place(table, key)
+                raise error
+        try:
+            model = _model_of(kind).model_validate(
+                {names[key]: _listed(kind, names[key], value) for key, value in given.items()}
+            )
+        except ValidationError as error:
+            raise self._wrong_value(table, kind, error) from None
+        self.settled[table] = {
+            key: getattr(model, name)
+            for key, name in names.items()
+            if getattr(model, name) is not None
+        }
+        return kind(**{name: getattr(model, name) for name in names.values()})
+
+    @contextmanager
+    def telling_place(self, table: str) -> Iterator[None]:
+        """Give the errors of a table's words the line where they stand."""
+        try:
+            yield
+        except UsageError as error:
+            if error.place is None:
+                named = error.what.lstrip("-") if isinstance(error, UnknownWord) else ""
+                error.place = self._place(table, _spelled(named))
+            raise
+
+    def _place(self, table: str, key: str) -> str:
+        return self.lines.get((table, key)) or self.lines.get((table, "")) or self.path
+
+    def _wrong_value(self, table: str, kind: type, error: ValidationError) -> UsageError:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        key = next(key for key, of in _names_of(kind).items() if of == name)
+        given = self.tables[table][key]
+        problem = f"{table}.{key} is {given!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        wrong = UsageError(problem)
+        wrong.place = self._place(table, key)
+        return wrong
+
+
+def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
+    """The recipe of a file, with what --set changes in it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise FileTrouble(path, error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8") from None
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}", "recipes are written in TOML") from None
+    recipe = Recipe(path, {}, _lines_of(text, path))
+    for name, table in parsed.items():
+        _check_table(recipe, name, table)
+        recipe.tables[name] = {_spelled(key): value for key, value in table.items()}
+    for setting in settings:
+        _set(recipe, setting)
+    _check_order(recipe)
+    return recipe
+
+
+def _check_table(recipe: Recipe, name: str, table: Any) -> None:
+    error: UsageError | None = None
+    if name not in TABLES:
+        error = UnknownWord("table", name, TABLES)
+    elif not isinstance(table, dict):
+        error = UsageError(f"{name} is no table", f"write [{name}] on a line of its own")
+    if error is not None:
+        error.place = recipe.lines.get((name, "")) or recipe.lines.get(("", name)) or recipe.path
+        raise error
+
+
+def _check_order(recipe: Recipe) -> None:
+    """`pair` makes what the others read, and `split` is the end."""
+    stages = recipe.stages
+    for name, place, where in (("pair", 0, "first"), ("split", len(stages) - 1, "last")):
+        if name in stages and stages.index(name) != place:
+            error = UsageError(f"[{name}] must be the {where} stage")
+            error.place = recipe.lines.get((name, ""))
+            raise error
+    if not stages:
+        raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
+
+
+def _set(recipe: Recipe, setting: str) -> None:
+    """Change one value, as in pair.min_gap=0.3."""
+    name, equals, value = setting.partition("=")
+    table, dot, key = name.strip().partition(".")
+    if not (equals and dot and key):
+        raise UsageError(f"--set {setting}: expected TABLE.WORD=VALUE", "--set pair.min_gap=0.3")
+    if table not in recipe.tables and table not in ("read", "write"):
+        raise UnknownWord("table for --set", table, [*recipe.tables])
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    recipe.tables.setdefault(table, {})[_spelled(key)] = parsed
+    recipe.lines[table, _spelled(key)] = f"--set {setting}"
+
+
+def _lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
+    """Where each table and each of its words stands."""
+    lines: dict[tuple[str, str], str] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = header[1]
+            lines.setdefault((table, ""), f"{path}:{number}")
+        elif key := _KEY.match(line):
+            lines.setdefault((table, _spelled(key[1])), f"{path}:{number}")
+    return lines
+
+
+def _spelled(word: str) -> str:
+    return word.replace("-", "_")
+
+
+def _names_of(kind: type) -> dict[str, str]:
+    """The words of a command, as they are typed, with the fields they stand for."""
+    return {_typed(name, words): name for name, words, _ in _words_of(kind)}
+
+
+def _typed(name: str, words: Any) -> str:
+    """The longest name of an option: `from` of --from, `limit` of -n and --limit."""
+    # In an annotation typer takes the first word of an option for its default.
+    declared = [words.default, *(getattr(words, "param_decls", None) or ())]
+    typed = [word for word in declared if isinstance(word, str) and word.startswith("--")]
+    return _spelled(typed[0].lstrip("-")) if typed else name
+
+
+def _words_of(kind: type) -> Iterator[tuple[str, Any, Any]]:
+    """The name, the typer words and the type of each option."""
+    hints = get_type_hints(kind, include_extras=True)
+    for given in fields(kind):
+        annotated = hints[given.name]
+        yield given.name, annotated.__metadata__[0], annotated.__origin__
+
+
+def _model_of(kind: type) -> type[BaseModel]:
+    """The types of a command's options, as pydantic holds values to them."""
+    defaults = {given.name: given.default for given in fields(kind)}
+    models: dict[str, Any] = {}
+    for name, words, annotation in _words_of(kind):
+        least, most = (words.min, words.max) if isinstance(words, OptionInfo) else (None, None)
+        models[name] = (annotation, Field(defaults[name], ge=least, le=most))
+    return create_model(kind.__name__, __config__=ConfigDict(strict=True), **models)
+
+
+def _listed(kind: type, name: str, value: Any) -> Any:
+    """A list of one where an option that can be repeated is given once."""
+    repeats = any(of == name and "list" in str(annotation) for of, _, annotation in _words_of(kind))
+    return [value] if repeats and isinstance(value, str) else value

@@ -1,0 +1,142 @@
+"""prefpairs run: a whole pipeline out of a recipe."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from prefpairs.cli.summary import summary_of
+from prefpairs.cli.words import FLAG, command_of
+from prefpairs.cli.writing import TellWords, refuse_one_file_twice
+from prefpairs.engines.sieve import sieve
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.report import Report
+
+if TYPE_CHECKING:
+    from prefpairs.cli.pipeline import Pipeline
+    from prefpairs.cli.recipe import Recipe
+
+_RECIPE = "The recipe"
+_WRITE = "What is written"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWords:
+    """The words about a recipe, as they were typed."""
+
+    recipe: Annotated[
+        str, Argument(metavar="RECIPE.toml", help="The recipe.", show_default=False)
+    ] = "recipe.toml"
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="TABLE.WORD=VALUE",
+            rich_help_panel=_RECIPE,
+            help="Change the recipe for this run: pair.min_gap=0.3. Repeatable.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        Option(
+            "--dry-run",
+            metavar=FLAG,
+            rich_help_panel=_RECIPE,
+            help="Show what would be read, done and written; do nothing.",
+        ),
+    ] = False
+    depfile: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Write a rule for make: the manifest hangs on the recipe and on all inputs.",
+        ),
+    ] = None
+    keep_if_same: Annotated[
+        bool,
+        Option(
+            "--keep-if-same",
+            metavar=FLAG,
+            rich_help_panel=_WRITE,
+            help="Leave an output as it is, time and all, if its bytes would not change; the "
+            "manifest is written anew, as a stamp for make.",
+        ),
+    ] = False
+
+
+@command_of
+def run(*, words: RunWords, telling: TellWords) -> None:
+    """A whole pipeline out of a recipe (default: recipe.toml), in one process.
+
+    A recipe is a TOML file. Its tables are commands, in the order in which they run, and their
+    keys are the options of those commands; [read] names the inputs, [write] the output. The
+    result has the same bytes as the same commands in a pipe would write.
+
+        prefpairs run recipe.toml --set pair.min_gap=0.3
+
+    manifest.json, beside the output, says what was read and written; `prefpairs verify` holds the
+    files against it. Memory: that of the stages; texts are read again where a stage needs them
+    (filter, --near, --by PATH) and when the result is written.
+    """
+    from prefpairs.cli.pipeline import outline_of, pipeline_of
+    from prefpairs.cli.recipe import WriteTable, read_recipe
+
+    report = Report()
+    recipe = read_recipe(words.recipe, words.settings or [])
+    writing = recipe.words("write", WriteTable)
+    telling = _together(telling, writing)
+    pipeline = pipeline_of(recipe, writing, report)
+    extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
+    read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
+    refuse_one_file_twice([*pipeline.outputs, *extra], read)
+    if words.dry_run:
+        with open_output(STDOUT) as output:
+            output.write(outline_of(recipe, pipeline).encode())
+        return
+    kind = "dedupe" if pipeline.plan.pair is None else "pair"
+    gates = telling.gates()
+    files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
+    with telling.telling(kind, report, ", ".join(files) or STDOUT):
+        with pipeline.opened(keep_if_same=words.keep_if_same) as outputs:
+            sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)
+            for gate in gates:
+                gate.check(summary_of(kind, report))
+        _leave_records(recipe, pipeline, words.depfile, report, summary_of(kind, report))
+
+
+def _together(typed: TellWords, written: TellWords) -> TellWords:
+    """What the command line says of the telling, and what the recipe does."""
+    return replace(
+        typed,
+        summary=typed.summary or written.summary,
+        require=[*(written.require or []), *(typed.require or [])],
+        quiet=typed.quiet or written.quiet,
+        allow_empty=typed.allow_empty or written.allow_empty,
+    )
+
+
+def _leave_records(
+    recipe: "Recipe",
+    pipeline: "Pipeline",
+    depfile: str | None,
+    report: Report,
+    counts: dict[str, Any],
+) -> None:
+    """Write the manifest, and the rule for make."""
+    from prefpairs.cli.manifest import depfile_of, manifest_of
+
+    inputs = {
+        given.path: report.rows_of.get(given.label)
+        for given in pipeline.inputs
+        if not given.is_stdin
+    }
+    sizes = list(report.sides.values()) or [report.pairs]
+    outputs = dict(zip(pipeline.outputs, sizes, strict=False))
+    if pipeline.manifest is not None:
+        content = manifest_of(pipeline.manifest, recipe, inputs, outputs, counts)
+        write_file(pipeline.manifest, content)
+    if depfile is not None:
+        target = pipeline.manifest or next(iter(outputs), STDOUT)
+        write_file(depfile, depfile_of(target, [recipe.path, *inputs]))

@@ -1,0 +1,26 @@
+"""prefpairs verify: whether files are still what a manifest says."""
+
+from typing import Annotated
+
+from typer import Argument
+
+from prefpairs.cli.wording import plural, say, visible
+from prefpairs.errors import FilesDiffer
+
+
+def verify(
+    manifest: Annotated[str, Argument(metavar="MANIFEST", help="What `prefpairs run` wrote.")],
+) -> None:
+    """Hash the files of a manifest again: recipe, inputs and outputs.
+
+    Exit 0 if all are what they were, 1 if one is missing or differs.
+
+        prefpairs verify data/manifest.json
+    """
+    from prefpairs.cli.manifest import differences, read_manifest
+
+    read = read_manifest(manifest)
+    if found := differences(manifest, read):
+        raise FilesDiffer(manifest, found)
+    files = 1 + len(read.inputs) + len(read.outputs)
+    say(f"{visible(manifest)}: {plural(files, 'file')} as they were\n")

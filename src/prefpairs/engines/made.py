@@ -1,0 +1,67 @@
+"""Pairs in the making, as sieves see them: known from the index, written from the rollouts."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from prefpairs.engines.fetching import Candidates
+from prefpairs.engines.index import Index
+from prefpairs.engines.pair import decide, fill, made
+from prefpairs.engines.plan import PairPlan
+from prefpairs.engines.reading import reading_inputs
+from prefpairs.records.identity import pair_id
+from prefpairs.records.number import gap_between
+from prefpairs.records.pair import Pair
+from prefpairs.report import Report
+from prefpairs.sieves.entry import Entry
+
+_REJECTED = 32
+"""A place is the number of the chosen candidate, and below it that of the rejected one."""
+
+_NUMBER = (1 << _REJECTED) - 1
+
+
+class MadePairs:
+    """The pairs that `pair` would write."""
+
+    def __init__(self, plan: PairPlan, library: Candidates, report: Report) -> None:
+        self._plan = plan
+        self._library = library
+        self._report = report
+        self._index = Index(with_questions=True)
+
+    def entries(self) -> Iterator[Entry]:
+        """The pairs in the order in which `pair` would write them; no text is read for them."""
+        with reading_inputs(self._plan.read, self._report) as reader:
+            fill(self._index, self._library, reader, self._plan.temp_dir)
+        fetch = partial(self._library.fetch, self._index)
+        numbers = decide(self._index, fetch, self._plan, self._report)
+        for number, (chosen, rejected) in enumerate(numbers):
+            yield self._entry(number, chosen, rejected)
+
+    def pair(self, entry: Entry) -> Pair:
+        """The pair behind an entry."""
+        chosen = self._library.fetch(self._index, entry.place >> _REJECTED)
+        rejected = self._library.fetch(self._index, entry.place & _NUMBER)
+        return made(chosen, rejected, self._plan)
+
+    def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
+        index = self._index
+        group, prompt, tools = index.question(chosen)
+        _, other_prompt, other_tools = index.question(rejected)
+        if (prompt, tools) != (other_prompt, other_tools):
+            self._report.across_prompts += 1
+        digests = prompt, tools, index.digest(chosen), index.digest(rejected)
+        return Entry(
+            number=number,
+            place=chosen << _REJECTED | rejected,
+            length=0,
+            gap=gap_between(index.scores[chosen], index.scores[rejected]),
+            chosen_score=index.scores[chosen],
+            id=bytes.fromhex(pair_id(*digests)),
+            prompt=prompt,
+            tools=tools,
+            chosen=digests[2],
+            rejected=digests[3],
+            group=group,
+            other_prompt=b"" if other_prompt == prompt else other_prompt,
+        )
