@@ -16,18 +16,49 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
+from prefpairs.cli.main import COMMANDS
+
 READERS = {
     "extract": ["extract"],
     "pair": ["pair"],
     "pair exhaustive": ["pair", "--strategy", "exhaustive"],
     "pair random": ["pair", "--strategy", "random", "--max-pairs-per-group", "2"],
     "pair as grouped": ["pair", "--assume-grouped"],
+    "dedupe": ["dedupe"],
+    "dedupe near": ["dedupe", "--near", "0.9"],
+    "filter": ["filter", "--min-gap", "0.3"],
+    "sample": ["sample", "--max-pairs", "300"],
+    "sample fraction": ["sample", "--fraction", "0.9"],
+    "sample shuffled": ["sample", "--per-group", "3", "--order", "shuffle"],
 }
-ROWS = [
-    {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": number % 4 / 4}
-    for number in range(400)
-]
-DATA = "".join(f"{json.dumps(row)}\n" for row in ROWS).encode()
+ROLLOUTS = {"extract", "pair"}
+"""The commands that read rollouts; the others read pairs."""
+
+
+def rows_for(words: list[str], count: int = 400) -> list[dict[str, object]]:
+    """Rows that a command reads, four of each prompt."""
+    if words[0] in ROLLOUTS:
+        return [
+            {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": score}
+            for number, score in ((number, number % 4 / 4) for number in range(count))
+        ]
+    return [
+        {
+            "prompt": f"Question {number // 4}?",
+            "chosen": f"answer {number}",
+            "rejected": "no answer",
+            "chosen_score": 1.0,
+            "rejected_score": number % 3 / 4,
+            "group": str(number // 4),
+        }
+        for number in range(count)
+    ]
+
+
+def data_for(words: list[str], count: int = 400) -> bytes:
+    """The same rows as lines."""
+    return "".join(f"{json.dumps(row)}\n" for row in rows_for(words, count)).encode()
+
 
 every_reader = pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
 
@@ -60,7 +91,7 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
 def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path: Path) -> None:
     """The same rows give the same bytes from a file, a pipe and `<`, but for the name."""
     named = tmp_path / "stdin"
-    named.write_bytes(DATA)
+    named.write_bytes(data_for(words))
     with named.open("rb") as file:
         redirected = subprocess.run(
             [sys.executable, "-m", "prefpairs", *words],
@@ -68,7 +99,11 @@ def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path
             capture_output=True,
             check=True,
         )
-    assert run(*words, data=DATA).stdout == redirected.stdout == run(*words, str(named)).stdout
+    assert (
+        run(*words, data=data_for(words)).stdout
+        == redirected.stdout
+        == run(*words, str(named)).stdout
+    )
     assert redirected.stdout
 
 
@@ -79,18 +114,18 @@ def test_packed_input_is_told_by_its_content(
 ) -> None:
     """Compressed rows are read whatever the file is called, and from a pipe."""
     packed = tmp_path / "stdin"
-    packed.write_bytes(pack(DATA))
-    plain = run(*words, data=DATA).stdout
+    packed.write_bytes(pack(data_for(words)))
+    plain = run(*words, data=data_for(words)).stdout
     assert run(*words, str(packed)).stdout == plain
-    assert run(*words, data=pack(DATA)).stdout == plain
+    assert run(*words, data=pack(data_for(words))).stdout == plain
 
 
 @every_reader
 def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
     """A JSON array of the rows gives what the lines give."""
     assert (
-        run(*words, data=json.dumps(ROWS, indent=2).encode()).stdout
-        == run(*words, data=DATA).stdout
+        run(*words, data=json.dumps(rows_for(words), indent=2).encode()).stdout
+        == run(*words, data=data_for(words)).stdout
     )
 
 
@@ -99,7 +134,7 @@ def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Pat
     """One bad line: exit 1, its number is named, the old output stays, nothing is left behind."""
     output = tmp_path / "out.jsonl"
     output.write_text("old\n")
-    done = run(*words, "-o", str(output), data=DATA + b"{oops\n")
+    done = run(*words, "-o", str(output), data=data_for(words) + b"{oops\n")
     assert done.returncode == 1
     assert b"error: stdin:401: not JSON" in done.stderr
     assert output.read_text() == "old\n"
@@ -109,29 +144,34 @@ def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Pat
 @every_reader
 def test_a_bad_line_can_be_skipped(words: list[str]) -> None:
     """With --on-error skip the good rows give what they give alone."""
-    skipped = run(*words, "--on-error", "skip", data=b"{oops\n" + DATA)
+    skipped = run(*words, "--on-error", "skip", data=b"{oops\n" + data_for(words))
     assert skipped.returncode == 0
-    assert len(skipped.stdout.splitlines()) == len(run(*words, data=DATA).stdout.splitlines())
+    assert len(skipped.stdout.splitlines()) == len(
+        run(*words, data=data_for(words)).stdout.splitlines()
+    )
 
 
 @every_reader
 def test_ledgers_balance_on_success_and_failure(words: list[str], tmp_path: Path) -> None:
-    """Every row and every candidate is accounted for in --summary, also when the run fails."""
+    """All rows, candidates and pairs are accounted for in --summary, also when the run fails."""
     summary = tmp_path / "summary.json"
-    row_without_score = b'{"prompt": "p", "response": "r", "score": null}\n'
-    for data, code in ((DATA + row_without_score, 0), (DATA + row_without_score + b"{oops\n", 1)):
-        assert run(*words, "--summary", str(summary), data=data).returncode == code
+    unfit = {"prompt": "p", "response": "r", "score": None, "chosen": "r", "rejected": "r"}
+    data = data_for(words) + json.dumps(unfit).encode() + b"\n"
+    for rows_in, code in ((data, 0), (data + b"{oops\n", 1)):
+        assert run(*words, "--summary", str(summary), data=rows_in).returncode == code
         counts = json.loads(summary.read_bytes())
-        rows, candidates = counts["rows"], counts["candidates"]
+        rows = counts["rows"]
         assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
-        assert rows["read"] == data.count(b"\n")
-        assert candidates["found"] == candidates["kept"] + sum(candidates["dropped"].values())
+        assert (rows["read"], sum(rows["dropped"].values())) == (rows_in.count(b"\n"), 1)
+        for ledger in (counts.get("candidates"), *counts.get("stages", {}).values()):
+            if ledger is not None:
+                assert ledger["found"] == ledger["kept"] + sum(ledger["dropped"].values())
 
 
 @every_reader
 def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
     """Every line of stdout is JSON; --quiet leaves stderr empty."""
-    done = run(*words, "--quiet", data=DATA)
+    done = run(*words, "--quiet", data=data_for(words))
     assert all(json.loads(line) for line in done.stdout.splitlines())
     assert done.stderr == b""
 
@@ -140,13 +180,11 @@ def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
 def test_a_closed_pipe_is_success(words: list[str]) -> None:
     """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
     command = f'"{sys.executable}" -m prefpairs {" ".join(words)} | head -n 1'
-    rows = (
-        {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": number % 4}
-        for number in range(20_000)
-    )
-    big = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], input=big, capture_output=True, check=False
+        ["bash", "-o", "pipefail", "-c", command],
+        input=data_for(words, 20_000),
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 1
@@ -159,9 +197,11 @@ def test_a_full_disk_is_an_error(words: list[str]) -> None:
     """A write that fails is exit 5 and one sentence, for stdout and for -o."""
     program = [sys.executable, "-m", "prefpairs", *words]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(program, input=DATA, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            program, input=data_for(words), stdout=full, stderr=subprocess.PIPE, check=False
+        )
     assert (done.returncode, b"No space left" in done.stderr) == (5, True)
-    to_file = run(*words, "-o", "/dev/full", data=DATA)
+    to_file = run(*words, "-o", "/dev/full", data=data_for(words))
     assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
 
 
@@ -169,19 +209,19 @@ def test_a_full_disk_is_an_error(words: list[str]) -> None:
 def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
     """An input is never written over, also through a link."""
     rows, link = tmp_path / "rows.jsonl", tmp_path / "link.jsonl"
-    rows.write_bytes(DATA)
+    rows.write_bytes(data_for(words))
     link.symlink_to(rows)
     for output in (rows, link):
         done = run(*words, str(rows), "-o", str(output))
-        assert (done.returncode, rows.read_bytes() == DATA) == (2, True)
+        assert (done.returncode, rows.read_bytes() == data_for(words)) == (2, True)
 
 
 @every_reader
 def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
     """Hash seed, locale, time zone, umask and folder change no byte."""
     rows = tmp_path / "stdin"
-    rows.write_bytes(DATA)
-    plain = run(*words, data=DATA).stdout
+    rows.write_bytes(data_for(words))
+    plain = run(*words, data=data_for(words)).stdout
     for env in (
         {"PYTHONHASHSEED": "1"},
         {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
@@ -208,7 +248,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
             preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no threads here
         )
         assert process.stdin is not None
-        process.stdin.write(DATA)
+        process.stdin.write(data_for(words))
         process.stdin.flush()
         deadline = time.monotonic() + 20
         while not any(tmp_path.glob(".out.*")) and time.monotonic() < deadline:
@@ -222,7 +262,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
 @every_reader
 def test_options_take_dashes_and_underscores(words: list[str]) -> None:
     """`--on_error` is `--on-error`."""
-    assert run(*words, "--on_error", "skip", data=DATA).returncode == 0
+    assert run(*words, "--on_error", "skip", data=data_for(words)).returncode == 0
 
 
 @every_reader
@@ -231,7 +271,7 @@ def test_written_records_fit_their_schema(words: list[str]) -> None:
     from prefpairs.records.schema import MODELS
 
     model = MODELS["candidate" if words[0] == "extract" else "pair"]
-    for line in run(*words, data=DATA).stdout.splitlines():
+    for line in run(*words, data=data_for(words)).stdout.splitlines():
         record = model.model_validate_json(line)
         assert list(json.loads(line)) == [
             name for name in type(record).model_fields if name in record.model_fields_set
@@ -242,9 +282,21 @@ def test_version_and_help_are_quick_and_loud_enough() -> None:
     """`--version` names the program; help and no words at all give help, exit 0."""
     assert run("--version").stdout.startswith(b"prefpairs ")
     assert run().stdout == run("--help").stdout
-    for command in ("extract", "pair", "formats", "explain"):
+    for command in COMMANDS:
         done = run(command, "--help")
         assert (done.returncode, b"Usage: prefpairs " + command.encode() in done.stdout) == (
             0,
             True,
         )
+
+
+@every_reader
+def test_a_gate_that_is_not_met_keeps_the_old_file(words: list[str], tmp_path: Path) -> None:
+    """--require that fails is exit 4; nothing is replaced, nothing is left behind."""
+    output = tmp_path / "out.jsonl"
+    output.write_text("old\n")
+    done = run(*words, "--require", "rows.read>=401", "-o", str(output), data=data_for(words))
+    assert (done.returncode, output.read_text()) == (4, "old\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    met = run(*words, "--require", "rows.read==400", "-o", str(output), data=data_for(words))
+    assert (met.returncode, output.read_text() != "old\n") == (0, True)

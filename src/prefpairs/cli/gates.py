@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from prefpairs.errors import GateNotMet, NoSuchPath, UsageError
+from prefpairs.errors import GateNotMet, UnknownWord, UsageError
 from prefpairs.reasons import ALL
 from prefpairs.records.path import MISSING, look_up, paths_of
 
@@ -36,14 +36,19 @@ class Gate(NamedTuple):
         numeric = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         if actual is not None and not numeric:
             known = [path for path in paths_of(summary) if _is_count(look_up(summary, path))]
-            raise NoSuchPath("--require", self.name, known)
+            raise UnknownWord("count for --require", self.name, known)
         if actual is None or not _COMPARISONS[self.comparison](actual, self.number):
             raise GateNotMet(self.words, actual)
 
 
-def read_gates(words: Sequence[str]) -> list[Gate]:
-    """The conditions as they were typed."""
-    return [_gate(word) for word in words]
+def read_gates(words: Sequence[str], summary: dict[str, Any]) -> list[Gate]:
+    """The conditions as they were typed; `summary` is that of a run that has not begun."""
+    gates = [_gate(word) for word in words]
+    known = [*summary, "stages", "sides"]
+    for gate in gates:
+        if gate.name.partition(".")[0] not in known:
+            raise UnknownWord("count for --require", gate.name, known)
+    return gates
 
 
 def _gate(words: str) -> Gate:

@@ -17,6 +17,7 @@ from prefpairs.engines.sieve import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import STDOUT, Output, open_output
+from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
 from prefpairs.sieves.split import Split
@@ -139,7 +140,8 @@ def outline_of(recipe: Recipe, pipeline: Pipeline) -> str:
         lines.append(f"{'read':10}  {given.path}{size}\n")
     for name in recipe.stages:
         words = recipe.tables[name].items()
-        lines.append(f"{name:10}  {', '.join(f'{word} = {value!r}' for word, value in words)}\n")
+        told = ", ".join(f"{word} = {encode(value).decode()}" for word, value in words)
+        lines.append(f"{name:10}  {told}\n")
     written = [*(pipeline.outputs or ["standard output"]), pipeline.manifest]
     lines += [f"{'write':10}  {path}\n" for path in written if path is not None]
     return "".join(lines)

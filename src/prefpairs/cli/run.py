@@ -96,7 +96,7 @@ def run(*, words: RunWords, telling: TellWords) -> None:
             output.write(outline_of(recipe, pipeline).encode())
         return
     kind = "dedupe" if pipeline.plan.pair is None else "pair"
-    gates = telling.gates()
+    gates = telling.gates(kind)
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     with telling.telling(kind, report, ", ".join(files) or STDOUT):
         with pipeline.opened(keep_if_same=words.keep_if_same) as outputs:

@@ -83,7 +83,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [f"no {error.what} came out, so nothing was written"], error.hint
         case GateNotMet():
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
-            hint = "the output is as it was before; the summary above says where pairs were lost"
+            hint = "the summary says what was lost, and why"
             return [f"--require {visible(error.gate)} is not met: it is {actual}"], hint
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None

@@ -85,9 +85,9 @@ class TellWords:
         if sys.stderr is not None and sys.stderr.isatty() and not self.quiet:
             say(next_steps(command, report, written))
 
-    def gates(self) -> list[Gate]:
+    def gates(self, command: str) -> list[Gate]:
         """What the counts must be."""
-        return read_gates(self.require or [])
+        return read_gates(self.require or [], summary_of(command, Report()))
 
     def _summarise(self, command: str, report: Report, written: str, *, aloud: bool) -> None:
         if self.summary is not None:
@@ -120,7 +120,7 @@ class WriteWords(TellWords):
         """The output of a run. It appears when the run ends well and meets what is required."""
         written = [self.output, self.summary, plan.quarantine]
         refuse_one_file_twice(written, [*plan.inputs, *also_read])
-        gates = self.gates()
+        gates = self.gates(command)
         with (
             self.telling(command, report, self.output),
             open_output(self.output, plan.inputs) as output,
@@ -152,7 +152,7 @@ class FolderWords(TellWords):
             raise UsageError("split writes several files", "--out-dir DIR says where")
         files = side_files(self.out_dir, sides)
         refuse_one_file_twice([*files, self.summary, plan.quarantine], plan.inputs)
-        gates = self.gates()
+        gates = self.gates("split")
         with (
             self.telling("split", report, ", ".join(files)),
             open_sides(self.out_dir, sides, plan.inputs) as outputs,

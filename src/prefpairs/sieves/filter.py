@@ -13,30 +13,69 @@ from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.protocol import Texts
 
-REFUSALS = (
-    "as a language model",
-    "as an ai",
-    "i am not able to",
-    "i am sorry, but i can",
-    "i am unable to",
-    "i can not ",
-    "i can't ",
-    "i cannot ",
-    "i don't feel comfortable",
-    "i must decline",
-    "i won't be able to",
-    "i'm not able to",
-    "i'm sorry, but i can",
-    "i'm sorry, i can",
-    "i'm unable to",
-    "my apologies, but i can",
-    "sorry, but i can",
-    "sorry, i can",
-    "unfortunately, i can",
+APOLOGIES = (
+    "i'm sorry",
+    "i am sorry",
+    "i'm really sorry",
+    "i'm very sorry",
+    "sorry",
+    "i apologize",
+    "i apologise",
+    "my apologies",
+    "apologies",
+    "unfortunately",
 )
-"""An answer that begins with one of these, in any case, is a refusal."""
+UNABLE = (
+    "i can't",
+    "i cannot",
+    "i can not",
+    "i won't",
+    "i will not",
+    "i'm unable to",
+    "i am unable to",
+    "i'm not able to",
+    "i am not able to",
+)
+DOINGS = (
+    "answer",
+    "assist",
+    "comply",
+    "complete",
+    "continue",
+    "create",
+    "discuss",
+    "do",
+    "engage",
+    "fulfil",
+    "fulfill",
+    "generate",
+    "give",
+    "help",
+    "offer",
+    "participate",
+    "produce",
+    "provide",
+    "share",
+    "support",
+    "write",
+)
+DECLINES = (
+    "i must decline",
+    "i have to decline",
+    "i'm not comfortable",
+    "i don't feel comfortable",
+    "as an ai",
+    "as a language model",
+    "as a large language model",
+)
+"""An answer refuses, in any case, if it begins with an apology and one of UNABLE or DECLINES, with
+one of UNABLE and one of DOINGS or the end of the sentence, or with one of DECLINES."""
 
-_OPENINGS = ("i apologize, but ", "i apologise, but ")
+_REFUSAL = re.compile(
+    rf"(?:{'|'.join(APOLOGIES)})\W+(?:but\W+)?(?:{'|'.join((*UNABLE, *DECLINES))})\b"
+    rf"|(?:{'|'.join(UNABLE)})(?:\s+(?:{'|'.join(DOINGS)})\b|\s*(?:[.!,;:]|$))"
+    rf"|(?:{'|'.join(DECLINES)})\b"
+)
 _FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
 _MARKS = ("finish_reason", "stop_reason", "status", "incomplete_details", "truncated")
@@ -144,10 +183,7 @@ def is_refusal(answer: Text) -> bool:
     (True, False)
     """
     said = answer if isinstance(answer, str) else _first_words(answer)
-    opening = said.lstrip().lower().replace("\u2019", "'")
-    for words in _OPENINGS:
-        opening = opening.removeprefix(words)
-    return opening.startswith(REFUSALS)
+    return bool(_REFUSAL.match(said.lstrip().lower().replace("\u2019", "'")))
 
 
 def _first_words(messages: list[dict[str, Any]]) -> str:

@@ -106,9 +106,9 @@ class Split:
             unlikely = due - counts[side] > _DEVIATIONS * sqrt(due * (1 - share))
             if unlikely and counts[side] < _PART * due:
                 stage.notes.append(
-                    f"{counts[side]:,} of {keys:,} keys drew {SIDES[side]}, where {share:.3g} "
-                    "of them should: this input seems to be one side of an earlier split with "
-                    f"seed {self.seed}; another --seed draws afresh"
+                    f"{SIDES[side]} got {counts[side]:,} of {keys:,} keys where {share:.1%} were "
+                    "due: this input seems to be one side of an earlier split with seed "
+                    f"{self.seed}; another --seed draws afresh"
                 )
                 return
 
