@@ -5,7 +5,7 @@ BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit bless docs sample-data clean
+.PHONY: demo test check lint types contract unit examples bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -27,6 +27,9 @@ contract: $(BIN)/.developer
 unit: $(BIN)/.developer
 	$(BIN)/pytest -n auto
 
+examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ with make and with DVC
+	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py
+
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
 	BLESS=1 $(BIN)/pytest -q tests/cases
 
@@ -37,7 +40,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-dvc .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -45,6 +48,11 @@ $(BIN)/python:
 
 $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv-dvc/.installed:
+	$(PYTHON) -m venv .venv-dvc
+	.venv-dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.50'
 	@touch $@
 
 $(BIN)/.developer: pyproject.toml | $(BIN)/python

@@ -15,7 +15,7 @@ from prefpairs.sieves.near import NearTable, Shingles, likeness, shingles_of
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.reference import Reference
-from prefpairs.sieves.store import Store
+from prefpairs.sieves.store import Store, in_order
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
 """What pairs can be the same in; content is prompt, tools, chosen and rejected."""
@@ -65,8 +65,8 @@ class Dedupe:
 
         side = "prompt" if self.near_on == "prompt" else "chosen"
         table = NearTable(threshold, partial(shingles_at, side))
-        kept = array("Q")
-        for slot in sorted(slots, key=lambda slot: store.entry(slot).strength()):
+        kept = array("I")
+        for slot in in_order(slots, lambda slot: store.entry(slot).strength()):
             shingles = shingles_at(side, slot)
             near = table.near(shingles)
             if self.near_on == "both":
@@ -88,13 +88,14 @@ class Dedupe:
         self, store: Store, reversed_ids: "_Opposites", stage: Stage
     ) -> Sequence[int]:
         """The slots of the pairs that no other one contradicts, or that win over it."""
-        slots: Sequence[int] = range(len(store))
-        losing = [slot for slot in slots if self._loses(store, slot, reversed_ids.of(slot), stage)]
-        if not losing:
-            return slots
-        stage.dropped["contradiction"] += len(losing)
-        lost = set(losing)
-        return [slot for slot in slots if slot not in lost]
+        slots = range(len(store))
+        staying = array(
+            "I",
+            (slot for slot in slots if not self._loses(store, slot, reversed_ids.of(slot), stage)),
+        )
+        if lost := len(store) - len(staying):
+            stage.dropped["contradiction"] += lost
+        return staying
 
     def _loses(self, store: Store, slot: int, opposite: int, stage: Stage) -> bool:
         if opposite < 0:
@@ -133,7 +134,7 @@ class _Opposites:
 
 def _fill(store: Store, entries: Iterable[Entry], texts: Texts, stage: Stage) -> _Opposites:
     """Store the strongest entry of each content."""
-    numbering = Numbering()
+    numbering = Numbering(store.column("id"))
     opposites = _Opposites(numbering)
     for entry in entries:
         slot = numbering.number_of(entry.id)
@@ -159,7 +160,7 @@ def _strongest_by(
     keys: Sequence[str], store: Store, slots: Sequence[int], stage: Stage
 ) -> Sequence[int]:
     """The strongest slot of each key."""
-    numbering, best = Numbering(), array("Q")
+    numbering, best = Numbering(), array("I")
     for slot in slots:
         key = b"".join(store.digest(name, slot) for name in keys)
         number = numbering.number_of(key if len(keys) == 1 else xxh3_128_digest(key))

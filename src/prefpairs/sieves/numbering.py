@@ -15,8 +15,10 @@ class Numbering:
     (0, -1)
     """
 
-    def __init__(self) -> None:
-        self._digests = bytearray()
+    def __init__(self, digests: bytearray | None = None) -> None:
+        """Given `digests`, whoever asks for a number puts each new digest at their end."""
+        self._keeps = digests is None
+        self._digests = bytearray() if digests is None else digests
         self._slots = array("I", bytes(4 * 1024))  # a number plus one, or nothing
         self._mask = len(self._slots) - 1
         self._count = 0
@@ -31,7 +33,8 @@ class Numbering:
         if found := self._slots[slot]:
             return found - 1
         self._slots[slot] = self._count = self._count + 1
-        self._digests += digest
+        if self._keeps:
+            self._digests += digest
         if 3 * self._count > 2 * len(self._slots):
             self._grow()
         return self._count - 1

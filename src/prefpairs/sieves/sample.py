@@ -4,6 +4,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import islice, takewhile
 from typing import Literal
 
 from prefpairs.records.identity import draw
@@ -12,7 +14,7 @@ from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry, falling
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
-from prefpairs.sieves.store import Store
+from prefpairs.sieves.store import Store, in_order
 
 DRAWS = 2**64
 """Draws are below this."""
@@ -77,30 +79,26 @@ class Sample:
     def _slots(self, drawn: "_Drawn", stage: Stage) -> Sequence[int]:
         slots: Sequence[int] = range(len(drawn.store))
         if self.per_group is not None:
-            slots = [
-                slot
-                for group in _groups(drawn.store)
-                for slot in drawn.smallest(group, self.per_group)
-            ]
+            slots = array("I")
+            for group in _groups(drawn.store):
+                slots.extend(drawn.smallest(group, self.per_group))
             stage.dropped["over_per_group"] += len(drawn.store) - len(slots)
         if self.max_pairs is not None and len(slots) > self.max_pairs:
             stage.dropped["not_drawn"] += len(slots) - self.max_pairs
             slots = drawn.smallest(slots, self.max_pairs)
         return slots
 
-    def _ordered(self, store: Store, slots: Sequence[int]) -> Sequence[int]:
+    def _ordered(self, store: Store, slots: Sequence[int]) -> Iterator[int]:
         """The slots in the order asked for; what ties is told apart by its id."""
         if self.order == "input":
             return store.arrived(slots)
-        by_id = sorted(store.arrived(slots), key=lambda slot: store.digest("id", slot))
-        if self.order == "shuffle":
-            return sorted(by_id, key=lambda slot: self._shuffled(store.digest("id", slot)))
-        if self.order == "easy-first":
-            return sorted(by_id, key=lambda slot: falling(store.gap(slot)))
-        return sorted(by_id, key=lambda slot: _rising(store.gap(slot)))
+        return in_order(store.arrived(slots), partial(self._rank, store))
 
-    def _shuffled(self, identity: bytes) -> int:
-        return draw(self.seed, "shuffle", identity)
+    def _rank(self, store: Store, slot: int) -> tuple[float, bytes]:
+        identity, gap = store.digest("id", slot), store.gap(slot)
+        if self.order == "shuffle":
+            return draw(self.seed, "shuffle", identity), identity
+        return (falling(gap) if self.order == "easy-first" else _rising(gap)), identity
 
 
 def bound_of(share: float) -> int:
@@ -128,21 +126,23 @@ class _Drawn:
         self.store.add(entry)
         self._draws.append(drawn)
 
-    def smallest(self, slots: Sequence[int], count: int) -> list[int]:
-        """The slots of the smallest draws."""
-        ordered = sorted(slots, key=self._draws.__getitem__)
-        if len(ordered) <= count:
-            return ordered
-        if self._draws[ordered[count - 1]] == self._draws[ordered[count]]:
-            ordered = self._with_copies_told_apart(ordered, self._draws[ordered[count]])
-        return ordered[:count]
+    def smallest(self, slots: Sequence[int], count: int) -> Sequence[int]:
+        """The slots of the smallest draws.
 
-    def _with_copies_told_apart(self, ordered: list[int], drawn: int) -> list[int]:
-        """Copies of a pair draw the same; where only some of them stay, their text decides."""
-        copies = [slot for slot in ordered if self._draws[slot] == drawn]
-        first = ordered.index(copies[0])
-        copies.sort(key=lambda slot: without_origins(self._texts.pair(self.store.entry(slot))))
-        return ordered[:first] + copies + ordered[first + len(copies) :]
+        Copies of a pair draw the same; where only some of them stay, their text decides.
+        """
+        if len(slots) <= count:
+            return slots
+        ordered = in_order(slots, self._draws.__getitem__)
+        smallest = array("I", islice(ordered, count))
+        last = self._draws[smallest[-1]]
+        more = list(takewhile(lambda slot: self._draws[slot] == last, ordered))
+        if more:
+            copies = more + [smallest.pop() for slot in smallest[::-1] if self._draws[slot] == last]
+            copies.sort()
+            copies.sort(key=lambda slot: without_origins(self._texts.pair(self.store.entry(slot))))
+            smallest.extend(copies[: count - len(smallest)])
+        return smallest
 
     def keep(self, slots: Sequence[int]) -> None:
         self.store.keep(slots)

@@ -1,12 +1,16 @@
 """Many entries in compact arrays, for sieves that must see all before they can decide."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import islice
 from math import isnan, nan
+from typing import Any
 
 from prefpairs.sieves.entry import DIGEST, Entry
 
 _NONE = bytes(DIGEST)
+_RUN = 1 << 15
 _EMPTY = Entry(0, 0, 0, None, None, b"", b"", b"", b"", b"", b"")
 
 
@@ -69,9 +73,13 @@ class Store:
         digest = bytes(self._digests[name][DIGEST * slot : DIGEST * (slot + 1)])
         return b"" if digest == _NONE else digest
 
-    def arrived(self, slots: Iterable[int]) -> list[int]:
+    def arrived(self, slots: Iterable[int]) -> Iterator[int]:
         """The slots in the order in which their entries arrived."""
-        return sorted(slots, key=self._numbers.__getitem__)
+        return in_order(slots, self._numbers.__getitem__)
+
+    def column(self, name: str) -> bytearray:
+        """The digests of one kind, one after the other."""
+        return self._digests[name]
 
     def entries(self, slots: Iterable[int]) -> Iterator[Entry]:
         """The entries that stand there."""
@@ -79,7 +87,7 @@ class Store:
 
     def keep(self, slots: Iterable[int]) -> None:
         """Let all other entries go; those that stay stand in the order given."""
-        kept = list(slots)
+        kept = array("I", slots)
         for column in ("_numbers", "_places", "_lengths", "_gaps", "_scores"):
             old = getattr(self, column)
             setattr(self, column, array(old.typecode, (old[slot] for slot in kept)))
@@ -87,6 +95,18 @@ class Store:
             self._digests[name] = bytearray().join(
                 digests[DIGEST * slot : DIGEST * (slot + 1)] for slot in kept
             )
+
+
+def in_order(slots: Iterable[int], key: Callable[[int], Any]) -> Iterator[int]:
+    """The slots sorted, equal ones as they come; keys exist for one run of them at a time.
+
+    Sorting all at once would take some 80 bytes a slot, more than all that is stored of it.
+    """
+    rest = iter(slots)
+    runs = []
+    while run := sorted(islice(rest, _RUN), key=key):
+        runs.append(array("I", run))
+    return merge(*runs, key=key) if len(runs) > 1 else iter(runs[0] if runs else ())
 
 
 def _known(number: float | None) -> float:

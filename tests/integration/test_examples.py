@@ -1,0 +1,70 @@
+"""The data repository of examples/, run as its README says: the second time nothing is to do."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "data-repo"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A copy of the example, as somebody has it who cloned it."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "repo"))
+
+
+def _run(repository: Path, *command: str) -> str:
+    """What a command says on standard output; prefpairs is on its path."""
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        command,
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+            "DVC_NO_ANALYTICS": "1",
+            "MAKEFLAGS": "",
+        },
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_make_twice(repository: Path) -> None:
+    """Steps and recipe give the same sides; the second make rests."""
+    _run(repository, "make")
+    for side in ("train.jsonl", "val.jsonl"):
+        stepwise = (repository / "steps" / side).read_bytes()
+        assert stepwise == (repository / "recipe" / side).read_bytes()
+        assert stepwise
+    assert _run(repository, "make") == "make: Nothing to be done for 'all'.\n"
+    _run(repository, "make", "verify")
+
+
+def test_make_after_a_change_that_changes_nothing(repository: Path) -> None:
+    """The recipe runs again, and what hangs on its sides rests."""
+    _run(repository, "make")
+    rollouts = repository / "rollouts" / "step-200.jsonl"
+    rollouts.write_bytes(rollouts.read_bytes() + b"\n")
+    said = _run(repository, "make")
+    assert "prefpairs run recipe.toml" in said
+    assert "recipe/count.txt" not in said
+    assert _run(repository, "make") == "make: Nothing to be done for 'all'.\n"
+
+
+def test_dvc_twice(repository: Path) -> None:
+    """DVC runs every step once."""
+    dvc = shutil.which("dvc")
+    if dvc is None:
+        assert "EXAMPLES" not in os.environ, "`make examples` runs this with DVC"
+        pytest.skip("DVC is not installed")
+    _run(repository, dvc, "init", "--no-scm", "--quiet")
+    assert "Running stage 'split'" in _run(repository, dvc, "repro")
+    assert "Data and pipelines are up to date." in _run(repository, dvc, "repro")
