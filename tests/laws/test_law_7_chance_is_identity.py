@@ -133,7 +133,8 @@ def test_a_pair_across_prompts_yields_to_new_rows_only(
 def _rejected_by_prompt(outcome: Outcome) -> dict[str, tuple[str, str]]:
     """Whom each chosen one was set against, where each prompt has one answer only."""
     return {
-        pair["prompt"]: (pair["meta"]["rejected_group"], pair["rejected"]) for pair in outcome.rows
+        pair["prompt"]: (pair["meta"]["group_of_rejected"], pair["rejected"])
+        for pair in outcome.rows
     }
 
 
@@ -160,7 +161,7 @@ def test_all_lows_are_as_likely_across_prompts() -> None:
     highs = [{"prompt": f"H{number}", "response": "A", "score": 1.0} for number in range(2000)]
     lows = [{"prompt": f"L{number}", "response": "B", "score": 0.0} for number in range(20)]
     pairs = pair_lines(lines_of(*highs, *lows), across(PairOptions())).rows
-    rejected = Counter(pair["meta"]["rejected_group"] for pair in pairs)
+    rejected = Counter(pair["meta"]["group_of_rejected"] for pair in pairs)
     assert rejected.total() == 2000
     assert len(rejected) == 20
 

@@ -5,7 +5,14 @@ from itertools import permutations
 import pytest
 
 from prefpairs.errors import NotJson
-from prefpairs.report import Report, Tally, extract_summary, pair_summary
+from prefpairs.report import (
+    Report,
+    Stage,
+    Tally,
+    extract_summary,
+    pair_summary,
+    sieve_summary,
+)
 
 
 def _tally(*numbers: float) -> Tally:
@@ -151,3 +158,89 @@ def test_summary_of_nothing() -> None:
         "pairs_across_prompts": 0,
     }
     assert Report().joined_tasks == 0
+
+
+def test_stage_keeps_what_it_found_less_what_it_dropped() -> None:
+    """The ledger of each stage closes; what was noticed is not lost."""
+    stage = Stage("dedupe", found=10)
+    stage.dropped.update({"duplicate": 3, "contradiction": 1})
+    stage.noticed["contradiction_kept"] += 5
+    assert (stage.kept, Stage("dedupe").kept) == (6, 0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "counted"),
+    [
+        ((None, None, None), (0, 0, 0)),
+        ((0.5, None, None), (1, 0, 0)),
+        ((None, 1.0, None), (0, 1, 0)),
+        ((None, None, 0.0), (0, 0, 1)),
+        ((0.0, 0.0, 0.0), (1, 1, 1)),
+    ],
+)
+def test_numbers_that_nobody_knows(
+    numbers: tuple[float | None, float | None, float | None], counted: tuple[int, int, int]
+) -> None:
+    """The pair counts, they do not."""
+    report = Report()
+    report.add_pair(*numbers)
+    assert report.pairs == 1
+    tallies = report.gaps, report.chosen_scores, report.rejected_scores
+    assert tuple(tally.count for tally in tallies) == counted
+
+
+def test_summary_of_sieves() -> None:
+    """Rows, what each stage made of its pairs, what came out, and the sides of a split."""
+    stage = Stage("dedupe", found=5, notes=["odd"])
+    stage.dropped.update({"contradiction": 1, "duplicate": 2})
+    stage.noticed["contradiction_kept"] = 4
+    report = Report(
+        sources=[("p.jsonl", "pairs")],
+        rows_read=7,
+        rows_used=5,
+        stages=[stage, Stage("split", found=2)],
+        sides={"train": 1, "val": 1},
+    )
+    report.rows_dropped["sides_equal"] = 2
+    report.mended["id_renewed"] = 1
+    report.add_pair(0.5, 1.0, 0.5)
+    report.add_pair(None, None, None)
+    assert list(sieve_summary(report).items()) == [
+        ("inputs", [{"name": "p.jsonl", "source": "pairs"}]),
+        ("passed_over", []),
+        ("rows", {"read": 7, "used": 5, "dropped": {"sides_equal": 2}, "bad": 0}),
+        ("noticed", {"id_renewed": 1}),
+        ("notes", []),
+        (
+            "stages",
+            {
+                "dedupe": {
+                    "found": 5,
+                    "kept": 2,
+                    "dropped": {"duplicate": 2, "contradiction": 1},
+                    "noticed": {"contradiction_kept": 4},
+                    "notes": ["odd"],
+                },
+                "split": {"found": 2, "kept": 2, "dropped": {}, "noticed": {}, "notes": []},
+            },
+        ),
+        ("pairs", 2),
+        ("gap", {"mean": 0.5, "min": 0.5, "max": 0.5}),
+        ("mean_chosen_score", 1.0),
+        ("mean_rejected_score", 0.5),
+        ("sides", {"train": 1, "val": 1}),
+    ]
+
+
+def test_stages_and_sides_of_a_recipe_that_pairs() -> None:
+    """They stand in the summary of `pair`, too, where there are any."""
+    summary = pair_summary(Report(stages=[Stage("filter", found=1)], sides={"train": 1}))
+    assert (list(summary["stages"]), summary["sides"]) == (["filter"], {"train": 1})
+    assert pair_summary(Report()).keys().isdisjoint({"stages", "sides"})
+
+
+def test_summary_of_sieves_and_nothing() -> None:
+    """What nobody knows is null, and no stage is made up."""
+    summary = sieve_summary(Report())
+    assert summary.keys().isdisjoint({"stages", "sides", "candidates", "groups"})
+    assert (summary["gap"], summary["mean_chosen_score"]) == (None, None)

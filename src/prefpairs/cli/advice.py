@@ -39,19 +39,19 @@ def why_nothing(command: str, report: Report) -> str | None:
         return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
     if report.groups:
         return "no answer at --high-threshold or above may meet one at --low-threshold or below"
-    return _largest_loss(report)
+    return _largest_loss(command, report)
 
 
-def _largest_loss(report: Report) -> str | None:
-    for stage in report.stages:
-        if stage.dropped:
-            reason, count = stage.dropped.most_common(1)[0]
-            return f"{stage.name} dropped {plural(count, 'pair')}: {ALL[reason]}"
+def _largest_loss(command: str, report: Report) -> str | None:
+    stage = max(report.stages, key=lambda stage: stage.dropped.total(), default=None)
+    if stage is not None and stage.dropped:
+        reason, count = stage.dropped.most_common(1)[0]
+        return f"{stage.name} dropped {plural(count, 'pair')}: {ALL[reason]}"
     losses = report.rows_dropped or report.dropped
     if not losses:
         return None
     reason, count = losses.most_common(1)[0]
-    advice = _OF_LOSSES.get(reason)
+    advice = _OF_LOSSES.get(reason) if command in ("extract", "pair") else None
     return f"{plural(count, 'row')}: {ALL[reason]}" + (f"; {advice}" if advice else "")
 
 

@@ -55,13 +55,13 @@ class DedupeWords:
         ),
     ] = None
     near_on: Annotated[
-        str,
+        str | None,
         Option(
             metavar="prompt|chosen|both",
             rich_help_panel=_SAME,
-            help="What must be near: the prompt, the chosen answer, or each of them.",
+            help="What must be near: the prompt, the chosen answer, or each of them (default).",
         ),
-    ] = "both"
+    ] = None
     against: Annotated[
         list[str] | None,
         Option(
@@ -88,7 +88,9 @@ class DedupeWords:
         """The sieve that these words ask for."""
         if self.against_field is not None and not self.against:
             raise UsageError("--against-field goes with --against")
-        near_on = one_of("--near-on", self.near_on, "prompt", "chosen", "both")
+        if self.near_on is not None and self.near is None:
+            raise UsageError("--near-on goes with --near")
+        near_on = one_of("--near-on", self.near_on or "both", "prompt", "chosen", "both")
         reference = None
         if references := self.references():
             reference = read_reference(references, self.against_field, near=self.near)

@@ -126,13 +126,13 @@ class FilterWords:
         }
         if all(value is None or value is False for value in conditions.values()):
             raise UsageError("filter without a condition", "--help lists them")
+        if any(value != value for value in conditions.values()):  # noqa: PLR0124 - NaN
+            raise UsageError("a bound is a number, not nan")
         for name in ("gap", "chosen_score", "rejected_score", "prompt_chars", "answer_chars"):
             least, most = conditions[f"min_{name}"], conditions[f"max_{name}"]
             if least is not None and most is not None and not least <= most:
                 option = name.replace("_", "-")
                 raise UsageError(f"--min-{option} {least:g} is above --max-{option} {most:g}")
-        if any(value != value for value in conditions.values()):  # noqa: PLR0124 - NaN
-            raise UsageError("a bound is a number, not nan")
         return Filter(**conditions, count_tokens=self._count_tokens())
 
     def _count_tokens(self) -> Callable[[str], int] | None:

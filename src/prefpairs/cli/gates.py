@@ -31,14 +31,22 @@ class Gate(NamedTuple):
     def check(self, summary: dict[str, Any]) -> None:
         """Raise if the summary does not meet it. A reason that never came up counts 0."""
         actual = look_up(summary, self.name)
-        if actual is MISSING and self.name.rpartition(".")[2] in ALL:
-            actual = 0
+        if actual is MISSING:
+            actual = self._of_nothing(summary)
         numeric = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         if actual is not None and not numeric:
             known = [path for path in paths_of(summary) if _is_count(look_up(summary, path))]
             raise UnknownWord("count for --require", self.name, known)
         if actual is None or not _COMPARISONS[self.comparison](actual, self.number):
             raise GateNotMet(self.words, actual)
+
+    def _of_nothing(self, summary: dict[str, Any]) -> Any:
+        """What a name means that is not there: a reason that never came up, or a mean of none."""
+        parent, _, last = self.name.rpartition(".")
+        around = look_up(summary, parent)
+        if isinstance(around, dict) and last in ALL:
+            return 0
+        return None if around is None else MISSING
 
 
 def read_gates(words: Sequence[str], summary: dict[str, Any]) -> list[Gate]:

@@ -9,6 +9,7 @@ from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import TellWords, refuse_one_file_twice
 from prefpairs.engines.sieve import sieve
+from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import STDOUT, open_output, write_file
 from prefpairs.report import Report
@@ -68,11 +69,11 @@ class RunWords:
 
 @command_of
 def run(*, words: RunWords, telling: TellWords) -> None:
-    """A whole pipeline out of a recipe (default: recipe.toml), in one process.
+    """A whole pipeline out of a recipe, in one process.
 
-    A recipe is a TOML file. Its tables are commands, in the order in which they run, and their
-    keys are the options of those commands; [read] names the inputs, [write] the output. The
-    result has the same bytes as the same commands in a pipe would write.
+    A recipe is a TOML file, recipe.toml unless named. Its tables are commands, in the order in
+    which they run, and their keys are the options of those commands; [read] names the inputs,
+    [write] the output. The result has the same bytes as the same commands in a pipe would write.
 
         prefpairs run recipe.toml --set pair.min_gap=0.3
 
@@ -89,6 +90,8 @@ def run(*, words: RunWords, telling: TellWords) -> None:
     telling = _together(telling, writing)
     pipeline = pipeline_of(recipe, writing, report)
     extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
+    if STDOUT in (pipeline.manifest, words.depfile):
+        raise UsageError("manifest and depfile have no place on standard output", "name files")
     read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
     refuse_one_file_twice([*pipeline.outputs, *extra], read)
     if words.dry_run:

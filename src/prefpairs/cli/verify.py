@@ -11,9 +11,10 @@ from prefpairs.errors import FilesDiffer
 def verify(
     manifest: Annotated[str, Argument(metavar="MANIFEST", help="What `prefpairs run` wrote.")],
 ) -> None:
-    """Hash the files of a manifest again: recipe, inputs and outputs.
+    """Whether files are still what a manifest says.
 
-    Exit 0 if all are what they were, 1 if one is missing or differs.
+    Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
+    missing or differs.
 
         prefpairs verify data/manifest.json
     """

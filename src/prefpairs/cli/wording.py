@@ -28,6 +28,7 @@ from prefpairs.errors import (
     UnknownWord,
     UsageError,
 )
+from prefpairs.records.pair import Pair
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHOWN = 60
@@ -123,17 +124,20 @@ def _hint_of_bad_records(error: BadRecords) -> str:
             return "is the file still being written? --on-error skip leaves such rows out"
         if isinstance(bad, BadField) and bad.field in ("chosen", "rejected") and bad.value is None:
             return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
-        if isinstance(bad, BadField) and bad.expected == "a number" and _is_number(bad.value):
+        if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
 
 
-def _is_number(value: Any) -> bool:
+def _is_quoted_number(bad: BadRecord) -> bool:
+    """Whether a score of a rollout is a number in quotes; those of pairs are never cast."""
+    if not isinstance(bad, BadField) or bad.expected != "a number" or bad.field in Pair._fields:
+        return False
     try:
-        float(value)
+        float(bad.value)
     except (TypeError, ValueError):
         return False
-    return isinstance(value, str)
+    return isinstance(bad.value, str)
 
 
 def _nearest(word: str, known: Sequence[str]) -> str | None:

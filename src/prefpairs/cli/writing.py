@@ -4,7 +4,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
 from prefpairs.engines.plan import InputPlan
-from prefpairs.errors import GateNotMet, NothingCameOut, PrefpairsError, UsageError
+from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
@@ -47,8 +47,8 @@ class TellWords:
         Option(
             metavar="NAME>=N",
             rich_help_panel=_WRITE,
-            help="Write nothing and exit with 4 unless a count of the summary is so: "
-            "'pairs>=5000'. Repeatable.",
+            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Files stay as "
+            "they were then. Repeatable.",
         ),
     ] = None
     quiet: Annotated[
@@ -70,13 +70,15 @@ class TellWords:
     @contextmanager
     def telling(self, command: str, report: Report, written: str) -> Iterator[None]:
         """Write the summary of a run, and say it, however the run ends."""
+        if self.summary == STDOUT:
+            raise UsageError("--summary -: standard output is for data", "name a file")
         try:
             yield
         except NothingCameOut as error:
-            self._summarise(command, report, written, aloud=True)
+            self._summarise_failure(command, report, aloud=True)
             raise NothingCameOut(error.what, why_nothing(command, report)) from None
         except PrefpairsError as error:
-            self._summarise(command, report, STDOUT, aloud=isinstance(error, GateNotMet))
+            self._summarise_failure(command, report, aloud=isinstance(error, GateNotMet))
             raise
         except ClosedPipe:
             self._summarise(command, report, written, aloud=False)
@@ -88,6 +90,11 @@ class TellWords:
     def gates(self, command: str) -> list[Gate]:
         """What the counts must be."""
         return read_gates(self.require or [], summary_of(command, Report()))
+
+    def _summarise_failure(self, command: str, report: Report, *, aloud: bool) -> None:
+        """A summary that cannot be written, either, does not hide why the run failed."""
+        with suppress(FileTrouble):
+            self._summarise(command, report, STDOUT, aloud=aloud)
 
     def _summarise(self, command: str, report: Report, written: str, *, aloud: bool) -> None:
         if self.summary is not None:

@@ -6,7 +6,7 @@ from prefpairs.errors import BadInput, BadRecord
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import Record, open_input
 from prefpairs.records.candidate import read_text
-from prefpairs.records.message import Text
+from prefpairs.records.message import Text, asks_something
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode
 from prefpairs.sieves.reference import Reference
@@ -30,9 +30,12 @@ def read_reference(
     """The prompts of the files. A row without one is an error: nothing is passed over."""
     reference = Reference(near)
     for source in inputs:
+        before = len(reference)
         with open_input(source) as opened:
             for record in opened.records:
                 reference.add(_prompt(record, source.label, field))
+        if len(reference) == before == 0:
+            raise BadInput(source.label, "is empty, so nothing is held against it")
     return reference
 
 
@@ -42,8 +45,11 @@ def _prompt(record: Record, label: str, field: str | None) -> Text:
         row = decode(record.data)
         for path in FIELDS if field is None else (field,):
             value = look_up(row, path)
-            if value is not MISSING and value is not None:
-                return _before_answer(read_text(value, path))
+            if value is MISSING or value is None:
+                continue
+            prompt = _before_answer(read_text(value, path))
+            if asks_something(prompt):
+                return prompt
     except BadRecord as error:
         raise BadInput(place, error.problem) from None
     wanted = " or ".join(FIELDS) if field is None else field

@@ -17,6 +17,8 @@ from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.split import Split
 from prefpairs.sources.pairs import PairReading
 
+_TRY_EXACT = "on small inputs --exact fills every side"
+
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
 
@@ -77,8 +79,9 @@ def _write_sides(
         write_pair(texts.pair(entry), outputs[side], report)
         report.sides[side] += 1
     for side, pairs in report.sides.items():
-        if report.pairs and not pairs and not parting.exact and not stage.notes:
-            stage.notes.append(f"{side} came out empty; on small inputs --exact fills every side")
+        if report.pairs and not pairs and not stage.notes:
+            why = "too few keys, or all of them hang together" if parting.exact else _TRY_EXACT
+            stage.notes.append(f"{side} came out empty: {why}")
 
 
 def _stage_of(name: str, report: Report) -> Stage:

@@ -81,6 +81,9 @@ def _into_folder(
 ) -> Iterator[dict[str, Output]]:
     if not os.path.isdir(target):
         raise FileTrouble(path, "is a file, not a directory")
+    for name in family:
+        if os.path.isdir(os.path.join(target, name)):
+            raise FileTrouble(os.path.join(path, name), "is a directory")
     with ExitStack() as stack:
         opened = {
             name: stack.enter_context(file_beside(os.path.join(target, name))) for name in names
@@ -91,9 +94,10 @@ def _into_folder(
         new = {os.path.join(target, name): beside for name, (_, beside) in opened.items()}
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
         with held_signals():
-            for old in {os.path.join(target, name) for name in family} - same:
+            for old in (os.path.join(target, name) for name in family):
                 with suppress(FileNotFoundError):
-                    os.unlink(old)
+                    if old not in same:
+                        os.unlink(old)
             for old, beside in new.items():
                 if old in same:
                     os.unlink(beside)

@@ -68,7 +68,7 @@ def open_output(
 def write_file(path: str, content: bytes) -> None:
     """Write a small file, complete or not at all."""
     if path == STDOUT:
-        raise UsageError("the summary has no place on standard output", "name a file for it")
+        raise UsageError("standard output is for data", "name a file")
     with naming_trouble(path), _replaced_file(path) as file:
         file.write(content)
 

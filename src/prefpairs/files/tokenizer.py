@@ -21,4 +21,6 @@ def open_tokenizer(path: str) -> Callable[[str], int]:
         tokenizer = Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise BadInput(path, f"no tokenizer.json ({error})") from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False))

@@ -16,9 +16,13 @@ from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
 from prefpairs.records.wire import encode, encode_sorted
 
-REJECTED_PROMPT = "rejected_prompt"
+OTHER_GROUP = "group_of_rejected"
+"""Where meta holds the group of the rejected answer, if that is another one."""
+
+OTHER_PROMPT = "prompt_of_rejected"
 """Where meta holds the digest of the rejected answer's prompt, if that is another one."""
 
+_THEIR_ID = "source_id"
 _DIGEST = re.compile("[0-9a-f]{32}")
 _LEFT_OUT_IF_EMPTY = ("tools", "chosen_tokens", "rejected_tokens", "meta")
 
@@ -103,9 +107,8 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
     >>> pair.gap, pair.meta
     (None, {'model': 'm'})
     """
-    prompt, chosen, rejected = (
-        read_text(row.get(side), side) for side in ("prompt", "chosen", "rejected")
-    )
+    prompt = read_text(row.get("prompt"), "prompt")
+    chosen, rejected = (_read_answer(row.get(side), side) for side in ("chosen", "rejected"))
     tools = read_tools(row.get("tools"), "tools")
     digests = digests_of(prompt, tools, chosen, rejected)
     prompt, chosen, rejected = one_form(prompt, chosen, rejected)
@@ -148,11 +151,11 @@ def without_origins(pair: Pair) -> bytes:
 
 def other_prompt(pair: Pair) -> bytes:
     """The digest of the rejected answer's prompt where that is another one, else nothing."""
-    written = (pair.meta or {}).get(REJECTED_PROMPT)
+    written = (pair.meta or {}).get(OTHER_PROMPT)
     if written is None:
         return b""
     if not isinstance(written, str) or not _DIGEST.fullmatch(written):
-        raise BadField(f"meta.{REJECTED_PROMPT}", written, "a digest of 32 hexadecimal digits")
+        raise BadField(f"meta.{OTHER_PROMPT}", written, "a digest of 32 hexadecimal digits")
     return bytes.fromhex(written)
 
 
@@ -175,9 +178,9 @@ def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[
             joined[f"chosen_{key}"] = ours.get(key)
             joined[f"rejected_{key}"] = theirs.get(key)
     if chosen.group != rejected.group:
-        joined["rejected_group"] = rejected.group
+        joined[OTHER_GROUP] = rejected.group
     if (other := digest_prompt(rejected.prompt)) != prompt:
-        joined[REJECTED_PROMPT] = other.hex()
+        joined[OTHER_PROMPT] = other.hex()
     return joined or None
 
 
@@ -185,12 +188,22 @@ def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
     """The row's meta, and every field of the row that a pair does not have."""
     meta = _typed(row, "meta", dict, "an object") or {}
     others = {key: value for key, value in row.items() if key not in Pair._fields}
+    if row.get("id") is not None and not _DIGEST.fullmatch(str(row["id"])):
+        others[_THEIR_ID] = row["id"]
     if others:
         for key, value in others.items():
             if key in meta and meta[key] != value:
                 raise BadField(key, value, f"what meta.{key} says")
         meta = {**meta, **others}
     return meta or None
+
+
+def _read_answer(value: Any, side: str) -> Text:
+    """An answer, which begins with the model's own words: the conversation before is the prompt."""
+    answer = read_text(value, side)
+    if not isinstance(answer, str) and answer and answer[0]["role"] != "assistant":
+        raise BadField(f"{side}.0.role", answer[0]["role"], "assistant: the answer alone")
+    return answer
 
 
 def _number(row: dict[str, Any], key: str) -> float | None:

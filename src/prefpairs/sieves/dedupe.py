@@ -37,7 +37,7 @@ class Dedupe:
     @property
     def needs(self) -> frozenset[str]:
         """The digests it looks at."""
-        return frozenset({"id", "prompt", "tools", "chosen", "rejected"})
+        return frozenset({"id", "prompt", "tools", "chosen", "rejected", "other_prompt"})
 
     def sieve(
         self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
@@ -112,7 +112,7 @@ def _outside(
     reference: Reference, entries: Iterable[Entry], texts: Texts, stage: Stage
 ) -> Iterator[Entry]:
     for entry in entries:
-        if reference.holds(texts.pair(entry).prompt):
+        if reference.holds(texts.pair(entry).prompt, entry.other_prompt):
             stage.dropped["in_reference"] += 1
         else:
             yield entry

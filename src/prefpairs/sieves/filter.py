@@ -76,9 +76,11 @@ _REFUSAL = re.compile(
     rf"|(?:{'|'.join(UNABLE)})(?:\s+(?:{'|'.join(DOINGS)})\b|\s*(?:[.!,;:]|$))"
     rf"|(?:{'|'.join(DECLINES)})\b"
 )
-_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}```[^`\n]*$", re.MULTILINE)
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
-_MARKS = ("finish_reason", "stop_reason", "status", "incomplete_details", "truncated")
+_MARK = re.compile(
+    r"(?:^|\.|^chosen_|^rejected_)(?:finish_reason|stop_reason|status|incomplete_details|truncated)$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +200,7 @@ def is_truncated(pair: Pair) -> bool:
     True
     """
     meta = pair.meta or {}
-    sides = ("", "chosen_", "rejected_")
-    if any(_says_cut_off(meta.get(f"{side}{mark}")) for side in sides for mark in _MARKS):
+    if any(_says_cut_off(value) for name, value in meta.items() if _MARK.search(name)):
         return True
     return _never_ends(pair.chosen) or _never_ends(pair.rejected)
 
@@ -207,7 +208,7 @@ def is_truncated(pair: Pair) -> bool:
 def _says_cut_off(value: Any) -> bool:
     if isinstance(value, dict):  # as {"reason": "max_output_tokens"}
         return any(map(_says_cut_off, value.values()))
-    return value is True or (isinstance(value, str) and value in _CUT_OFF)
+    return value is True or (isinstance(value, str) and value.lower() in _CUT_OFF)
 
 
 def _never_ends(answer: Text) -> bool:

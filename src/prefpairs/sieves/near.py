@@ -6,6 +6,7 @@ from typing import Any
 
 from prefpairs.errors import UsageError
 from prefpairs.records.message import Text, flat_text
+from prefpairs.records.wire import encode
 
 LEAST = 0.5
 """Below this nearly all texts of a kind are candidates of each other."""
@@ -23,16 +24,29 @@ Shingles = frozenset[bytes]
 def shingles_of(text: Text) -> Shingles:
     """The runs of five words of a text, case aside; a shorter text is one run.
 
-    System messages do not count: they are alike where the questions are not.
+    System messages do not count: they are alike where the questions are not. A picture is a word.
 
     >>> sorted(shingles_of("one two three four five Six"))
     [b'one two three four five', b'two three four five six']
     """
-    if not isinstance(text, str):
-        text = [message for message in text if message["role"] != "system"]
-    words = flat_text(text).casefold().split()
+    words = words_of(text)
     runs = max(1, len(words) - _WORDS + 1)
     return frozenset(" ".join(words[at : at + _WORDS]).encode() for at in range(runs))
+
+
+def words_of(text: Text) -> list[str]:
+    """The words of a text, as they are compared."""
+    if isinstance(text, str):
+        return text.casefold().split()
+    turns = [message for message in text if message["role"] != "system"]
+    pictures = [
+        encode(part).decode()
+        for message in turns
+        if not isinstance(message["content"], str)
+        for part in message["content"]
+        if part["type"] != "text"
+    ]
+    return flat_text(turns).casefold().split() + pictures
 
 
 def likeness(ours: Shingles, theirs: Shingles) -> float:

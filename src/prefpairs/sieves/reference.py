@@ -1,8 +1,8 @@
 """Prompts that must not be trained on: those of a benchmark, or of a validation file."""
 
 from prefpairs.records.identity import digest_prompt
-from prefpairs.records.message import Text, flat_text
-from prefpairs.sieves.near import NearTable, shingles_of
+from prefpairs.records.message import Text, says_something
+from prefpairs.sieves.near import NearTable, Shingles, shingles_of, words_of
 from prefpairs.sieves.numbering import Numbering
 
 
@@ -25,27 +25,34 @@ class Reference:
             before = len(self._digests)
             new = self._digests.number_of(_digest(text)) == before
             if new and self._table is not None:
-                self._texts.append(flat_text(text))
+                self._texts.append(" ".join(words_of(text)))
                 self._table.add(len(self._texts) - 1, shingles_of(text))
 
-    def holds(self, prompt: Text) -> bool:
-        """Whether a prompt, or a question asked in it, is among them."""
+    def holds(self, prompt: Text, other: bytes = b"") -> bool:
+        """Whether a prompt, or a question asked in it, is among them; or the other, by digest."""
         texts = (prompt, *_questions(prompt))
+        if other and self._digests.find(other) >= 0:
+            return True
         if any(self._digests.find(_digest(text)) >= 0 for text in texts):
             return True
         if self._table is None:
             return False
         return any(True for text in texts for _ in self._table.near(shingles_of(text)))
 
-    def _shingles(self, number: int) -> frozenset[bytes]:
+    def _shingles(self, number: int) -> Shingles:
         return shingles_of(self._texts[number])
 
 
-def _questions(prompt: Text) -> list[str]:
+def _questions(prompt: Text) -> list[Text]:
     """What the user says in a chat, message by message."""
     if isinstance(prompt, str):
         return []
-    return [flat_text([message]) for message in prompt if message["role"] == "user"]
+    said = [message for message in prompt if message["role"] == "user"]
+    return [
+        message["content"] if isinstance(message["content"], str) else [message]
+        for message in said
+        if says_something(message)
+    ]
 
 
 def _digest(text: Text) -> bytes:

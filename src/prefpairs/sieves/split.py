@@ -4,12 +4,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from math import sqrt
 
 from xxhash import xxh3_128_digest
 
 from prefpairs.records.identity import draw
-from prefpairs.records.pair import Pair
+from prefpairs.records.pair import OTHER_GROUP, Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import encode_sorted
 from prefpairs.report import Stage
@@ -17,7 +18,7 @@ from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.sample import DRAWS, bound_of
-from prefpairs.sieves.store import Store
+from prefpairs.sieves.store import Store, in_order
 
 TRAIN, VAL, TEST = range(3)
 SIDES = ("train", "val", "test")
@@ -52,8 +53,17 @@ class Split:
     @property
     def sides(self) -> list[str]:
         """The sides that are asked for."""
-        shares = (1, self.val_fraction, self.test_fraction)
-        return [side for side, share in zip(SIDES, shares, strict=True) if share]
+        return [side for side, share in zip(SIDES, self._shares, strict=True) if share]
+
+    @property
+    def _shares(self) -> tuple[float, float, float]:
+        val, test = Fraction(repr(self.val_fraction)), Fraction(repr(self.test_fraction))
+        return float(1 - val - test), self.val_fraction, self.test_fraction
+
+    @property
+    def _rest(self) -> int:
+        """The side that gets what the others leave: train, if it is asked for."""
+        return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
         self, entries: Iterable[Entry], texts: Texts, stage: Stage
@@ -80,7 +90,7 @@ class Split:
         drawn = draw(self.seed, "split", key)
         if drawn < bound_of(self.val_fraction):
             return VAL
-        return TEST if drawn >= DRAWS - bound_of(self.test_fraction) else TRAIN
+        return TEST if drawn >= DRAWS - bound_of(self.test_fraction) else self._rest
 
     def _keyed(
         self, entries: Iterable[Entry], texts: Texts, stage: Stage
@@ -99,9 +109,7 @@ class Split:
     def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
         """Tell the input of a split that is one side of an earlier one with the same seed."""
         keys = counts.total()
-        shares = {VAL: self.val_fraction, TEST: self.test_fraction}
-        shares[TRAIN] = 1 - sum(shares.values())
-        for side, share in shares.items():
+        for side, share in enumerate(self._shares):
             due = share * keys
             unlikely = due - counts[side] > _DEVIATIONS * sqrt(due * (1 - share))
             if unlikely and counts[side] < _PART * due:
@@ -115,44 +123,64 @@ class Split:
     def _exactly(
         self, keyed: Iterable[tuple[Entry, list[bytes]]], stage: Stage
     ) -> Iterator[tuple[Entry, str]]:
-        """The shares of pairs that come nearest, keys taken in the order of their draws."""
-        store, numbering = Store({"id"}), Numbering()
-        firsts, seconds, sizes, draws = array("I"), array("I"), array("I"), array("Q")
+        """The shares of pairs that come nearest, keys taken in the order of their draws.
+
+        Keys that share a pair go together, so that no pair is lost.
+        """
+        store, numbering, joined = Store({"id"}), Numbering(), _Joined()
+        firsts, draws = array("I"), array("Q")
         for entry, keys in keyed:
             numbers = [numbering.number_of(key) for key in keys]
             for number, key in zip(numbers, keys, strict=True):
-                if number == len(sizes):
-                    sizes.append(0)
+                if number == len(draws):
                     draws.append(draw(self.seed, "split", key))
+                    joined.add()
+            joined.join(numbers[0], numbers[-1])
             store.add(entry)
             firsts.append(numbers[0])
-            seconds.append(numbers[-1])
-            sizes[numbers[0]] += 1
-        side_of = self._fill_sides(sizes, draws, len(store))
+        sizes = array("I", bytes(4 * len(draws)))
+        for number in firsts:
+            sizes[joined.root(number)] += 1
+        side_of = self._fill_sides(sizes, draws)
         for slot in range(len(store)):
-            side = side_of[firsts[slot]]
-            if side == side_of[seconds[slot]]:
-                yield store.entry(slot), SIDES[side]
-            else:
-                stage.dropped["prompts_apart"] += 1
+            yield store.entry(slot), SIDES[side_of[joined.root(firsts[slot])]]
 
-    def _fill_sides(self, sizes: "array[int]", draws: "array[int]", pairs: int) -> bytearray:
+    def _fill_sides(self, sizes: "array[int]", draws: "array[int]") -> bytearray:
         """The side of each key: val from the smallest draws up, test from the largest down."""
-        side_of = bytearray([TRAIN]) * len(sizes)
-        order = sorted(range(len(sizes)), key=draws.__getitem__)
-        free = len(sizes)
-        for side, share, keys in (
-            (VAL, self.val_fraction, order),
-            (TEST, self.test_fraction, order[::-1]),
-        ):
-            target, filled = share * pairs, 0
+        rest = self._rest
+        side_of = bytearray([rest]) * len(sizes)
+        order = array("I", in_order(range(len(sizes)), draws.__getitem__))
+        pairs, free = sum(sizes), sum(map(bool, sizes))
+        for side, keys in ((VAL, order), (TEST, order[::-1])):
+            if side == rest:
+                continue
+            target, filled = self._shares[side] * pairs, 0
             for key in keys:
                 after = filled + sizes[key]
-                nearer = abs(after - target) < abs(filled - target) or (share and not filled)
-                if nearer and side_of[key] == TRAIN and free > 1:
+                nearer = abs(after - target) < abs(filled - target) or (target and not filled)
+                if sizes[key] and nearer and side_of[key] == rest and free > 1:
                     side_of[key] = side
                     filled, free = after, free - 1
         return side_of
+
+
+class _Joined:
+    """Numbers that go together: each leads to the root of its kind."""
+
+    def __init__(self) -> None:
+        self._above = array("I")
+
+    def add(self) -> None:
+        self._above.append(len(self._above))
+
+    def root(self, number: int) -> int:
+        while (above := self._above[number]) != number:
+            self._above[number] = self._above[above]
+            number = above
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        self._above[self.root(other)] = self.root(one)
 
 
 def _keys_at(pair: Pair, path: str) -> list[bytes]:
@@ -160,7 +188,7 @@ def _keys_at(pair: Pair, path: str) -> list[bytes]:
     row = pair._asdict()
     meta = row["meta"] or {}
     if path == "group":
-        values = [pair.group, meta.get("rejected_group", pair.group)]
+        values = [pair.group, meta.get(OTHER_GROUP, pair.group)]
     elif (value := look_up(row, path)) is not MISSING:
         values = [value]
     elif path.startswith(_META):

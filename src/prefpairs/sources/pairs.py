@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from prefpairs.records.message import Text, asks_something, says_something
-from prefpairs.records.pair import Digests, Pair, other_prompt, pair_of
-from prefpairs.records.wire import decode_counting
+from prefpairs.records.pair import Digests, Pair, other_prompt, pair_line, pair_of
+from prefpairs.records.wire import DEEPEST, decode, decode_counting
 from prefpairs.sources.answer import expect_object
 
 
@@ -27,6 +27,8 @@ def read_pair(record: bytes) -> PairReading:
     mends = ["surrogate_replaced"] * replaced
     if row.keys() - set(Pair._fields):
         mends.append("moved_to_meta")
+        if record.count(b"[") + record.count(b"{") >= DEEPEST:
+            decode(pair_line(pair))  # one level deeper than it was
     if row.get("id") not in (None, pair.id):
         mends.append("id_renewed")
     if pair.gap is not None and pair.gap <= 0:

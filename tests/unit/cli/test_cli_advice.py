@@ -4,7 +4,7 @@ import pytest
 
 from prefpairs.cli.advice import next_steps, why_nothing
 from prefpairs.records.message import tool_call
-from prefpairs.report import Report
+from prefpairs.report import Report, Stage
 
 RUBBISH = "x" * 300
 
@@ -115,3 +115,56 @@ def test_next_step_of_extract() -> None:
         "\nnext: prefpairs pair c.jsonl -o pairs.jsonl\n"
     )
     assert next_steps("extract", Report(), "-") == ""
+
+
+def _stage(name: str, **dropped: int) -> Stage:
+    stage = Stage(name, found=9)
+    stage.dropped.update(dropped)
+    return stage
+
+
+@pytest.mark.parametrize(
+    ("command", "stages", "hint"),
+    [
+        (
+            "filter",
+            [_stage("filter", gap_too_small=1, too_long=2)],
+            "filter dropped 2 pairs: a text is longer than its bound",
+        ),
+        (
+            "dedupe",
+            [_stage("sample"), _stage("dedupe", in_reference=1)],
+            (
+                "dedupe dropped 1 pair: its prompt, or nearly the same, stands in a file of "
+                "--against"
+            ),
+        ),
+        ("sample", [_stage("sample")], None),
+    ],
+)
+def test_why_sieves_gave_nothing(command: str, stages: list[Stage], hint: str | None) -> None:
+    """The stage that lost pairs, and its most frequent reason."""
+    assert why_nothing(command, Report(rows_read=9, stages=stages)) == hint
+
+
+def test_why_no_row_was_a_pair() -> None:
+    """What was lost before any stage counts where no stage lost anything."""
+    report = _report({"sides_equal": 3})
+    report.stages.append(_stage("dedupe"))
+    assert why_nothing("dedupe", report) == "3 rows: chosen and rejected say the same"
+
+
+@pytest.mark.parametrize("command", ["pair", "dedupe", "filter", "sample"])
+def test_next_step_of_pairs(command: str) -> None:
+    """Pairs in a file are for `split`, also under an odd name; in a pipe somebody takes them."""
+    report = Report(example=("Q", "A", "B"))
+    example = "\nexample\n  prompt    Q\n  chosen    A\n  rejected  B\n"
+    step = "\nnext: prefpairs split o\\x1b.jsonl --val-fraction 0.1 --out-dir data\n"
+    assert next_steps(command, report, "o\x1b.jsonl") == example + step
+    assert next_steps(command, report, "-") == example
+
+
+def test_no_step_after_a_split() -> None:
+    """Its files are what is trained on."""
+    report = Report(example=("Q", "A", "B"))
+    assert "next" not in next_steps("split", report, "d/train.jsonl")

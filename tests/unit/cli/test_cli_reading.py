@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.reading import ReadWords
-from prefpairs.engines.plan import ReadPlan
+from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
+from prefpairs.engines.plan import InputPlan, ReadPlan
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report
@@ -175,3 +175,34 @@ def test_companions_of_other_sources_are_files() -> None:
     report = Report()
     assert len(_plan(report, inputs=["*.jsonl"], source="generic").inputs) == 3
     assert report.passed_over == []
+
+
+def test_inputs_of_pairs() -> None:
+    """What every command may be told about its inputs; companions are inputs like any other."""
+    words = InputWords(inputs=["*.jsonl"], limit=3, on_error="quarantine", quarantine="bad.jsonl")
+    assert words.input_plan() == InputPlan(
+        inputs=[
+            Input(name, name)
+            for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
+        ],
+        limit=3,
+        on_error="quarantine",
+        quarantine="bad.jsonl",
+    )
+    assert InputWords(inputs=["r.jsonl"]).input_plan() == InputPlan(
+        inputs=[Input("r.jsonl", "r.jsonl")]
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [{"on_error": "ignore"}, {"quarantine": "b"}, {"on_error": "quarantine"}]
+)
+def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
+    """They are refused for pairs as for rollouts."""
+    with pytest.raises(UsageError):
+        InputWords(inputs=["r.jsonl"], **words).input_plan()
+
+
+def test_put_aside() -> None:
+    """In the folder of the system, unless told otherwise."""
+    assert (AsideWords().temp_dir, AsideWords(temp_dir="t").temp_dir) == (None, "t")

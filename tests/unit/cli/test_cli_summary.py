@@ -1,7 +1,7 @@
 """The closing summary."""
 
 from prefpairs.cli.summary import summary_of, summary_text
-from prefpairs.report import Report, extract_summary, pair_summary
+from prefpairs.report import Report, Stage, extract_summary, pair_summary, sieve_summary
 
 
 def _report() -> Report:
@@ -102,3 +102,70 @@ def test_summary_as_data() -> None:
     report = _report()
     assert summary_of("pair", report) == pair_summary(report)
     assert summary_of("extract", report) == extract_summary(report)
+    for command in ("dedupe", "filter", "sample", "split"):
+        assert summary_of(command, report) == sieve_summary(report)
+
+
+def test_summary_of_sieves() -> None:
+    """Rows, stages with reasons and notes, pairs and sides; no word of candidates or groups."""
+    dedupe = Stage("dedupe", found=1500, notes=["odd\x1b"])
+    dedupe.dropped.update({"contradiction": 2, "duplicate": 3})
+    dedupe.noticed["contradiction_kept"] = 4
+    report = Report(
+        sources=[("p.jsonl", "pairs")],
+        notes=["first"],
+        rows_read=1501,
+        rows_used=1500,
+        stages=[dedupe, Stage("split", found=1495)],
+        sides={"train": 1, "val": 2, "test": 0},
+    )
+    report.rows_dropped["sides_equal"] = 1
+    for gap in (0.05, 0.1, 0.6):
+        report.add_pair(gap, 1.0, 1.0 - gap)
+    assert summary_text("split", report, "d/train.jsonl, d/val.jsonl").splitlines() == [
+        "read as pairs       p.jsonl",
+        "rows                1,501 read = 1,500 used + 1 dropped + 0 bad",
+        "                 1  sides_equal: chosen and rejected say the same",
+        "dedupe              1,500 found = 1,495 kept + 5 dropped",
+        "                 3  duplicate: another pair is the same in what --by names",
+        (
+            "                 2  contradiction: another pair prefers the other answer; --conflicts "
+            "says what becomes of both"
+        ),
+        "noticed             4",
+        (
+            "                 4  contradiction_kept: a pair whose other answer is preferred "
+            "elsewhere; see --conflicts"
+        ),
+        "split               1,495 found = 1,495 kept + 0 dropped",
+        (
+            "pairs               3; gap 0.25 on average, 0.05 to 0.6; mean score 1 chosen, 0.75 "
+            "rejected"
+        ),
+        "train               1 pair, 33.3%",
+        "val                 2 pairs, 66.7%",
+        "test                0 pairs, 0.0%",
+        "note: first",
+        "note: odd\\x1b",
+        "wrote d/train.jsonl, d/val.jsonl",
+    ]
+
+
+def test_pairs_without_scores() -> None:
+    """What nobody knows is left out."""
+    report = Report()
+    report.add_pair(None, None, None)
+    assert summary_text("dedupe", report, "-").splitlines()[-1] == "pairs               1"
+    report.add_pair(0.5, None, 0.25)
+    assert summary_text("dedupe", report, "-").splitlines()[-1] == (
+        "pairs               2; gap 0.5 on average, 0.5 to 0.5"
+    )
+
+
+def test_sides_of_nothing() -> None:
+    """No shares, and no file that was written."""
+    report = Report(sides={"train": 0, "val": 0})
+    assert summary_text("split", report, "d/train.jsonl").splitlines()[-2:] == [
+        "train               0 pairs",
+        "val                 0 pairs",
+    ]

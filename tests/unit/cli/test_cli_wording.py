@@ -58,6 +58,21 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
         ),
         (errors.FileTrouble("o.jsonl", "disk full"), ["o.jsonl: disk full"], None),
         (
+            errors.GateNotMet("pairs>=5000\x1b", 1234),
+            ["--require pairs>=5000\\x1b is not met: it is 1,234"],
+            "the summary says what was lost, and why",
+        ),
+        (
+            errors.GateNotMet("gap.mean>=0.5", 0.25),
+            ["--require gap.mean>=0.5 is not met: it is 0.25"],
+            "the summary says what was lost, and why",
+        ),
+        (
+            errors.GateNotMet("mean_chosen_score>0", None),
+            ["--require mean_chosen_score>0 is not met: it is unknown"],
+            "the summary says what was lost, and why",
+        ),
+        (
             ValueError("odd\x1b"),
             ["ValueError: odd\\x1b"],
             "this is a bug in prefpairs; please report it with the command and the input",
@@ -122,6 +137,14 @@ def test_trouble_of_the_system() -> None:
         ),
         (
             errors.BadField("s", "high", "a number"),
+            LEAVE_OUT,
+        ),
+        (
+            errors.BadField("chosen", None, "text or a list of messages"),
+            "these rows are no pairs; `prefpairs pair` makes pairs of rollouts",
+        ),
+        (
+            errors.BadField("chosen", 7, "text or a list of messages"),
             LEAVE_OUT,
         ),
         (

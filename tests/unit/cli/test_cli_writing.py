@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.writing import WriteWords
+from prefpairs.cli.writing import FolderWords, WriteWords, refuse_one_file_twice, side_files
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.errors import BadRecords, NothingCameOut, UsageError
+from prefpairs.errors import BadRecords, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report
 
@@ -102,3 +102,125 @@ def test_no_file_is_written_over_another(words: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         _run(**words, quiet=True)
     assert Path("r.jsonl").read_bytes() == b"in\n"
+
+
+def test_gate_that_is_met() -> None:
+    """The file appears."""
+    _run(output="o.jsonl", require=["pairs>=1", "rows.read==3"], quiet=True)
+    assert Path("o.jsonl").read_bytes() == b"a\n"
+
+
+def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
+    """The old file stays, and the counts are said and written all the same."""
+    Path("o.jsonl").write_bytes(b"old\n")
+    with pytest.raises(GateNotMet) as caught:
+        _run(output="o.jsonl", summary="s.json", require=["pairs>=1", "pairs>=2", "pairs>=3"])
+    assert (caught.value.gate, caught.value.actual) == ("pairs>=2", 1)
+    assert Path("o.jsonl").read_bytes() == b"old\n"
+    assert json.loads(Path("s.json").read_bytes())["pairs"] == 1
+    said = capsys.readouterr().err
+    assert (said.startswith("rows  "), "wrote" in said) == (True, False)
+    assert sorted(os.listdir()) == ["o.jsonl", "r.jsonl", "s.json"]
+
+
+def test_gate_that_is_no_gate() -> None:
+    """It is told before anything is opened."""
+    for word in ("pairs", "oddity>=1"):
+        with pytest.raises(UsageError):
+            _run(output="o.jsonl", require=[word])
+    assert os.listdir() == ["r.jsonl"]
+
+
+def test_run_that_failed_meets_no_gate() -> None:
+    """Its own error is the one that counts."""
+    with pytest.raises(BadRecords):
+        _run(BadRecords(1, []), output="o.jsonl", require=["pairs>=9"], quiet=True)
+
+
+def test_other_files_that_are_read() -> None:
+    """An output is neither an input nor a file that inputs are held against."""
+    bench = Input("bench.jsonl", "bench.jsonl")
+    Path("bench.jsonl").write_bytes(b"in\n")
+    words = WriteWords(output="bench.jsonl")
+    with (
+        pytest.raises(UsageError, match="is both input and output"),
+        words.opened("dedupe", PLAN, Report(), also_read=[bench]),
+    ):
+        pass
+    assert Path("bench.jsonl").read_bytes() == b"in\n"
+
+
+@pytest.mark.parametrize("twice", [["a", "./a"], ["d/../a", "a"], ["link", "a"]])
+def test_one_file_twice(twice: list[str]) -> None:
+    """However it is spelt, and through links."""
+    Path("link").symlink_to("a")
+    with pytest.raises(UsageError, match="a would be written twice"):
+        refuse_one_file_twice(["b", None, "-", "-", *twice], [])
+    refuse_one_file_twice(["b", None, "-", "-", twice[0]], [])
+
+
+def _split(error: Exception | None = None, side: str = "val", **words: Any) -> None:
+    report = Report(rows_read=3)
+    plan = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
+    with FolderWords(**words).opened(["train", side], plan, report) as outputs:
+        outputs[side].write(b"a\n")
+        report.add_pair(0.5, 1.0, 0.5)
+        if error is not None:
+            raise error
+
+
+@pytest.mark.parametrize("side", ["val", "test"])
+def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None:
+    """One of each side that was asked for; the others of an earlier run go."""
+    Path("d").mkdir()
+    for name in ("train.jsonl", "val.jsonl", "test.jsonl", "other.jsonl"):
+        Path("d", name).write_bytes(b"old\n")
+    _split(out_dir="d", side=side, summary="d/s.json")
+    assert sorted(os.listdir("d")) == sorted(
+        ["other.jsonl", "s.json", f"{side}.jsonl", "train.jsonl"]
+    )
+    assert Path("d", f"{side}.jsonl").read_bytes() == b"a\n"
+    assert Path("d", "train.jsonl").read_bytes() == b""
+    assert capsys.readouterr().err.endswith(f"wrote d/train.jsonl, d/{side}.jsonl\n")
+
+
+@pytest.mark.parametrize("error", [BadRecords(1, []), NothingCameOut("pair"), None])
+def test_split_that_fails(error: Exception | None) -> None:
+    """Nothing appears and nothing goes, of a new folder or an old one; nor if a gate is not met."""
+    Path("old").mkdir()
+    Path("old", "test.jsonl").write_bytes(b"old\n")
+    for folder in ("old", "new"):
+        with pytest.raises((BadRecords, NothingCameOut, GateNotMet)):
+            _split(error, out_dir=folder, require=["sides.val>=1"] if error else ["pairs>=2"])
+    assert (os.listdir("old"), sorted(os.listdir())) == (["test.jsonl"], ["old", "r.jsonl"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"out_dir": "d", "summary": "d/train.jsonl"},
+        {"out_dir": ".", "summary": "bad.jsonl"},
+        {"out_dir": "d", "require": ["oddity>1"]},
+    ],
+)
+def test_words_of_a_split_that_do_not_fit(words: dict[str, Any]) -> None:
+    """Without a folder, or one file for two things: nothing is made."""
+    with pytest.raises((UsageError, UnknownWord)):
+        _split(**words)
+    assert os.listdir() == ["r.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["train", "val", "test"])
+def test_split_over_its_input(name: str) -> None:
+    """A side of an earlier run, as input, is neither written over nor swept away."""
+    Path("r.jsonl").rename(f"{name}.jsonl")
+    Path("r.jsonl").symlink_to(f"{name}.jsonl")
+    with pytest.raises(UsageError, match="is both input and output"):
+        _split(out_dir=".")
+    assert Path(f"{name}.jsonl").read_bytes() == b"in\n"
+
+
+def test_names_of_sides() -> None:
+    """A file each."""
+    assert side_files("d", ["train", "test"]) == ["d/train.jsonl", "d/test.jsonl"]

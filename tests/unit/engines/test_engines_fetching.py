@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.engines.fetching import Candidates
+from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.index import Index, Place
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.files.inputs import Input
-from prefpairs.files.shelf import Shelf
+from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.candidate import Candidate
 from prefpairs.sources.answer import Reading
 
@@ -112,3 +112,47 @@ def test_check_looks_at_every_file(tmp_path: Path) -> None:
         os.truncate(tmp_path / "r.jsonl", 4)
         with pytest.raises(InputChanged):
             library.check()
+
+
+def test_library_of_anything(tmp_path: Path) -> None:
+    """Each shelf has a name and a way to read its records; a place is one of a shelf."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+    with Library[str]() as library, path.open("rb") as file:
+        spool = Spool(None)
+        spool.append(b"ONE\n")
+        shelf = Shelf(Input(str(path), "r.jsonl"), file.fileno())
+        numbers = [
+            library.add(shelf, "r.jsonl", bytes.decode),
+            library.add(spool, "spool", lambda line: line.decode().lower()),
+        ]
+        records = [library.record(*place) for place in ((0, 4, 4), (1, 0, 4), (0, 0, 4), (0, 4, 4))]
+        assert (numbers, [library.label(number) for number in numbers]) == (
+            [0, 1],
+            ["r.jsonl", "spool"],
+        )
+    assert records == ["two\n", "one\n", "one\n", "two\n"]
+
+
+def test_record_beyond_the_end(tmp_path: Path) -> None:
+    """What is not there any more has changed."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"one\n")
+    with Library[bytes]() as library, path.open("rb") as file:
+        library.add(Shelf(Input(str(path), "r.jsonl"), file.fileno()), "r.jsonl", bytes)
+        with pytest.raises(InputChanged) as caught:
+            library.record(0, 2, 4)
+    assert caught.value.path == "r.jsonl"
+
+
+def test_one_record_is_remembered_however_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was read last stays, and is read once."""
+    monkeypatch.setattr("prefpairs.engines.fetching._MOST_CACHED_BYTES", 1)
+    read = Reads(A)
+    index = _index((A, Place(0, 0, 4, 0, 1)))
+    with _library(tmp_path, read) as library:
+        for _ in range(3):
+            library.fetch(index, 0)
+    assert read.seen == [b"one\n"]

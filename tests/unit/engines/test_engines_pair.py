@@ -320,7 +320,7 @@ def test_across_prompts(tmp_path: Path) -> None:
     pairs = _run(tmp_path, _data(rows), report=report, **plan)
     assert [row["prompt"] for row in pairs] == ["Q1", "Q3", "Q5", "Q7", "Q9"]
     assert (report.across_prompts, len(report.groups_without_pair)) == (5, 0)
-    assert all(row["meta"]["rejected_group"] != row["group"] for row in pairs)
+    assert all(row["meta"]["group_of_rejected"] != row["group"] for row in pairs)
 
 
 def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from prefpairs.records.identity import (
     digest_response,
     digest_tools,
     draw,
+    group_of_prompt,
     pair_id,
 )
 from prefpairs.records.message import Message, tool_call
@@ -164,3 +165,10 @@ def test_draws_are_spread_evenly() -> None:
     """Of 4000 draws about a quarter falls into each quarter of the range."""
     quarters = [draw(0, "random", b"%d" % n) >> 62 for n in range(4000)]
     assert all(900 < quarters.count(quarter) < 1100 for quarter in range(4))
+
+
+def test_group_of_a_prompt() -> None:
+    """A word, and the first half of the digest: equal prompts of others meet in it."""
+    assert group_of_prompt(digest_prompt("What is 2+2?")) == "prompt:5a23620d7a78c4d1"
+    chat = [{"role": "user", "content": "What is 2+2?"}]
+    assert group_of_prompt(digest_prompt(chat)) == "prompt:5a23620d7a78c4d1"

@@ -7,7 +7,10 @@ import pytest
 from prefpairs.errors import BadField
 from prefpairs.records.message import (
     Message,
+    Text,
+    asks_something,
     drop_reasoning,
+    flat_text,
     is_messages,
     read_content,
     read_message,
@@ -347,3 +350,46 @@ def test_renumbering_leaves_its_input_alone() -> None:
 def test_says_something(message: Message, says: bool) -> None:
     """Words or a tool call; reasoning alone is no answer."""
     assert says_something(message) is says
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "flat"),
+    [
+        ("as it is ", "as it is "),
+        ([], ""),
+        ([_said("Hi")], "Hi"),
+        ([{"role": "user", "content": "Q"}, _said("A")], "Q\nA"),
+        ([_said("Yes", reasoning_content="hm")], "hm\nYes"),
+        (
+            [_said("Look", tool_calls=[tool_call("f", '{"a": 1}'), tool_call("g", "")])],
+            'Look\nf {"a": 1}\ng ',
+        ),
+        ([_said(""), _said("A")], "A"),
+        ([_said([{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}])], "ab"),
+        ([_said([IMAGE])], ""),
+    ],
+)
+def test_flat_text(text: Text, flat: str) -> None:
+    """Thinking, words and calls, a line each; what is no text says nothing."""
+    assert flat_text(text) == flat
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [
+        ("Q", True),
+        (" \n", False),
+        ([], False),
+        ([{"role": "user", "content": " "}], False),
+        ([{"role": "system", "content": "S"}], True),
+        ([{"role": "user", "content": ""}, {"role": "user", "content": "Q"}], True),
+        ([{"role": "user", "content": [IMAGE]}], True),
+        ([_calls("a")], True),
+    ],
+)
+def test_asks_something(prompt: Text, asks: bool) -> None:
+    """Words, a picture or a call, in any of its messages."""
+    assert asks_something(prompt) is asks

@@ -1,12 +1,23 @@
 """Two answers to one prompt."""
 
+import json
 from typing import Any
 
 import pytest
 
+from prefpairs.errors import BadField
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_prompt, digest_response, digest_tools, pair_id
-from prefpairs.records.pair import make_pair, pair_line
+from prefpairs.records.message import Text
+from prefpairs.records.pair import (
+    Pair,
+    make_pair,
+    one_form,
+    other_prompt,
+    pair_line,
+    pair_of,
+    without_origins,
+)
 
 CHOSEN = Candidate("g", "Q", "yes", 0.9, 1, "a.jsonl:1", meta={"model": "m", "seed": 1})
 REJECTED = Candidate("g", "Q", "no", 0.8, 0, "a.jsonl:2", meta={"model": "m", "seed": 2})
@@ -74,4 +85,187 @@ def test_joined_meta(
 def test_meta_names_the_other_group() -> None:
     """A pair across prompts says what the rejected answer was an answer to."""
     pair = make_pair(CHOSEN, REJECTED._replace(group="h", meta=CHOSEN.meta))
-    assert (pair.group, pair.meta) == ("g", {"model": "m", "seed": 1, "rejected_group": "h"})
+    assert (pair.group, pair.meta) == ("g", {"model": "m", "seed": 1, "group_of_rejected": "h"})
+
+
+ROW: dict[str, Any] = {"prompt": "Q", "chosen": "yes", "rejected": "no"}
+
+
+def _pair(**more: Any) -> Pair:
+    return pair_of({**ROW, **more})[0]
+
+
+def test_pair_of_a_line() -> None:
+    """What was written is read again, in all its fields."""
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    chosen = CHOSEN._replace(tools=tools, tokens={"ids": [1]})
+    for rejected in (REJECTED, REJECTED._replace(prompt="R", group="h", tokens={"ids": [2]})):
+        pair = make_pair(chosen, rejected)
+        assert pair_of(json.loads(pair_line(pair)))[0] == pair
+
+
+def test_pair_of_three_fields() -> None:
+    """Data sets of others have no more."""
+    pair, digests = pair_of(ROW)
+    assert pair == Pair(
+        id=pair_id(*digests),
+        group="prompt:7f5681ea74a1da05",
+        prompt="Q",
+        chosen="yes",
+        rejected="no",
+        chosen_score=None,
+        rejected_score=None,
+        gap=None,
+        chosen_index=None,
+        rejected_index=None,
+        chosen_origin="",
+        rejected_origin="",
+    )
+    assert digests == (digest_prompt("Q"), b"", digest_response("yes"), digest_response("no"))
+
+
+def test_nulls_are_as_good_as_nothing() -> None:
+    """So are empty texts and objects."""
+    empty = {"group": "", "chosen_origin": "", "meta": {}, "tools": [], "chosen_tokens": {}}
+    nulls = dict.fromkeys(Pair._fields[5:])
+    assert _pair(**empty) == _pair(**nulls, id=None, group=None) == _pair()
+
+
+@pytest.mark.parametrize(
+    ("given", "gap"),
+    [
+        ({"chosen_score": 0.9, "rejected_score": 0.8}, 0.1),
+        ({"chosen_score": 0.9, "rejected_score": 0.8, "gap": 7}, 0.1),
+        ({"chosen_score": 1, "rejected_score": True}, 0.0),
+        ({"chosen_score": 0.1 + 0.2, "rejected_score": 0.3}, 0.0),
+        ({"chosen_score": 0, "rejected_score": 0.5}, -0.5),
+        ({"chosen_score": 0.9, "gap": 0.25}, 0.25),
+        ({"rejected_score": 0.9}, None),
+        ({"gap": 0}, 0.0),
+        ({"gap": 0.1 + 0.2}, 0.3),
+        ({"gap": -8e307}, -8e307),
+    ],
+)
+def test_gap_of_a_row(given: dict[str, Any], gap: float | None) -> None:
+    """Reckoned anew where both scores are known, else what the row says."""
+    assert _pair(**given).gap == gap
+
+
+def test_id_of_a_row_is_reckoned_anew() -> None:
+    """A row that was edited on its way is another pair."""
+    pair = make_pair(CHOSEN, REJECTED)
+    edited = pair_of({**pair._asdict(), "chosen": "well, yes"})[0]
+    assert (_pair(id=pair.id).id, edited.id == pair.id) == (pair.id, False)
+
+
+def test_fields_that_a_pair_does_not_have() -> None:
+    """They go into meta, behind what stands there; an equal word twice is no clash."""
+    pair = _pair(meta={"a": 1, "b": 2}, model="m", b=2, nothing=None)
+    assert list((pair.meta or {}).items()) == [
+        ("a", 1),
+        ("b", 2),
+        ("model", "m"),
+        ("nothing", None),
+    ]
+    with pytest.raises(BadField) as caught:
+        _pair(meta={"a": 1}, a=2)
+    assert (caught.value.field, caught.value.expected) == ("a", "what meta.a says")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("prompt", None),
+        ("chosen", 7),
+        ("rejected", {}),
+        ("group", 7),
+        ("chosen_score", "0.7"),
+        ("rejected_score", float("nan")),
+        ("gap", float("inf")),
+        ("gap", 1e308),
+        ("chosen_score", 10**400),
+        ("chosen_index", "1"),
+        ("rejected_index", 1.5),
+        ("chosen_index", True),
+        ("chosen_origin", 7),
+        ("tools", [1]),
+        ("tools", {}),
+        ("chosen_tokens", [1]),
+        ("rejected_tokens", "x"),
+        ("meta", []),
+        ("meta", [1]),
+        ("meta", "x"),
+    ],
+)
+def test_field_of_the_wrong_type(field: str, value: Any) -> None:
+    """It is named, and the value told."""
+    with pytest.raises(BadField) as caught:
+        _pair(**{field: value})
+    assert (caught.value.field, caught.value.value) == (field, value)
+
+
+def test_indices_as_pandas_writes_them() -> None:
+    """Whole numbers with a point are whole numbers."""
+    assert _pair(chosen_index=3.0, rejected_index=-1).chosen_index == 3
+
+
+YES, NO = ([{"role": "assistant", "content": word}] for word in ("yes", "no"))
+ASKED = [{"role": "user", "content": "Q"}]
+
+
+@pytest.mark.parametrize(
+    ("texts", "form"),
+    [
+        (("Q", "yes", "no"), ("Q", "yes", "no")),
+        ((ASKED, "yes", "no"), (ASKED, YES, NO)),
+        (("Q", YES, "no"), (ASKED, YES, NO)),
+        (("Q", "yes", NO), (ASKED, YES, NO)),
+        ((ASKED, YES, NO), (ASKED, YES, NO)),
+    ],
+)
+def test_one_form(texts: tuple[Text, Text, Text], form: tuple[Text, Text, Text]) -> None:
+    """All text, or all chat; the id is the same."""
+    assert one_form(*texts) == form
+    pair, _ = pair_of(dict(zip(("prompt", "chosen", "rejected"), texts, strict=True)))
+    assert (pair.prompt, pair.chosen, pair.rejected, pair.id) == (*form, _pair().id)
+
+
+@pytest.mark.parametrize("meta", [None, {}, {"prompt_of_rejected": None}, {"prompt": "R"}])
+def test_pair_of_one_prompt(meta: dict[str, Any] | None) -> None:
+    """Nearly all are."""
+    assert other_prompt(_pair(meta=meta)) == b""
+
+
+def test_pair_of_two_prompts() -> None:
+    """The digest of the rejected answer's prompt is written, and read again."""
+    pair = make_pair(CHOSEN._replace(meta=None), REJECTED._replace(prompt="R", meta=None))
+    assert pair.meta == {"prompt_of_rejected": digest_prompt("R").hex()}
+    assert other_prompt(pair) == digest_prompt("R")
+    chat = REJECTED._replace(prompt=ASKED, meta=None)
+    assert make_pair(CHOSEN._replace(meta=None), chat).meta is None
+
+
+@pytest.mark.parametrize(
+    "value", ["", "R", "0" * 31, "0" * 33, "0" * 31 + "g", "A" * 32, "0" * 32 + "\n", 7, ["0" * 32]]
+)
+def test_digest_that_is_none(value: Any) -> None:
+    """Nobody could tell which prompt that is."""
+    with pytest.raises(BadField) as caught:
+        other_prompt(_pair(meta={"prompt_of_rejected": value}))
+    assert caught.value.field == "meta.prompt_of_rejected"
+
+
+def test_without_origins() -> None:
+    """Copies from two files are the same; anything else makes a difference."""
+    pair = make_pair(CHOSEN, REJECTED)
+    moved = pair._replace(chosen_origin="b.jsonl:7", rejected_origin="")
+    assert without_origins(moved) == without_origins(pair)
+    changes: dict[str, Any] = {"group": "h", "chosen_score": 1.0, "meta": None, "chosen_index": 7}
+    others = [pair._replace(**{key: value}) for key, value in changes.items()]
+    assert without_origins(pair) not in map(without_origins, others)
+
+
+def test_order_of_keys_makes_no_other_copy() -> None:
+    """Meta is compared as a value."""
+    one, other = _pair(meta={"a": 1, "b": 2}), _pair(meta={"b": 2, "a": 1})
+    assert without_origins(one) == without_origins(other)

@@ -1,0 +1,136 @@
+"""What a count of the summary must be."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.gates import Gate, read_gates
+from prefpairs.errors import GateNotMet, UnknownWord, UsageError
+from prefpairs.report import Report, Stage, pair_summary, sieve_summary
+
+
+def _summary() -> dict[str, Any]:
+    stage = Stage("dedupe", found=10)
+    stage.dropped["duplicate"] = 3
+    report = Report(rows_read=12, stages=[stage], sides={"train": 6, "val": 1})
+    for gap in (0.25, 0.75):
+        report.add_pair(gap, None, 0.0)
+    return sieve_summary(report)
+
+
+def _check(word: str) -> None:
+    (gate,) = read_gates([word], _summary())
+    gate.check(_summary())
+
+
+@pytest.mark.parametrize(
+    ("word", "gate"),
+    [
+        ("pairs>=5000", Gate("pairs>=5000", "pairs", ">=", 5000.0)),
+        (" pairs <= -0.5 ", Gate(" pairs <= -0.5 ", "pairs", "<=", -0.5)),
+        ("rows.read==1e3", Gate("rows.read==1e3", "rows.read", "==", 1000.0)),
+        ("pairs!=0", Gate("pairs!=0", "pairs", "!=", 0.0)),
+        ("sides.val>1", Gate("sides.val>1", "sides.val", ">", 1.0)),
+        ("stages.a.kept<1", Gate("stages.a.kept<1", "stages.a.kept", "<", 1.0)),
+    ],
+)
+def test_words(word: str, gate: Gate) -> None:
+    """A path, a comparison and a number."""
+    assert read_gates([word], sieve_summary(Report())) == [gate]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["pairs", "", "pairs>=", ">=5", "pairs=5", "pairs=>5", "pairs>=many", "pairs>=nan", "a b>1"],
+)
+def test_words_that_are_no_gate(word: str) -> None:
+    """They are told before the run, with what they should look like."""
+    with pytest.raises(UsageError) as caught:
+        read_gates([word], sieve_summary(Report()))
+    assert caught.value.problem == f"--require {word}: expected NAME>=NUMBER"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "pairs>=2",
+        "pairs<=2",
+        "pairs==2",
+        "pairs!=3",
+        "pairs>1.9",
+        "pairs<2.1",
+        "rows.read==12",
+        "rows.dropped.sides_equal==0",
+        "stages.dedupe.found>=10",
+        "stages.dedupe.dropped.duplicate<=3",
+        "stages.dedupe.dropped.contradiction==0",
+        "noticed.id_renewed==0",
+        "gap.mean==0.5",
+        "mean_rejected_score==0",
+        "sides.val>=1",
+    ],
+)
+def test_gate_that_is_met(word: str) -> None:
+    """Any count of the summary; a reason that never came up counts 0."""
+    _check(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "actual"),
+    [
+        ("pairs>=3", 2),
+        ("pairs<=1", 2),
+        ("pairs==1", 2),
+        ("pairs!=2", 2),
+        ("pairs>2", 2),
+        ("pairs<2", 2),
+        ("stages.dedupe.dropped.duplicate<3", 3),
+        ("stages.dedupe.dropped.contradiction>0", 0),
+        ("gap.min>=0.3", 0.25),
+        ("mean_chosen_score>=0", None),
+        ("mean_chosen_score<0", None),
+        ("mean_chosen_score!=0", None),
+    ],
+)
+def test_gate_that_is_not_met(word: str, actual: float | None) -> None:
+    """The error knows the condition and the count; what is not known meets none."""
+    with pytest.raises(GateNotMet) as caught:
+        _check(word)
+    assert (caught.value.gate, caught.value.actual) == (word, actual)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "pair>=1",
+        "rows>=1",
+        "notes==0",
+        "inputs.0.name==1",
+        "stages.dedupe.keptt>=1",
+        "sides.tst>=0",
+    ],
+)
+def test_count_that_is_none(word: str) -> None:
+    """A mistyped name is never met and never missed: it is wrong usage."""
+    with pytest.raises(UnknownWord) as caught:
+        _check(word)
+    assert caught.value.word == word.partition(">")[0].partition("=")[0]
+
+
+def test_names_are_told_before_the_run() -> None:
+    """As far as a run that has not begun can know them."""
+    empty = pair_summary(Report())
+    with pytest.raises(UnknownWord) as caught:
+        read_gates(["pairs>=1", "candidate.kept>=1"], empty)
+    assert (caught.value.what, caught.value.word) == ("count for --require", "candidate.kept")
+    assert "candidates" in caught.value.known
+    assert len(read_gates(["candidates.kept>=1", "stages.x.kept>1", "sides.val>1"], empty)) == 3
+
+
+def test_gap_of_the_what_if() -> None:
+    """A key that holds a dot is found, too."""
+    report = Report(groups=1)
+    report.add_pair(0.15, 1.0, 0.85)
+    summary = pair_summary(report)
+    for gate in read_gates(["pairs_at_min_gap.0.1==1", "pairs_at_min_gap.0.2==0"], summary):
+        gate.check(summary)

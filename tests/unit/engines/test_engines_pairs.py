@@ -1,0 +1,172 @@
+"""Pairs of files, as sieves see them."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xxhash import xxh3_128_digest
+
+from prefpairs.engines.fetching import Library
+from prefpairs.engines.pairs import FiledPairs
+from prefpairs.engines.plan import InputPlan
+from prefpairs.engines.rows import reading_rows
+from prefpairs.errors import BadRecords, InputChanged
+from prefpairs.files.inputs import find_inputs
+from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
+from prefpairs.records.pair import pair_of
+from prefpairs.report import Report
+from prefpairs.sources.pairs import PairReading
+
+ROWS: list[dict[str, Any]] = [
+    {"prompt": f"Q{n}", "chosen": f"A{n}", "rejected": "B", "chosen_score": n, "rejected_score": 0}
+    for n in range(1, 7)
+]
+
+
+def _data(rows: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+@contextmanager
+def _filed(
+    folder: Path, *contents: bytes, keep: bool = True, report: Report | None = None, **plan: Any
+) -> Iterator[FiledPairs]:
+    paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
+    report = report or Report()
+    with Library[PairReading]() as library, reading_rows(read, report) as rows:
+        yield FiledPairs(rows, library, report, keep=keep, temp_dir=None)
+
+
+def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
+    """Digests, numbers, and where it stands."""
+    tools = [{"name": "t"}]
+    row = {**ROWS[1], "tools": tools, "group": "g", "meta": {"prompt_of_rejected": "0a" * 16}}
+    line = json.dumps(row).encode() + b"\n"
+    with _filed(tmp_path, b"\n" + line) as pairs:
+        (entry,) = pairs.entries()
+    assert entry._asdict() == {
+        "number": 1,
+        "place": 1,
+        "length": len(line),
+        "gap": 2.0,
+        "chosen_score": 2.0,
+        "id": bytes.fromhex(pair_of(row)[0].id),
+        "prompt": digest_prompt("Q2"),
+        "tools": digest_tools(tools),
+        "chosen": digest_response("A2"),
+        "rejected": digest_response("B"),
+        "group": xxh3_128_digest(b"g"),
+        "other_prompt": b"\x0a" * 16,
+    }
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda data: data,
+        gzip.compress,
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: data.replace(b"\n", b"\r\n\r\n"),
+        lambda data: b"[ " + data.strip().replace(b"\n", b" ,\n") + b"]",
+        lambda data: data.rstrip(),
+    ],
+    ids=["lines", "gzip", "byte order mark", "crlf", "array", "no last newline"],
+)
+def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
+    """From two files, in any order, long after they have passed."""
+    with _filed(tmp_path, pack(_data(ROWS[:3])), pack(_data(ROWS[3:]))) as pairs:
+        entries = list(pairs.entries())
+        assert [entry.number for entry in entries] == [1, 2, 3, 4, 5, 6]
+        fetched = [pairs.pair(entries[place]).chosen for place in (5, 0, 3, 2, 0)]
+    assert fetched == ["A6", "A1", "A4", "A3", "A1"]
+
+
+def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
+    """Packed files share one place where they are put aside."""
+    parts = gzip.compress(_data(ROWS[:2])), _data(ROWS[2:4]), gzip.compress(_data(ROWS[4:]))
+    with _filed(tmp_path, *parts) as pairs:
+        entries = list(pairs.entries())
+        fetched = [pairs.pair(entry).chosen for entry in reversed(entries)]
+    assert fetched == ["A6", "A5", "A4", "A3", "A2", "A1"]
+    assert [entry.place >> 48 for entry in entries] == [0, 0, 1, 1, 0, 0]
+
+
+def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
+    """Nothing is fetched and nothing put aside, where every pair is looked at as it comes."""
+    with _filed(tmp_path, _data(ROWS[:3]), gzip.compress(_data(ROWS[3:])), keep=False) as pairs:
+        seen = [(pairs.pair(entry).chosen, pairs.pair(entry).gap) for entry in pairs.entries()]
+    assert seen == [(f"A{n}", float(n)) for n in range(1, 7)]
+
+
+def test_ledger_of_rows(tmp_path: Path) -> None:
+    """Read is used and dropped and bad; mends are counted wherever they happened."""
+    rows = [
+        ROWS[0],
+        {"prompt": "Q", "chosen": "A", "rejected": "A", "x": 1},
+        {"prompt": "", "chosen": "A", "rejected": "B"},
+        {"prompt": "Q", "chosen": "A", "rejected": "", "gap": 0},
+        {**ROWS[1], "id": "old", "y": 1},
+    ]
+    report = Report()
+    data = _data(rows) + b"{torn\n"
+    with _filed(tmp_path, data, b"", report=report, on_error="skip") as pairs:
+        assert [entry.number for entry in pairs.entries()] == [1, 5]
+    assert (report.rows_read, report.rows_used, report.rows_bad) == (6, 2, 1)
+    assert report.rows_dropped == {"sides_equal": 1, "no_prompt": 1, "empty_answer": 1}
+    assert report.mended == {"moved_to_meta": 2, "id_renewed": 1, "not_preferred": 1}
+    assert report.sources == [("0.jsonl", "pairs"), ("1.jsonl", "pairs")]
+    assert report.notes == ["1.jsonl is empty"]
+
+
+def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
+    """The run is lost; all rows are read to count the bad ones."""
+    report = Report()
+    seen: list[int] = []
+    with _filed(
+        tmp_path, _data(ROWS[:2]) + b"{\n" + _data(ROWS[2:]), b"{\n", report=report
+    ) as pairs:
+        with pytest.raises(BadRecords) as caught:
+            seen.extend(entry.number for entry in pairs.entries())
+        assert (caught.value.count, seen) == (2, [1, 2])
+    assert (report.rows_read, report.rows_used) == (8, 6)
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_limit(tmp_path: Path, limit: int) -> None:
+    """A file that was not looked at is not called empty."""
+    report = Report()
+    with _filed(tmp_path, _data(ROWS), b"", limit=limit, report=report) as pairs:
+        assert (len(list(pairs.entries())), report.notes) == (limit, [])
+
+
+def test_file_that_changed_behind_the_clocks_back(tmp_path: Path) -> None:
+    """Another pair of the same length and time is an error, never a wrong pair."""
+    path = tmp_path / "0.jsonl"
+    with _filed(tmp_path, _data(ROWS[:2])) as pairs:
+        entries, status = list(pairs.entries()), path.stat()
+        with path.open("r+b") as file:
+            file.write(_data(ROWS[:1]).replace(b"A1", b"A9"))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        with pytest.raises(InputChanged) as caught:
+            pairs.pair(entries[0])
+    assert caught.value.path == "0.jsonl"
+
+
+def test_file_that_is_torn_afterwards(tmp_path: Path) -> None:
+    """It was good when it was read, so it is no bad row."""
+    path = tmp_path / "0.jsonl"
+    with _filed(tmp_path, _data(ROWS[:2])) as pairs:
+        entries, status = list(pairs.entries()), path.stat()
+        with path.open("r+b") as file:
+            file.write(b"[")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        with pytest.raises(InputChanged):
+            pairs.pair(entries[0])

@@ -1,0 +1,125 @@
+"""Rows, read one by one, and the bad ones among them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.engines.plan import InputPlan
+from prefpairs.engines.rows import Rows, reading_rows
+from prefpairs.errors import BadRecords, FileTrouble, NotJson, UsageError
+from prefpairs.files.inputs import Input
+from prefpairs.files.reading import Record
+from prefpairs.records.wire import decode
+from prefpairs.report import Report
+
+
+def _records(*lines: bytes) -> Iterator[Record]:
+    offset = 0
+    for number, line in enumerate(lines, 1):
+        yield Record(number, offset, line)
+        offset += len(line)
+
+
+def _values(report: Report, *files: tuple[bytes, ...], **plan: Any) -> list[Any]:
+    with reading_rows(InputPlan(inputs=[], **plan), report) as rows:
+        read = [
+            (label, record.number, value)
+            for label, lines in zip("abc", files, strict=False)
+            for record, value in rows.read(_records(*lines), decode, label)
+        ]
+        rows.settle()
+    return read
+
+
+def test_rows_of_several_files() -> None:
+    """Each with what was read from it; all are counted, and those of each file."""
+    report = Report()
+    read = _values(report, (b"1\n", b"2\n"), (b"3\n",), ())
+    assert read == [("a", 1, 1), ("a", 2, 2), ("b", 1, 3)]
+    assert (report.rows_read, report.rows_of) == (3, {"a": 2, "b": 1, "c": 0})
+
+
+@pytest.mark.parametrize(("limit", "values"), [(0, []), (1, [1]), (3, [1, 3]), (9, [1, 3, 4])])
+def test_limit(limit: int, values: list[int]) -> None:
+    """So many rows of all files together, bad ones included."""
+    report = Report()
+    read = _values(report, (b"1\n", b"{\n"), (b"3\n", b"4\n"), limit=limit, on_error="skip")
+    assert ([value for *_, value in read], report.rows_read) == (values, min(limit, 4))
+
+
+def test_bad_rows_are_told_at_the_end() -> None:
+    """They are all counted first; good ones still come, for nobody knows what they are for."""
+    report = Report()
+    with pytest.raises(BadRecords) as caught:
+        _values(report, (b"1\n", b"{torn\n"), (b"\xff\n", b"2\n"))
+    assert [place for place, _ in caught.value.first] == ["a:2", "b:1"]
+    assert (report.rows_read, report.rows_bad) == (4, 2)
+
+
+def test_run_is_lost_from_the_first_bad_row_on() -> None:
+    """Unless bad rows are left out."""
+    for on_error, failed in (("fail", True), ("skip", False)):
+        plan: dict[str, Any] = {"inputs": [], "on_error": on_error}
+        with reading_rows(InputPlan(**plan), Report()) as rows:
+            assert rows.failed is False
+            list(rows.read(_records(b"{\n"), decode, "a"))
+            assert rows.failed is failed
+
+
+def _refuse(rows: Rows) -> None:
+    for _ in rows.read(_records(b"1\n"), decode, "a"):
+        raise NotJson("mine")
+
+
+def test_errors_of_whoever_takes_the_rows() -> None:
+    """They are his, and make no row bad."""
+    report = Report()
+    with reading_rows(InputPlan(inputs=[]), report) as rows, pytest.raises(NotJson):
+        _refuse(rows)
+    assert report.rows_bad == 0
+
+
+def test_quarantine(tmp_path: Path) -> None:
+    """Bad rows are put aside as they were, and the file appears when all went well."""
+    path = tmp_path / "bad.jsonl"
+    plan: dict[str, Any] = {"on_error": "quarantine", "quarantine": str(path)}
+    assert len(_values(Report(), (b"1\n", b"{torn\r\n"), (b'"\xff"\n',), **plan)) == 1
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [(row["file"], row["line"], row["byte"], row["reason"]) for row in rows] == [
+        ("a", 2, 2, "not_json"),
+        ("b", 1, 0, "invalid_utf8"),
+    ]
+    assert (rows[0]["raw"], rows[1]["raw_base64"]) == ("{torn", "Iv8i")
+
+
+def _interrupted(plan: InputPlan) -> None:
+    with reading_rows(plan, Report()) as rows:
+        list(rows.read(_records(b"{\n"), decode, "a"))
+        raise KeyboardInterrupt
+
+
+def test_quarantine_of_a_run_that_fails(tmp_path: Path) -> None:
+    """The old one stays."""
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(b"old\n")
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(InputPlan(inputs=[], on_error="quarantine", quarantine=str(path)))
+    assert (path.read_bytes(), [*tmp_path.iterdir()]) == (b"old\n", [path])
+
+
+def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
+    """In no folder, or over an input."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"in\n")
+    given = [Input(str(path), "r.jsonl")]
+    plans = [
+        (InputPlan(inputs=given, quarantine=str(tmp_path / "x" / "bad.jsonl")), FileTrouble),
+        (InputPlan(inputs=given, quarantine=str(path)), UsageError),
+    ]
+    for plan, error in plans:
+        with pytest.raises(error), reading_rows(plan, Report()):
+            pass
+    assert path.read_bytes() == b"in\n"

@@ -1,0 +1,35 @@
+"""Pairs to lines, and the counts of them."""
+
+from typing import Any
+
+from prefpairs.engines.writing import write_pair
+from prefpairs.records.pair import pair_line, pair_of
+from prefpairs.report import Report
+
+
+class Lines:
+    """An output in memory."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def write(self, line: bytes, /) -> object:
+        """Take one line."""
+        self.lines.append(line)
+        return None
+
+
+def test_write_pair() -> None:
+    """Each line as it is, the numbers that are known, and the first pair as an example."""
+    rows: list[dict[str, Any]] = [
+        {"prompt": "Q", "chosen": "A", "rejected": "B"},
+        {"prompt": "R", "chosen": "C", "rejected": "D", "chosen_score": 1, "rejected_score": 0.5},
+    ]
+    output, report = Lines(), Report()
+    pairs = [pair_of(row)[0] for row in rows]
+    for pair in pairs:
+        write_pair(pair, output, report)
+    assert output.lines == [pair_line(pair) for pair in pairs]
+    assert (report.pairs, report.example) == (2, ("Q", "A", "B"))
+    assert report.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}
+    assert dict(report.pairs_at_gap) == {0.1: 1, 0.2: 1}

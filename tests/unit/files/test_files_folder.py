@@ -1,0 +1,187 @@
+"""Several files of one folder that appear together."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.files.folder import open_folder
+from prefpairs.files.inputs import Input
+
+FAMILY = ("a", "b", "c")
+
+
+def _write(
+    folder: Path | str, names: Sequence[str] = ("a", "b"), content: bytes = b"new\n"
+) -> None:
+    with open_folder(str(folder), names, FAMILY) as files:
+        for name in names:
+            files[name].write(content)
+
+
+def _fail(folder: Path, names: Sequence[str] = ("a", "b")) -> None:
+    with open_folder(str(folder), names, FAMILY) as files:
+        files["a"].write(b"new\n")
+        raise KeyboardInterrupt
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _old(folder: Path, *names: str) -> Path:
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(b"old\n")
+    return folder
+
+
+@contextmanager
+def _mask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def test_new_folder(tmp_path: Path) -> None:
+    """It appears with all of its files, also those in which nothing stands."""
+    with open_folder(str(tmp_path / "o"), ["a", "b"], FAMILY) as files:
+        files["a"].write(b"one\n")
+        files["a"].write(b"two\n")
+        assert not (tmp_path / "o").exists()
+    assert _content(tmp_path / "o") == {"a": b"one\ntwo\n", "b": b""}
+    assert os.listdir(tmp_path) == ["o"]
+
+
+@pytest.mark.parametrize("name", ["o/", "./o", "x/../o"])
+def test_names_of_a_new_folder(tmp_path: Path, name: str) -> None:
+    """However it is spelt."""
+    _write(f"{tmp_path}/{name}")
+    assert _content(tmp_path / "o") == {"a": b"new\n", "b": b"new\n"}
+
+
+def test_old_folder(tmp_path: Path) -> None:
+    """Old files of the family go, with those that were not asked for; all others stay."""
+    folder = _old(tmp_path / "o", "a", "c", "mine")
+    with open_folder(str(folder), ["a", "b"], FAMILY) as files:
+        files["a"].write(b"new\n")
+        assert (folder / "a").read_bytes() == b"old\n"
+        assert not (folder / "b").exists()
+    assert _content(folder) == {"a": b"new\n", "b": b"", "mine": b"old\n"}
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a",), ("a", "b", "c")])
+def test_failure_leaves_everything_as_it_was(tmp_path: Path, names: Sequence[str]) -> None:
+    """Nothing appears and nothing goes, in a new folder or in an old one."""
+    folder = _old(tmp_path / "old", "a", "c", "mine")
+    with pytest.raises(KeyboardInterrupt):
+        _fail(folder, names)
+    with pytest.raises(KeyboardInterrupt):
+        _fail(tmp_path / "new", names)
+    assert _content(folder) == {"a": b"old\n", "c": b"old\n", "mine": b"old\n"}
+    assert os.listdir(tmp_path) == ["old"]
+
+
+def test_link_to_a_folder(tmp_path: Path) -> None:
+    """It stays a link, to a folder that is there or will be."""
+    _old(tmp_path / "real", "a", "c")
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "early").symlink_to("later")
+    _write(tmp_path / "link")
+    _write(tmp_path / "early")
+    assert [os.readlink(tmp_path / name) for name in ("link", "early")] == ["real", "later"]
+    assert _content(tmp_path / "real") == _content(tmp_path / "later")
+    assert sorted(os.listdir(tmp_path)) == ["early", "later", "link", "real"]
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_file_of_that_name(tmp_path: Path, special: bool) -> None:
+    """What is no folder is left alone."""
+    path = tmp_path / "o"
+    if special:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b"old\n")
+    with pytest.raises(FileTrouble) as caught:
+        _write(path)
+    assert (caught.value.path, caught.value.problem) == (str(path), "is a file, not a directory")
+    assert os.listdir(tmp_path) == ["o"]
+
+
+def test_folder_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """Only the last one is made; a mistyped path is no reason to make three."""
+    with pytest.raises(FileTrouble) as caught:
+        _write(f"{tmp_path}/x/o/")
+    assert caught.value.problem == f"there is no directory {tmp_path}/x"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
+    """An input is neither written over nor thrown away, also under another name."""
+    folder = _old(tmp_path / "o", "a", "c")
+    (tmp_path / "link").symlink_to(f"o/{name}")
+    with (
+        pytest.raises(UsageError, match="is both input and output"),
+        open_folder(str(folder), ["a"], FAMILY, [Input(str(tmp_path / "link"), "link")]),
+    ):
+        pass
+    assert _content(folder) == {"a": b"old\n", "c": b"old\n"}
+
+
+def test_input_beside_the_files(tmp_path: Path) -> None:
+    """A folder may hold its own input."""
+    folder = _old(tmp_path / "o", "mine")
+    with open_folder(str(folder), ["a"], FAMILY, [Input(str(folder / "mine"), "mine")]):
+        pass
+    assert _content(folder) == {"a": b"", "mine": b"old\n"}
+
+
+@pytest.mark.parametrize(
+    ("mask", "of_folder", "of_file"), [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600)]
+)
+def test_modes_are_the_users(tmp_path: Path, mask: int, of_folder: int, of_file: int) -> None:
+    """The mask is obeyed, and is what it was afterwards."""
+    with _mask(mask):
+        _write(tmp_path / "o")
+        assert os.umask(mask) == mask
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "o", tmp_path / "o" / "a")]
+    assert modes == [of_folder, of_file]
+
+
+def test_mode_of_an_old_file_is_kept(tmp_path: Path) -> None:
+    """Who may read it does not change."""
+    folder = _old(tmp_path / "o", "a")
+    (folder / "a").chmod(0o640)
+    _write(folder)
+    assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o640
+
+
+def test_files_that_would_not_change(tmp_path: Path) -> None:
+    """They stay with their time if that is asked for; what is not the same, or too much, goes."""
+    folder = _old(tmp_path / "o", "a", "b", "c")
+    os.utime(folder / "a", ns=(5, 5))
+    with open_folder(str(folder), ["a", "b"], FAMILY, keep_if_same=True) as files:
+        files["a"].write(b"old\n")
+        files["b"].write(b"new\n")
+    assert (folder / "a").stat().st_mtime_ns == 5
+    assert _content(folder) == {"a": b"old\n", "b": b"new\n"}
+    with open_folder(str(folder), ["a"], FAMILY) as files:
+        files["a"].write(b"old\n")
+    assert (folder / "a").stat().st_mtime_ns > 5
+    assert _content(folder) == {"a": b"old\n"}
+
+
+def test_long_name(tmp_path: Path) -> None:
+    """Files are put beside the old ones first, and nothing of that stays."""
+    folder = _old(tmp_path / "o")
+    name = "x" * 240
+    with open_folder(str(folder), [name], [name]) as files:
+        files[name].write(b"new\n")
+    assert _content(folder) == {name: b"new\n"}

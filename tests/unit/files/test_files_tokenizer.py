@@ -1,0 +1,61 @@
+"""A tokenizer out of a tokenizer.json."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files.tokenizer import open_tokenizer
+
+
+def _saved(folder: Path) -> str:
+    words = {"[UNK]": 0, "[BOS]": 1, "a": 2, "b": 3}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))  # noqa: S106 - no password
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[BOS] $A", pair=None, special_tokens=[("[BOS]", 1)]
+    )
+    path = folder / "tokenizer.json"
+    tokenizer.save(str(path))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("a", 1), ("a b", 2), ("a, b!", 4), ("odd \U0001f600", 2)]
+)
+def test_count(tmp_path: Path, text: str, count: int) -> None:
+    """Tokens of the text alone, without what is put around it."""
+    assert open_tokenizer(_saved(tmp_path))(text) == count
+
+
+@pytest.mark.parametrize("name", ["nothing.json", "."])
+def test_no_file(tmp_path: Path, name: str) -> None:
+    """The trouble has the name that was typed."""
+    with pytest.raises(FileTrouble) as caught:
+        open_tokenizer(f"{tmp_path}/{name}")
+    assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", "no such file")
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"model": 7}'])
+def test_another_file(tmp_path: Path, content: bytes) -> None:
+    """What is no tokenizer is told with the library's own words."""
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        open_tokenizer(str(path))
+    assert caught.value.path == str(path)
+    assert caught.value.problem.startswith("no tokenizer.json (")
+
+
+def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to install."""
+    path = _saved(tmp_path)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(UsageError) as caught:
+        open_tokenizer(path)
+    assert caught.value.hint == "pip install 'prefpairs[tokens]'"

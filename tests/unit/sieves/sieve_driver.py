@@ -1,0 +1,65 @@
+"""Pairs in memory, as sieves are given them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from xxhash import xxh3_128_digest
+
+from prefpairs.records.pair import Pair, other_prompt, pair_of
+from prefpairs.report import Stage
+from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.protocol import Sieve
+
+Row = dict[str, Any]
+
+
+class Held:
+    """The pairs of rows; `asked` says whose texts were looked at."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._read = [pair_of(row) for row in rows]
+        self.asked: list[int] = []
+
+    def entries(self) -> Iterator[Entry]:
+        """What a sieve may know of each pair."""
+        for place, (pair, digests) in enumerate(self._read):
+            yield Entry(
+                number=place + 1,
+                place=place,
+                length=1,
+                gap=pair.gap,
+                chosen_score=pair.chosen_score,
+                id=bytes.fromhex(pair.id),
+                prompt=digests.prompt,
+                tools=digests.tools,
+                chosen=digests.chosen,
+                rejected=digests.rejected,
+                group=xxh3_128_digest(pair.group.encode()),
+                other_prompt=other_prompt(pair),
+            )
+
+    def pair(self, entry: Entry, /) -> Pair:
+        """The pair behind an entry."""
+        self.asked.append(entry.place)
+        return self._read[entry.place][0]
+
+
+def row_of(
+    prompt: str, chosen: str = "A", rejected: str = "B", gap: float | None = None, **more: Any
+) -> Row:
+    """A row with a gap, if any, that its scores explain."""
+    row: Row = {"prompt": prompt, "chosen": chosen, "rejected": rejected, **more}
+    return row if gap is None else {"chosen_score": gap, "rejected_score": 0.0, **row}
+
+
+def sieved(sieve: Sieve, rows: Sequence[Row]) -> tuple[list[int], Stage]:
+    """The places of the rows that stay, in the order in which they come out."""
+    held, stage = Held(rows), Stage(sieve.name)
+    kept = sieve.sieve(_counted(held, stage), held, stage, frozenset({"id"}))
+    return [entry.place for entry in kept], stage
+
+
+def _counted(held: Held, stage: Stage) -> Iterator[Entry]:
+    for entry in held.entries():
+        stage.found += 1
+        yield entry

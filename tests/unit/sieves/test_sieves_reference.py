@@ -1,0 +1,87 @@
+"""Prompts that must not be trained on."""
+
+import pytest
+
+from prefpairs.records.message import Message, Text
+from prefpairs.sieves.reference import Reference
+
+QUESTION = "Which of the many rivers of the old country is the longest one of all"
+NEARLY = "which of the many rivers of the old country is the longest one of them"
+
+
+def _said(*words: str, system: str | None = None) -> list[Message]:
+    turns: list[Message] = [{"role": "system", "content": system}] if system else []
+    roles = ("user", "assistant") * len(words)
+    return turns + [
+        {"role": role, "content": word} for role, word in zip(roles, words, strict=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "prompt", "holds"),
+    [
+        ("Q", "Q", True),
+        ("Q", "q", False),
+        ("Q", " Q\n", True),
+        (" Q\n", "Q", True),
+        ("Q", "Q R", False),
+        ("Q", _said("Q"), True),
+        (_said("Q"), "Q", True),
+        (_said("Q", system="S"), "Q", True),
+        (_said("Q", system="S"), _said("Q", system="T"), True),
+        ("Q", _said("Hi", "Ho", " Q "), True),
+        ("A", _said("Hi", "A", "Q"), False),
+        ("S", _said("Q", system="S"), False),
+        (_said("Hi", "Ho", "Q"), _said("Hi", "Ho", "Q"), True),
+        (_said("Hi", "Ho", "Q"), "Q", False),
+        (_said("Hi", "Ho", "Q"), _said("Hi", "Hm", "Q"), False),
+    ],
+)
+def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
+    """A prompt, or a question in it; of a chat with one question that alone counts, too."""
+    reference = Reference()
+    reference.add(known)
+    assert reference.holds(prompt) is holds
+
+
+@pytest.mark.parametrize(
+    ("known", "prompt", "holds"),
+    [
+        (QUESTION, NEARLY, True),
+        (QUESTION, "Which river is the longest one", False),
+        (QUESTION, _said("Hi", "Ho", NEARLY), True),
+        (QUESTION, _said(" ".join(map(str, range(40))), NEARLY, "Why"), False),
+        (_said(QUESTION, system="You are a kind teacher of geography"), NEARLY, True),
+        (_said(QUESTION, "The Elbe", "Why"), _said(NEARLY, "The Elbe", "Why"), True),
+        ("Q", "q", True),
+        ("Q", "R", False),
+    ],
+)
+def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
+    """Most runs of five words are enough, case aside."""
+    reference = Reference(0.5)
+    reference.add("an entry of no interest that stands before")
+    reference.add(known)
+    assert reference.holds(prompt) is holds
+
+
+def test_near_is_not_exact() -> None:
+    """Without a share only the very same counts."""
+    reference = Reference()
+    reference.add(QUESTION)
+    assert (reference.holds(NEARLY), reference.holds(QUESTION)) == (False, True)
+
+
+def test_nothing_is_held_by_nothing() -> None:
+    """An empty reference drops no pair."""
+    assert (Reference().holds("Q"), Reference(0.5).holds("Q"), len(Reference())) == (False,) * 2 + (
+        0,
+    )
+
+
+def test_length() -> None:
+    """Different prompts count once; a question within a chat is one of its own."""
+    reference = Reference(0.9)
+    for prompt in ("Q", "Q ", _said("Q"), _said("R", system="S")):
+        reference.add(prompt)
+    assert len(reference) == 3

@@ -1,0 +1,101 @@
+"""Many entries in compact arrays."""
+
+import pytest
+
+from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.store import Store, in_order
+
+DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
+
+
+def _entry(number: int, gap: float | None = 0.5, score: float | None = 1.0) -> Entry:
+    digests = {name: bytes([place + 1, number]) * 8 for place, name in enumerate(DIGESTS)}
+    return Entry(number, 3 << 48 | number, 10 * number, gap, score, **digests)
+
+
+def _store(*entries: Entry) -> Store:
+    store = Store(DIGESTS)
+    for entry in entries:
+        store.add(entry)
+    return store
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        _entry(1),
+        _entry(2, 0.0, 0.0),
+        _entry(3, None, None),
+        _entry(4, -8e307, 5e-324),
+        _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1),
+        _entry(6)._replace(tools=b"", other_prompt=b""),
+    ],
+)
+def test_entry_comes_back(entry: Entry) -> None:
+    """As it was, also where something is not known or not there."""
+    assert list(_store(entry, entry).entries([1])) == [entry]
+
+
+def test_digests_that_nobody_needs() -> None:
+    """They are not kept, and come back empty."""
+    store = Store(["prompt", "id", "id"])
+    store.add(_entry(1))
+    expected = _entry(1)._replace(tools=b"", chosen=b"", rejected=b"", group=b"", other_prompt=b"")
+    assert store.entry(0) == expected
+
+
+def test_slots_are_numbered() -> None:
+    """Each entry is put at the end."""
+    store = Store(["id"])
+    assert ([store.add(_entry(1)), store.add(_entry(1))], len(store)) == ([0, 1], 2)
+
+
+def test_replace() -> None:
+    """All of an entry changes, and nothing of its neighbours."""
+    store = _store(_entry(1), _entry(2), _entry(3))
+    changed = _entry(9, None, None)._replace(tools=b"")
+    store.replace(1, changed)
+    assert list(store.entries(range(3))) == [_entry(1), changed, _entry(3)]
+
+
+def test_gap_and_digest_alone() -> None:
+    """The whole entry need not be made."""
+    store = _store(_entry(1), _entry(2, None)._replace(tools=b""))
+    assert [store.gap(slot) for slot in (0, 1)] == [0.5, None]
+    assert [store.digest("tools", slot) for slot in (0, 1)] == [_entry(1).tools, b""]
+
+
+def test_arrived() -> None:
+    """The number in the input counts, not the slot."""
+    store = _store(_entry(5), _entry(2), _entry(9))
+    assert [list(store.arrived(slots)) for slots in ([0, 1, 2], [2, 0])] == [[1, 0, 2], [0, 2]]
+
+
+def test_keep() -> None:
+    """Those that stay stand in the order given, with all that is known of them."""
+    store = _store(_entry(1), _entry(2, None), _entry(3), _entry(4))
+    store.keep([3, 1])
+    assert (len(store), list(store.entries(range(2)))) == (2, [_entry(4), _entry(2, None)])
+    assert store.add(_entry(5)) == 2
+    assert store.entry(2) == _entry(5)
+
+
+def test_column() -> None:
+    """The digests of one kind; it grows with the store."""
+    store = Store(["id"])
+    column = store.column("id")
+    store.add(_entry(1))
+    store.add(_entry(2))
+    assert bytes(column) == _entry(1).id + _entry(2).id
+
+
+@pytest.mark.parametrize("run", [1, 2, 3, 100])
+def test_in_order(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
+    """Sorted by key, equal ones as they come, however many are sorted at a time."""
+    monkeypatch.setattr("prefpairs.sieves.store._RUN", run)
+    keys = [3, 1, 2, 1, 3, 2, 1, 0]
+    assert list(in_order(iter([7, 6, 5, 4, 3, 2, 1, 0]), keys.__getitem__)) == [
+        *(7, 6, 3, 1),
+        *(5, 2, 4, 0),
+    ]
+    assert list(in_order([], keys.__getitem__)) == []

@@ -1,0 +1,154 @@
+"""Rows to pairs: of prefpairs itself, and of others."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, BadRecord, NotJson
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest_prompt
+from prefpairs.records.message import tool_call
+from prefpairs.records.pair import digests_of, make_pair, pair_line
+from prefpairs.sources.pairs import PairReading, read_pair
+
+ROW: dict[str, Any] = {"prompt": "Q", "chosen": "A", "rejected": "B"}
+
+
+def _read(**more: Any) -> PairReading:
+    return read_pair(json.dumps({**ROW, **more}).encode())
+
+
+def test_pair_of_our_own() -> None:
+    """What was written is read as it was, and nothing had to be mended."""
+    pair = make_pair(
+        Candidate("g", "Q", "A", 0.9, 1, "f:1", [{"name": "t"}], {"ids": [1]}, {"m": 1}),
+        Candidate("h", "R", "B", 0.8, 0, "f:2", [{"name": "t"}], None, {"m": 2}),
+    )
+    reading = read_pair(pair_line(pair))
+    assert reading == PairReading(
+        pair, digests_of("Q", [{"name": "t"}], "A", "B"), digest_prompt("R"), None, []
+    )
+
+
+def test_row_of_others() -> None:
+    """Three fields are enough; what a pair has no field for is told."""
+    reading = _read(model="m", source=None)
+    assert (reading.pair.meta, reading.mends) == ({"model": "m", "source": None}, ["moved_to_meta"])
+    assert (reading.lost, reading.other_prompt, _read().mends) == (None, b"", [])
+
+
+@pytest.mark.parametrize("own", ["0" * 32, "mine", 7, ["x"], ""])
+def test_id_that_does_not_fit(own: Any) -> None:
+    """An edited row has another id, and it is told."""
+    reading = _read(id=own)
+    assert (reading.pair.id, reading.mends) == (_read().pair.id, ["id_renewed"])
+
+
+def test_id_that_fits_or_is_missing() -> None:
+    """Nothing to be told."""
+    assert (_read(id=_read().pair.id).mends, _read(id=None).mends) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("scores", "mends"),
+    [
+        ({"chosen_score": 1, "rejected_score": 0}, []),
+        ({"chosen_score": 1, "rejected_score": 1}, ["not_preferred"]),
+        ({"chosen_score": 0, "rejected_score": 1}, ["not_preferred"]),
+        ({"chosen_score": 0.1 + 0.2, "rejected_score": 0.3}, ["not_preferred"]),
+        ({"gap": 0}, ["not_preferred"]),
+        ({"gap": -1}, ["not_preferred"]),
+        ({"gap": 1}, []),
+        ({"chosen_score": 0}, []),
+        ({"gap": 9, "chosen_score": 0, "rejected_score": 1}, ["not_preferred"]),
+    ],
+)
+def test_pair_that_is_not_preferred(scores: dict[str, Any], mends: list[str]) -> None:
+    """Others may pair as they like; it is told."""
+    reading = _read(**scores)
+    assert (reading.lost, reading.mends) == (None, mends)
+
+
+def test_all_mends_at_once() -> None:
+    """In a fixed order, surrogates one by one."""
+    row = '{"prompt":"\\ud83d \\ud83d","chosen":"A","rejected":"B","id":"x","y":1,"gap":0}'
+    assert read_pair(row.encode()).mends == [
+        "surrogate_replaced",
+        "surrogate_replaced",
+        "moved_to_meta",
+        "id_renewed",
+        "not_preferred",
+    ]
+
+
+CALL = [{"role": "assistant", "content": "", "tool_calls": [tool_call("f", "{}")]}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "lost"),
+    [
+        ({"prompt": ""}, "no_prompt"),
+        ({"prompt": " \n"}, "no_prompt"),
+        ({"prompt": []}, "no_prompt"),
+        ({"prompt": [{"role": "user", "content": " "}]}, "no_prompt"),
+        ({"prompt": "", "chosen": ""}, "no_prompt"),
+        ({"chosen": ""}, "empty_answer"),
+        ({"rejected": " "}, "empty_answer"),
+        ({"chosen": []}, "empty_answer"),
+        (
+            {"chosen": [{"role": "assistant", "content": "", "reasoning_content": "hm"}]},
+            "empty_answer",
+        ),
+        ({"chosen": CALL}, None),
+        ({"chosen": CALL, "rejected": CALL}, "sides_equal"),
+        ({"rejected": "A"}, "sides_equal"),
+        ({"rejected": [{"role": "assistant", "content": "A"}]}, "sides_equal"),
+        ({"rejected": "A "}, None),
+        ({"prompt": [{"role": "system", "content": "S"}]}, None),
+    ],
+)
+def test_pair_that_nobody_could_train_on(fields: dict[str, Any], lost: str | None) -> None:
+    """Something is asked, both answers say something, and not the same."""
+    assert _read(**fields).lost == lost
+
+
+@pytest.mark.parametrize("row", ["7", "[]", "null", '"Q"'])
+def test_row_that_is_no_object(row: str) -> None:
+    """A bad row, not a lost pair."""
+    with pytest.raises(BadField) as caught:
+        read_pair(row.encode())
+    assert caught.value.field == "row"
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"prompt": None}, "prompt"),
+        ({"chosen": {"role": "assistant", "content": "A"}}, "chosen"),
+        ({"rejected": 7}, "rejected"),
+        ({"chosen": ["A"]}, "chosen.0"),
+        ({"meta": {"prompt_of_rejected": "R"}}, "meta.prompt_of_rejected"),
+    ],
+)
+def test_field_of_the_wrong_type(fields: dict[str, Any], field: str) -> None:
+    """It is named."""
+    with pytest.raises(BadField) as caught:
+        _read(**fields)
+    assert caught.value.field == field
+
+
+def test_rollouts_are_no_pairs() -> None:
+    """Neither is what is no JSON at all."""
+    with pytest.raises(BadRecord):
+        read_pair(b'{"prompt": "Q", "response": "A", "score": 1}')
+    with pytest.raises(NotJson):
+        read_pair(b"{torn\n")
+
+
+@pytest.mark.parametrize("side", ["chosen", "rejected"])
+def test_conversation_that_is_no_answer(side: str) -> None:
+    """A side that begins with the user's words holds its prompt, too: that is no answer."""
+    turns = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
+    with pytest.raises(BadField, match=rf"{side}\.0\.role"):
+        _read(**{side: turns})
