@@ -20,6 +20,7 @@ LOSSES = {
     "no_step_data": "a TTC step holds no data",
     "no_turn_id": "a TTC step has no turn_id of a usable type",
     "bad_index": "a TTC step's candidate_index is not a whole number",
+    "sides_equal": "chosen and rejected say the same",
     "duplicate_rollout": "the same rollout (task, index, content and score) appears again",
     "conflicting_scores": "the same rollout appears with different scores; none of them is used",
 }
@@ -37,11 +38,9 @@ MENDS = {
     "moved_to_meta": "fields that a pair does not have were moved into meta",
     "id_renewed": "the id did not fit the content, and was reckoned anew",
     "not_preferred": "the chosen answer does not score higher than the rejected one",
-    "contradiction_kept": "a pair whose other answer is preferred elsewhere; see --conflicts",
 }
 
 PAIRS = {
-    "sides_equal": "chosen and rejected say the same",
     "duplicate": "another pair is the same in what --by names",
     "contradiction": "another pair prefers the other answer; --conflicts says what becomes of both",
     "near_duplicate": "another pair says nearly the same (--near)",
@@ -64,6 +63,11 @@ PAIRS = {
 }
 """Why a pair was lost on its way."""
 
+PAIRS_NOTICED = {
+    "contradiction_kept": "a pair whose other answer is preferred elsewhere; see --conflicts",
+}
+"""What was noticed about pairs that stay."""
+
 GROUPS = {
     "no_candidate": "none of the group's candidates is left",
     "one_candidate": "a single candidate has nobody to be compared with",
@@ -85,6 +89,7 @@ BAD = {
 TABLES = {
     "Rows and candidates that are dropped": LOSSES,
     "Pairs that are dropped": PAIRS,
+    "Pairs that are noticed": PAIRS_NOTICED,
     "Rows that are bad": BAD,
     "What is mended or noticed": MENDS,
     "Groups that give no pair": GROUPS,

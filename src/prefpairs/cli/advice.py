@@ -34,6 +34,8 @@ def why_nothing(command: str, report: Report) -> str | None:
         return "NeMo Gym writes such files beside its rollouts; --from generic reads them"
     if not report.rows_read:
         return "there were no rows to read"
+    if any(stage.dropped for stage in report.stages):
+        return _largest_loss(command, report)
     if report.groups_without_pair and command == "pair":
         reason, count = report.groups_without_pair.most_common(1)[0]
         return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"

@@ -82,7 +82,10 @@ class DedupeWords:
 
     def references(self) -> list[Input]:
         """The files that pairs are held against."""
-        return find_inputs(self.against) if self.against else []
+        found = find_inputs(self.against) if self.against else []
+        if any(given.is_stdin for given in found):
+            raise UsageError("--against -: standard input is for pairs", "name a file")
+        return found
 
     def sieve(self) -> Dedupe:
         """The sieve that these words ask for."""

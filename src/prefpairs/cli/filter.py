@@ -12,6 +12,7 @@ from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import WHOLE, sieve
 from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input
 from prefpairs.files.tokenizer import open_tokenizer
 from prefpairs.report import Report
 from prefpairs.sieves.filter import Filter
@@ -117,6 +118,10 @@ class FilterWords:
         ),
     ] = False
 
+    def references(self) -> list[Input]:
+        """The files that conditions rest on."""
+        return [Input(self.tokenizer, self.tokenizer)] if self.tokenizer else []
+
     def sieve(self) -> Filter:
         """The sieve that these words ask for."""
         conditions = {
@@ -156,5 +161,6 @@ def filter(  # noqa: A001 - the word that is typed
     """
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[conditions.sieve()])
-    with writing.opened("filter", plan.read, report) as output:
+    references = conditions.references()
+    with writing.opened("filter", plan.read, report, also_read=references) as output:
         sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
-from prefpairs.reasons import ALL
+from prefpairs.reasons import GROUPS, LOSSES, MENDS, PAIRS, PAIRS_NOTICED
 from prefpairs.records.path import MISSING, look_up, paths_of
 
 _COMPARISONS = {
@@ -17,6 +17,16 @@ _COMPARISONS = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_COUNTED = {
+    "rows.dropped": LOSSES,
+    "candidates.dropped": LOSSES,
+    "noticed": MENDS,
+    "groups_without_pair": GROUPS,
+    "stages.dropped": PAIRS,
+    "stages.noticed": PAIRS_NOTICED,
+}
+"""Which reasons are counted where; one that never came up is not in the summary."""
+
 _GATE = re.compile(r"\s*([\w.-]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
 
 
@@ -44,7 +54,8 @@ class Gate(NamedTuple):
         """What a name means that is not there: a reason that never came up, or a mean of none."""
         parent, _, last = self.name.rpartition(".")
         around = look_up(summary, parent)
-        if isinstance(around, dict) and last in ALL:
+        place = ".".join(parent.split(".")[::2]) if parent.startswith("stages.") else parent
+        if isinstance(around, dict) and last in _COUNTED.get(place, ()):
             return 0
         return None if around is None else MISSING
 

@@ -1,20 +1,23 @@
 """Manifests: what a recipe was run on, and what came of it."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
-from prefpairs.errors import BadInput, FileTrouble
-from prefpairs.files.digest import digest_file
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files.digest import Stamp, digest_file
 from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
 
-_PATHS = frozenset({"inputs", "output", "out_dir", "summary", "quarantine", "temp_dir", "against"})
+_NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\\\t\n\r]")
+
+_PATHS = frozenset({"inputs", "summary", "quarantine", "temp_dir", "against", "tokenizer"})
 """Words that name files; those are listed on their own, seen from the manifest."""
 
 
@@ -29,6 +32,14 @@ class FileModel(BaseModel):
     records: int | None = None
 
 
+class Read(NamedTuple):
+    """A file that a run reads: what it is before, and how many records were read of it."""
+
+    path: str
+    stamp: Stamp | None
+    records: int | None = None
+
+
 class ManifestModel(BaseModel):
     """A manifest. It holds no time, no host and no absolute path: same in, same out."""
 
@@ -36,7 +47,7 @@ class ManifestModel(BaseModel):
 
     manifest: int
     prefpairs: str
-    recipe: FileModel
+    recipe: FileModel | None = None
     stages: dict[str, dict[str, Any]]
     inputs: list[FileModel]
     outputs: list[FileModel]
@@ -46,33 +57,51 @@ class ManifestModel(BaseModel):
 def manifest_of(
     path: str,
     recipe: Recipe,
-    inputs: Mapping[str, int | None],
+    read: Sequence[Read],
     outputs: Mapping[str, int | None],
     counts: dict[str, Any],
 ) -> bytes:
-    """The manifest that will stand at a path; files are given with their records."""
+    """The manifest that will stand at a path."""
     folder = os.path.dirname(os.path.realpath(path))
     told = ("inputs", "passed_over", "notes")
+    inputs = [given for given in read if given.path != recipe.path]
+    own = [given for given in read if given.path == recipe.path]
     model = ManifestModel(
         manifest=FORMAT,
         prefpairs=__version__,
-        recipe=_file(recipe.path, folder, None),
+        recipe=_file(own[0], folder) if own else None,
         stages={
             name: {word: value for word, value in table.items() if word not in _PATHS}
             for name, table in recipe.settled.items()
             if name != "write"
         },
-        inputs=[_file(name, folder, records) for name, records in inputs.items()],
-        outputs=[_file(name, folder, records) for name, records in outputs.items()],
+        inputs=[_file(given, folder) for given in inputs],
+        outputs=[_file(Read(name, None, count), folder) for name, count in outputs.items()],
         counts={name: value for name, value in counts.items() if name not in told},
     )
     return encode_pretty(model.model_dump(exclude_none=True))
 
 
-def _file(path: str, folder: str, records: int | None) -> FileModel:
-    digest = digest_file(path)
-    seen = os.path.relpath(os.path.realpath(path), folder)
-    return FileModel(path=seen, size=digest.size, sha256=digest.sha256, records=records)
+def _file(given: Read, folder: str) -> FileModel:
+    digest = digest_file(given.path, given.stamp)
+    seen = os.path.relpath(os.path.realpath(given.path), folder)
+    return FileModel(path=seen, size=digest.size, sha256=digest.sha256, records=given.records)
+
+
+def refuse_strange_manifest(path: str, recipe: str) -> None:
+    """Raise if what would be written over is no manifest, or that of another recipe."""
+    if not os.path.exists(path):
+        return
+    elsewhere = "[write] manifest = FILE names another place"
+    try:
+        found = read_manifest(path)
+    except BadInput:
+        raise UsageError(f"{path} is there, and is no manifest", elsewhere) from None
+    if found.recipe is None:
+        return
+    of = os.path.join(os.path.dirname(os.path.realpath(path)), found.recipe.path)
+    if os.path.realpath(of) != os.path.realpath(recipe):
+        raise UsageError(f"{path} is the manifest of {found.recipe.path}", elsewhere)
 
 
 def depfile_of(target: str, inputs: Sequence[str]) -> bytes:
@@ -81,32 +110,38 @@ def depfile_of(target: str, inputs: Sequence[str]) -> bytes:
     >>> depfile_of("data/manifest.json", ["a b.jsonl"]).decode()
     'data/manifest.json: a\\\\ b.jsonl\\n\\na\\\\ b.jsonl:\\n'
     """
-    names = [_for_make(name) for name in inputs]
-    rule = f"{_for_make(target)}: {' '.join(names)}\n"
+    names = [for_make(name) for name in inputs]
+    rule = f"{for_make(target)}: {' '.join(names)}\n"
     return os.fsencode(rule + "".join(f"\n{name}:\n" for name in names))
 
 
-def _for_make(name: str) -> str:
-    return name.replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
+def for_make(name: str) -> str:
+    """A name as make reads it; UsageError if make has no way to write it."""
+    if _NOT_FOR_MAKE.search(name):
+        raise UsageError(f"--depfile: make has no way to write the name {name}", "rename the file")
+    return re.sub(r"([ #:])", r"\\\1", name).replace("$", "$$")
 
 
 def read_manifest(path: str) -> ManifestModel:
     """The manifest of a file."""
     try:
         with open(path, "rb") as file:
-            return ManifestModel.model_validate_json(file.read())
+            manifest = ManifestModel.model_validate_json(file.read())
     except OSError as error:
         raise FileTrouble(path, error.strerror or str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "file"
         raise BadInput(path, f"no manifest: {where}: {first['msg']}") from None
+    if manifest.manifest != FORMAT:
+        raise BadInput(path, f"a manifest of format {manifest.manifest}, not {FORMAT}")
+    return manifest
 
 
 def differences(path: str, manifest: ManifestModel) -> Sequence[str]:
     """What is not as the manifest says, a sentence a file."""
     folder = os.path.dirname(os.path.realpath(path))
-    files = [("recipe", manifest.recipe)]
+    files = [("recipe", manifest.recipe)] if manifest.recipe else []
     files += [("input", file) for file in manifest.inputs]
     files += [("output", file) for file in manifest.outputs]
     problems = [

@@ -20,6 +20,7 @@ from prefpairs.files.output import STDOUT, Output, open_output
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
+from prefpairs.sieves.shares import SIDES
 from prefpairs.sieves.split import Split
 
 _MANIFEST = "manifest.json"
@@ -30,10 +31,25 @@ class Pipeline:
     """The plan of a recipe, and the files that it reads and writes."""
 
     plan: SievePlan
-    inputs: Sequence[Input]
+    references: Sequence[Input]
     output: str
     out_dir: str | None
     manifest: str | None
+
+    @property
+    def inputs(self) -> list[Input]:
+        """All that is read: the rows, and what they are held against."""
+        return [*self.plan.read.inputs, *self.references]
+
+    @property
+    def kind(self) -> str:
+        """The command whose summary tells of it."""
+        return "dedupe" if self.plan.pair is None else "pair"
+
+    @property
+    def swept(self) -> list[str]:
+        """The files that go where the result comes, whether it has them or not."""
+        return self.outputs if self.out_dir is None else side_files(self.out_dir, SIDES)
 
     @property
     def outputs(self) -> list[str]:
@@ -69,7 +85,7 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     output, out_dir = _destination(recipe, writing, parting)
     return Pipeline(
         plan=plan,
-        inputs=[*plan.read.inputs, *references],
+        references=references,
         output=output,
         out_dir=out_dir,
         manifest=writing.manifest or _beside(output, out_dir),
@@ -79,6 +95,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
 def _pairs(recipe: Recipe, report: Report) -> SievePlan:
     """Where pairs come from: they are made, or read."""
     with recipe.telling_place("read"):
+        if recipe.tables.get("read", {}).get("inputs") == []:
+            raise UsageError("inputs is empty", "leave it away to read standard input")
         if "pair" not in recipe.tables:
             given = recipe.words("read", InputTable)
             return SievePlan(read=given.input_plan(), temp_dir=given.temp_dir)
@@ -102,7 +120,9 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
                 references += words.references()
                 sieves.append(words.sieve())
             elif name == "filter":
-                sieves.append(recipe.words(name, FilterWords).sieve())
+                conditions = recipe.words(name, FilterWords)
+                references += conditions.references()
+                sieves.append(conditions.sieve())
             elif name == "sample":
                 sieves.append(recipe.words(name, SampleWords).sieve())
     return sieves, references
@@ -121,9 +141,9 @@ def _destination(
     with recipe.telling_place("write"):
         if parting is None and writing.out_dir is not None:
             raise UsageError("out_dir goes with [split]", 'write.output = "pairs.jsonl"')
-        if parting is not None and (writing.out_dir is None or writing.output is not None):
+        if parting is not None and (not writing.out_dir or writing.output is not None):
             raise UsageError("[split] writes several files", 'write.out_dir = "data" says where')
-        return writing.output or STDOUT, writing.out_dir
+        return STDOUT if writing.output is None else writing.output, writing.out_dir
 
 
 def _beside(output: str, out_dir: str | None) -> str | None:

@@ -116,7 +116,7 @@ class Recipe:
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             text = file.read()
     except OSError as error:
         raise FileTrouble(path, error.strerror or str(error)) from None
@@ -130,6 +130,8 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     for name, table in parsed.items():
         _check_table(recipe, name, table)
         recipe.tables[name] = {_spelled(key): value for key, value in table.items()}
+        if len(recipe.tables[name]) < len(table):
+            raise UsageError(f"{path}: [{name}] has a word twice, once with - and once with _")
     for setting in settings:
         _set(recipe, setting)
     _check_order(recipe)

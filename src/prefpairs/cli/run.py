@@ -1,15 +1,17 @@
 """prefpairs run: a whole pipeline out of a recipe."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of
-from prefpairs.cli.writing import TellWords, refuse_one_file_twice
+from prefpairs.cli.writing import TellWords, check_written
 from prefpairs.engines.sieve import sieve
 from prefpairs.errors import UsageError
+from prefpairs.files.digest import Stamp, stamp_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import STDOUT, open_output, write_file
 from prefpairs.report import Report
@@ -81,6 +83,7 @@ def run(*, words: RunWords, telling: TellWords) -> None:
     files against it. Memory: that of the stages; texts are read again where a stage needs them
     (filter, --near, --by PATH) and when the result is written.
     """
+    from prefpairs.cli.manifest import refuse_strange_manifest
     from prefpairs.cli.pipeline import outline_of, pipeline_of
     from prefpairs.cli.recipe import WriteTable, read_recipe
 
@@ -89,24 +92,54 @@ def run(*, words: RunWords, telling: TellWords) -> None:
     writing = recipe.words("write", WriteTable)
     telling = _together(telling, writing)
     pipeline = pipeline_of(recipe, writing, report)
-    extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
-    if STDOUT in (pipeline.manifest, words.depfile):
-        raise UsageError("manifest and depfile have no place on standard output", "name files")
-    read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
-    refuse_one_file_twice([*pipeline.outputs, *extra], read)
+    kind = pipeline.kind
+    gates = telling.gates(kind)
+    _check_files(words, telling, pipeline)
+    if pipeline.manifest is not None:
+        refuse_strange_manifest(pipeline.manifest, words.recipe)
     if words.dry_run:
         with open_output(STDOUT) as output:
-            output.write(outline_of(recipe, pipeline).encode())
+            output.write(outline_of(recipe, pipeline).encode(errors="backslashreplace"))
         return
-    kind = "dedupe" if pipeline.plan.pair is None else "pair"
-    gates = telling.gates(kind)
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     with telling.telling(kind, report, ", ".join(files) or STDOUT):
+        stamps = {path: stamp_of(path) for path in _paths(words, pipeline)}
         with pipeline.opened(keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)
             for gate in gates:
                 gate.check(summary_of(kind, report))
-        _leave_records(recipe, pipeline, words.depfile, report, summary_of(kind, report))
+        _leave_records(recipe, words, pipeline, stamps, report)
+
+
+def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> None:
+    """Raise for files that could not be written, or whose names could not be."""
+    from prefpairs.cli.manifest import for_make
+
+    if STDOUT in (pipeline.manifest, words.depfile):
+        raise UsageError("manifest and depfile have no place on standard output", "name files")
+    extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
+    read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
+    check_written([*pipeline.swept, *extra], read, new=pipeline.out_dir)
+    if words.depfile is not None:
+        for path in _paths(words, pipeline):
+            for_make(path)
+    for path in (*_paths(words, pipeline), *pipeline.outputs):
+        if pipeline.manifest is not None and not _is_text(path):
+            problem = f"{path}: a manifest cannot hold a name that is not UTF-8"
+            raise UsageError(problem, "rename the file")
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _paths(words: RunWords, pipeline: "Pipeline") -> list[str]:
+    """The files that are read, the recipe first."""
+    return [words.recipe, *(given.path for given in pipeline.inputs if not given.is_stdin)]
 
 
 def _together(typed: TellWords, written: TellWords) -> TellWords:
@@ -122,24 +155,21 @@ def _together(typed: TellWords, written: TellWords) -> TellWords:
 
 def _leave_records(
     recipe: "Recipe",
+    words: RunWords,
     pipeline: "Pipeline",
-    depfile: str | None,
+    stamps: Mapping[str, Stamp | None],
     report: Report,
-    counts: dict[str, Any],
 ) -> None:
-    """Write the manifest, and the rule for make."""
-    from prefpairs.cli.manifest import depfile_of, manifest_of
+    """Write the manifest, and the rule for make. What cannot be read twice is in neither."""
+    from prefpairs.cli.manifest import Read, depfile_of, manifest_of
 
-    inputs = {
-        given.path: report.rows_of.get(given.label)
-        for given in pipeline.inputs
-        if not given.is_stdin
-    }
+    rows = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
+    read = [Read(path, stamp, rows.get(path)) for path, stamp in stamps.items() if stamp]
     sizes = list(report.sides.values()) or [report.pairs]
     outputs = dict(zip(pipeline.outputs, sizes, strict=False))
     if pipeline.manifest is not None:
-        content = manifest_of(pipeline.manifest, recipe, inputs, outputs, counts)
-        write_file(pipeline.manifest, content)
-    if depfile is not None:
+        counts = summary_of(pipeline.kind, report)
+        write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, outputs, counts))
+    if words.depfile is not None:
         target = pipeline.manifest or next(iter(outputs), STDOUT)
-        write_file(depfile, depfile_of(target, [recipe.path, *inputs]))
+        write_file(words.depfile, depfile_of(target, [given.path for given in read]))

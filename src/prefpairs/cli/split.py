@@ -45,8 +45,8 @@ class SplitWords:
             "--exact",
             metavar=FLAG,
             rich_help_panel=_SPLIT,
-            help="Come as near to the shares as can be, for small inputs; added data may then "
-            "move others to another side.",
+            help="Fill every side, as near to its share as its prompts allow: for small inputs. "
+            "Added data may then move others to another side.",
         ),
     ] = False
 
@@ -71,7 +71,7 @@ def split(
 
     What they are split by, the prompt unless told otherwise, never stands on two sides, and never
     changes sides when data is added: its side depends on it and on the seed alone. So shares are
-    met on average; --exact meets them as nearly as can be.
+    met on average; --exact comes near to them on small inputs, too.
 
         prefpairs split --val-fraction 0.1 pairs.jsonl --out-dir data
 

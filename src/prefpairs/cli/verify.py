@@ -23,5 +23,5 @@ def verify(
     read = read_manifest(manifest)
     if found := differences(manifest, read):
         raise FilesDiffer(manifest, found)
-    files = 1 + len(read.inputs) + len(read.outputs)
+    files = len(read.inputs) + len(read.outputs) + (read.recipe is not None)
     say(f"{visible(manifest)}: {plural(files, 'file')} as they were\n")

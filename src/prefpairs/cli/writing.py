@@ -29,7 +29,7 @@ from prefpairs.files.output import (
 )
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
-from prefpairs.sieves.split import SIDES
+from prefpairs.sieves.shares import SIDES
 
 _WRITE = "What is written"
 
@@ -126,7 +126,7 @@ class WriteWords(TellWords):
     ) -> Iterator[Output]:
         """The output of a run. It appears when the run ends well and meets what is required."""
         written = [self.output, self.summary, plan.quarantine]
-        refuse_one_file_twice(written, [*plan.inputs, *also_read])
+        check_written(written, [*plan.inputs, *also_read])
         gates = self.gates(command)
         with (
             self.telling(command, report, self.output),
@@ -155,10 +155,11 @@ class FolderWords(TellWords):
         self, sides: Sequence[str], plan: InputPlan, report: Report
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each side; all appear when the run ends well and meets its gates."""
-        if self.out_dir is None:
+        if not self.out_dir:
             raise UsageError("split writes several files", "--out-dir DIR says where")
         files = side_files(self.out_dir, sides)
-        refuse_one_file_twice([*files, self.summary, plan.quarantine], plan.inputs)
+        family = side_files(self.out_dir, SIDES)
+        check_written([*family, self.summary, plan.quarantine], plan.inputs, new=self.out_dir)
         gates = self.gates("split")
         with (
             self.telling("split", report, ", ".join(files)),
@@ -188,10 +189,21 @@ def _file_of(side: str) -> str:
     return f"{side}.jsonl"
 
 
-def refuse_one_file_twice(written: Sequence[str | None], inputs: Sequence[Input]) -> None:
-    """Raise if two of the files to be written are one, or one of them is an input."""
+def check_written(
+    written: Sequence[str | None], inputs: Sequence[Input], *, new: str | None = None
+) -> None:
+    """Raise if a file could not be written, or would take the place of another one.
+
+    What can be told before a run is told before it. `new` is a folder that the run may make.
+    """
     files = [path for path in written if path is not None and path != STDOUT]
     for path in files:
+        if not path:
+            raise UsageError("an output has no name", "is a variable of your shell empty?")
+        folder = os.path.dirname(os.path.realpath(path))
+        made = os.path.isdir(folder) or (new is not None and folder == os.path.realpath(new))
+        if not made and not os.path.exists(path):
+            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
         refuse_same_file(path, inputs)
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:

@@ -34,7 +34,7 @@ def pairs_across_prompts(
     @lru_cache(maxsize=_MOST_CACHED)
     def contest_of(group: int) -> tuple[Contest, dict[int, int]]:
         members = [member for member in index.members(group) if not isnan(scores[member])]
-        members.sort(key=index.rank)
+        members.sort(key=lambda number: (index.rank(number), index.rollout(number)))
         places = {number: place for place, number in enumerate(members)}
         return Contest(index, members, fetch, keys[group]), places
 

@@ -77,6 +77,9 @@ def write_file(path: str, content: bytes) -> None:
 def until_closed() -> Iterator[None]:
     """Let what libraries print, such as help, end quietly where the reader went away."""
     stdout = sys.stdout
+    if stdout is None:  # closed before we began
+        yield
+        return
     sys.stdout = cast("TextIO", _UntilClosed(stdout))
     try:
         yield

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from prefpairs.errors import BadInput, FileTrouble, NotJson, UsageError
+from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
 from prefpairs.records.wire import decode
@@ -48,9 +48,17 @@ def open_input(source: Input) -> Iterator[OpenInput]:
             start = file.tell() if regular else 0
             stream = file if regular else _with_head(file)
             head = stream.peek(len(_PARQUET))
+            before = fingerprint(os.fstat(descriptor))
         packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
         records = _named(_records(stream, start, source), source)
         yield OpenInput(records, descriptor, regular and not packed)
+        if regular and fingerprint(os.fstat(descriptor)) != before:
+            raise InputChanged(source.label)
+
+
+def fingerprint(status: os.stat_result) -> tuple[int, int, int, int]:
+    """What tells a file from another one, and from what it was before somebody wrote to it."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _open_binary(source: Input) -> io.BufferedReader:

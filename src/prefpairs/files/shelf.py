@@ -7,6 +7,7 @@ from typing import IO
 
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
+from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
@@ -18,7 +19,7 @@ class Shelf:
     def __init__(self, source: Input, descriptor: int) -> None:
         self.label = source.label
         self._source = source
-        self._seen = _fingerprint(descriptor)
+        self._seen = fingerprint(os.fstat(descriptor))
 
     def open(self) -> int:
         """A descriptor to fetch with: of the same file, or InputChanged."""
@@ -31,9 +32,12 @@ class Shelf:
         self.check(descriptor)
         return descriptor
 
+    def settle(self) -> None:
+        """Nothing is on its way to a file that somebody else wrote."""
+
     def check(self, descriptor: int) -> None:
         """Raise InputChanged if the file is not what it was."""
-        if _fingerprint(descriptor) != self._seen:
+        if fingerprint(os.fstat(descriptor)) != self._seen:
             raise InputChanged(self.label)
 
     def close(self) -> None:
@@ -54,6 +58,7 @@ class Spool:
         except OSError as error:
             raise FileTrouble(folder or tempfile.gettempdir(), error.strerror or "") from None
         self._size = 0
+        self._waiting = False
 
     def append(self, line: bytes) -> int:
         """Put a line aside and say where it begins."""
@@ -63,15 +68,22 @@ class Spool:
         except OSError as error:
             raise FileTrouble("the temporary file", error.strerror or str(error)) from None
         self._size += len(line)
+        self._waiting = True
         return offset
 
     def open(self) -> int:
         """A descriptor to fetch with."""
+        return os.dup(self._file.fileno())
+
+    def settle(self) -> None:
+        """Let what was put aside be there to be fetched, while more may yet come."""
+        if not self._waiting:
+            return
         try:
             self._file.flush()
         except OSError as error:
             raise FileTrouble("the temporary file", error.strerror or str(error)) from None
-        return os.dup(self._file.fileno())
+        self._waiting = False
 
     def check(self, descriptor: int) -> None:
         """Nobody else can reach a spool."""
@@ -95,6 +107,7 @@ class Shelves:
 
     def fetch(self, shelf: int, offset: int, length: int) -> bytes:
         """The bytes that stand there."""
+        self._shelves[shelf].settle()
         data = os.pread(self._descriptor(shelf), length, offset)
         while len(data) < length:
             more = os.pread(self._descriptor(shelf), length - len(data), offset + len(data))
@@ -124,8 +137,3 @@ class Shelves:
                 os.close(unused)
             descriptor = self._open[shelf] = self._shelves[shelf].open()
         return descriptor
-
-
-def _fingerprint(descriptor: int) -> tuple[int, int, int, int]:
-    status = os.fstat(descriptor)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -16,7 +16,7 @@ def open_tokenizer(path: str) -> Callable[[str], int]:
             "pip install 'prefpairs[tokens]'",
         ) from None
     if not os.path.isfile(path):
-        raise FileTrouble(path, "no such file")
+        raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
     try:
         tokenizer = Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower

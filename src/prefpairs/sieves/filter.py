@@ -71,12 +71,14 @@ DECLINES = (
 """An answer refuses, in any case, if it begins with an apology and one of UNABLE or DECLINES, with
 one of UNABLE and one of DOINGS or the end of the sentence, or with one of DECLINES."""
 
+_BEFORE = re.compile(r"(?:\s*<think>.*?</think>)?[^a-z]*", re.DOTALL)
 _REFUSAL = re.compile(
     rf"(?:{'|'.join(APOLOGIES)})\W+(?:but\W+)?(?:{'|'.join((*UNABLE, *DECLINES))})\b"
-    rf"|(?:{'|'.join(UNABLE)})(?:\s+(?:{'|'.join(DOINGS)})\b|\s*(?:[.!,;:]|$))"
+    rf"|(?:{'|'.join(UNABLE)})(?:\s+(?:{'|'.join(DOINGS)})\b(?!\s+but\b)|\s*(?:[.!,;:]|$))"
     rf"|(?:{'|'.join(DECLINES)})\b"
 )
-_FENCE = re.compile(r"^ {0,3}```[^`\n]*$", re.MULTILINE)
+_OPEN_THOUGHT = re.compile(r"^\s*<think>(?!.*</think>)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)$")
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
 _MARK = re.compile(
     r"(?:^|\.|^chosen_|^rejected_)(?:finish_reason|stop_reason|status|incomplete_details|truncated)$"
@@ -185,7 +187,9 @@ def is_refusal(answer: Text) -> bool:
     (True, False)
     """
     said = answer if isinstance(answer, str) else _first_words(answer)
-    return bool(_REFUSAL.match(said.lstrip().lower().replace("\u2019", "'")))
+    opening = said.lower().replace("\u2019", "'")
+    before = _BEFORE.match(opening)
+    return bool(_REFUSAL.match(opening, before.end() if before else 0))
 
 
 def _first_words(messages: list[dict[str, Any]]) -> str:
@@ -224,8 +228,21 @@ def _never_ends(answer: Text) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    thoughts = text.count("<think>") > text.count("</think>")
-    return thoughts or len(_FENCE.findall(text)) % 2 == 1
+    """Whether a thought or a block of code in a text never ends."""
+    return _OPEN_THOUGHT.search(text) is not None or _has_open_block(text)
+
+
+def _has_open_block(text: str) -> bool:
+    opened = ""
+    for line in text.splitlines() if "```" in text or "~~~" in text else ():
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = fence[1]
+        elif fence[1].startswith(opened) and not fence[2].strip():
+            opened = ""
+    return bool(opened)
 
 
 def _is_torn(arguments: str) -> bool:

@@ -1,7 +1,7 @@
 """Texts that say nearly the same: found by MinHash, settled on the words themselves."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import UsageError
@@ -15,7 +15,8 @@ _WORDS = 5
 _SEED = 42
 _MOST_HASHES = 128
 _MOST_MISSED = 0.01
-_MOST_CACHED = 2048
+_MOST_CACHED = 1 << 18
+"""So many runs of words are remembered, some 30 MB, however long the texts are."""
 
 Shingles = frozenset[bytes]
 """The runs of five words of a text."""
@@ -92,7 +93,7 @@ class NearTable:
         self._hashes = bands * rows
         self._sketch = rensa.RMinHash
         self._table = rensa.RMinHashLSH(threshold, num_perm=self._hashes, num_bands=bands)
-        self._shingles = lru_cache(maxsize=_MOST_CACHED)(shingles)
+        self._shingles = _Remembered(shingles)
 
     def near(self, shingles: Shingles) -> Iterator[int]:
         """The numbers of texts as near as the threshold or nearer."""
@@ -108,6 +109,24 @@ class NearTable:
         sketch = self._sketch(num_perm=self._hashes, seed=_SEED)
         sketch.update(shingles)
         return sketch
+
+
+class _Remembered:
+    """The shingles asked for last, as many as fit."""
+
+    def __init__(self, shingles: Callable[[int], Shingles]) -> None:
+        self._of = shingles
+        self._known: OrderedDict[int, Shingles] = OrderedDict()
+        self._held = 0
+
+    def __call__(self, number: int) -> Shingles:
+        known = self._known.pop(number, None)
+        found = self._of(number) if known is None else known
+        self._held += len(found) if known is None else 0
+        self._known[number] = found
+        while self._held > _MOST_CACHED and len(self._known) > 1:
+            self._held -= len(self._known.popitem(last=False)[1])
+        return found
 
 
 def _rensa() -> Any:

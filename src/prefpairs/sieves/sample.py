@@ -59,7 +59,9 @@ class Sample:
             drawn.add(entry, draw(self.seed, "sample", entry.id))
             if self.max_pairs is not None and self.per_group is None:
                 self._prune(drawn, self.max_pairs, stage)
-        yield from drawn.store.entries(self._ordered(drawn.store, self._slots(drawn, stage)))
+        ordered = self._ordered(drawn.store, self._slots(drawn, stage))
+        for number, entry in enumerate(drawn.store.entries(ordered)):
+            yield entry._replace(number=number)  # whatever comes next keeps this order
 
     def _below_fraction(self, entries: Iterable[Entry], stage: Stage) -> Iterator[Entry]:
         bound = bound_of(self.fraction or 0.0)

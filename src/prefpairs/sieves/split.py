@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -18,12 +18,10 @@ from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.sample import DRAWS, bound_of
+from prefpairs.sieves.shares import SIDES, TEST, TRAIN, VAL, Joined, filled_sides
 from prefpairs.sieves.store import Store, in_order
 
-TRAIN, VAL, TEST = range(3)
-SIDES = ("train", "val", "test")
-
-_META = "meta."
+_META, _NULL = "meta.", b"null"
 _DEVIATIONS, _PART = 5, 0.75
 """A side that has so much less than its share was not drawn from fresh keys."""
 
@@ -74,23 +72,30 @@ class Split:
             yield from self._exactly(keyed, stage)
             return
         numbering, counts = Numbering(), Counter[int]()
+        side_of = self._side_by_draw()
         for entry, keys in keyed:
-            sides = {self._side(key) for key in keys}
+            sides = {side_of(key) for key in keys}
             for key in keys:
                 if numbering.number_of(key) == counts.total():
-                    counts[self._side(key)] += 1
+                    counts[side_of(key)] += 1
             if len(sides) > 1:
                 stage.dropped["prompts_apart"] += 1
             else:
                 yield entry, SIDES[sides.pop()]
         self._notice_odd_shares(counts, stage)
 
-    def _side(self, key: bytes) -> int:
+    def _side_by_draw(self) -> Callable[[bytes], int]:
         """The sides lie at the two ends of the draws: a test side moves nothing out of val."""
-        drawn = draw(self.seed, "split", key)
-        if drawn < bound_of(self.val_fraction):
-            return VAL
-        return TEST if drawn >= DRAWS - bound_of(self.test_fraction) else self._rest
+        below, above = bound_of(self.val_fraction), DRAWS - bound_of(self.test_fraction)
+        seed, rest = self.seed, self._rest
+
+        def side_of(key: bytes) -> int:
+            drawn = draw(seed, "split", key)
+            if drawn < below:
+                return VAL
+            return TEST if drawn >= above else rest
+
+        return side_of
 
     def _keyed(
         self, entries: Iterable[Entry], texts: Texts, stage: Stage
@@ -123,11 +128,11 @@ class Split:
     def _exactly(
         self, keyed: Iterable[tuple[Entry, list[bytes]]], stage: Stage
     ) -> Iterator[tuple[Entry, str]]:
-        """The shares of pairs that come nearest, keys taken in the order of their draws.
+        """Shares of pairs as near as keys get that are taken in the order of their draws.
 
         Keys that share a pair go together, so that no pair is lost.
         """
-        store, numbering, joined = Store({"id"}), Numbering(), _Joined()
+        store, numbering, joined = Store({"id"}), Numbering(), Joined()
         firsts, draws = array("I"), array("Q")
         for entry, keys in keyed:
             numbers = [numbering.number_of(key) for key in keys]
@@ -141,46 +146,10 @@ class Split:
         sizes = array("I", bytes(4 * len(draws)))
         for number in firsts:
             sizes[joined.root(number)] += 1
-        side_of = self._fill_sides(sizes, draws)
+        order = array("I", in_order(range(len(sizes)), draws.__getitem__))
+        side_of = filled_sides(sizes, order, self._shares, self._rest)
         for slot in range(len(store)):
             yield store.entry(slot), SIDES[side_of[joined.root(firsts[slot])]]
-
-    def _fill_sides(self, sizes: "array[int]", draws: "array[int]") -> bytearray:
-        """The side of each key: val from the smallest draws up, test from the largest down."""
-        rest = self._rest
-        side_of = bytearray([rest]) * len(sizes)
-        order = array("I", in_order(range(len(sizes)), draws.__getitem__))
-        pairs, free = sum(sizes), sum(map(bool, sizes))
-        for side, keys in ((VAL, order), (TEST, order[::-1])):
-            if side == rest:
-                continue
-            target, filled = self._shares[side] * pairs, 0
-            for key in keys:
-                after = filled + sizes[key]
-                nearer = abs(after - target) < abs(filled - target) or (target and not filled)
-                if sizes[key] and nearer and side_of[key] == rest and free > 1:
-                    side_of[key] = side
-                    filled, free = after, free - 1
-        return side_of
-
-
-class _Joined:
-    """Numbers that go together: each leads to the root of its kind."""
-
-    def __init__(self) -> None:
-        self._above = array("I")
-
-    def add(self) -> None:
-        self._above.append(len(self._above))
-
-    def root(self, number: int) -> int:
-        while (above := self._above[number]) != number:
-            self._above[number] = self._above[above]
-            number = above
-        return number
-
-    def join(self, one: int, other: int) -> None:
-        self._above[self.root(other)] = self.root(one)
 
 
 def _keys_at(pair: Pair, path: str) -> list[bytes]:
@@ -196,6 +165,7 @@ def _keys_at(pair: Pair, path: str) -> list[bytes]:
         values = [look_up(meta, f"{side}_{name}") for side in ("chosen", "rejected")]
     else:
         return []
-    if any(value is MISSING or value is None for value in values):
+    if any(value is MISSING for value in values):
         return []
-    return list(dict.fromkeys(xxh3_128_digest(encode_sorted(value)) for value in values))
+    written = [encode_sorted(value) for value in values]  # NaN is written as null
+    return [] if _NULL in written else list(dict.fromkeys(map(xxh3_128_digest, written)))

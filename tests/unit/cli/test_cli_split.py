@@ -10,6 +10,7 @@ import pytest
 
 from prefpairs.cli.split import SplitWords, split
 from prefpairs.errors import InputChanged, NothingCameOut, UsageError
+from prefpairs.sieves.shares import filled_sides
 from prefpairs.sieves.split import Split
 
 
@@ -91,14 +92,13 @@ def test_run_that_gives_nothing() -> None:
 def test_input_that_changes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact shares are known late; a file that is another one by then is an error."""
     before = _run()
-    fill = Split._fill_sides  # noqa: SLF001 - the moment between reading and writing
 
-    def meddle(*given: Any) -> bytearray:
+    def meddle(*given: Any) -> bytearray:  # in the moment between reading and writing
         with Path("p.jsonl").open("ab") as file:
             file.write(b"\n")
-        return fill(*given)
+        return filled_sides(*given)
 
-    monkeypatch.setattr(Split, "_fill_sides", meddle)
+    monkeypatch.setattr("prefpairs.sieves.split.filled_sides", meddle)
     with pytest.raises(InputChanged):
         _run(exact=True, val_fraction=0.5)
     assert {name: len(Path("d", name).read_bytes().splitlines()) for name in before} == before

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.writing import FolderWords, WriteWords, refuse_one_file_twice, side_files
+from prefpairs.cli.writing import FolderWords, WriteWords, check_written, side_files
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import BadRecords, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.inputs import Input
@@ -155,8 +155,8 @@ def test_one_file_twice(twice: list[str]) -> None:
     """However it is spelt, and through links."""
     Path("link").symlink_to("a")
     with pytest.raises(UsageError, match="a would be written twice"):
-        refuse_one_file_twice(["b", None, "-", "-", *twice], [])
-    refuse_one_file_twice(["b", None, "-", "-", twice[0]], [])
+        check_written(["b", None, "-", "-", *twice], [])
+    check_written(["b", None, "-", "-", twice[0]], [])
 
 
 def _split(error: Exception | None = None, side: str = "val", **words: Any) -> None:

@@ -123,3 +123,22 @@ def test_conflicting_copies_do_not_compete() -> None:
     assert "A1" not in {answer for pair in _pairs(conflict, report) for answer in pair}
     assert report.dropped == {"conflicting_scores": 2}
     assert "A1" in {chosen for chosen, _ in _pairs(conflict, read=keep)}
+
+
+def test_equal_rollouts_of_two_tasks_are_told_apart_by_their_task() -> None:
+    """Which of them meets whom does not hang on which of them came first."""
+    twins = [
+        Candidate("P", "P", "A", 0.0, 0, meta={"source_task": f"t{number}"}) for number in range(9)
+    ]
+    candidates = [*twins, Candidate("Q", "Q", "B", 1.0, 0)]
+
+    def tasks(given: Sequence[Candidate]) -> list[Any]:
+        index = Index()
+        for candidate in given:
+            index.add(candidate, Place(0, 0, 0, 0, 0))
+        plan = PairPlan(read=ReadPlan(inputs=[]), across_prompts=True)
+        found = pairs_across_prompts(index, given.__getitem__, plan, Report())
+        return [given[rejected].meta for _, rejected in found]
+
+    met = {str(tasks(candidates[at:] + candidates[:at])) for at in range(len(candidates))}
+    assert len(met) == 1

@@ -33,12 +33,14 @@ def test_count(tmp_path: Path, text: str, count: int) -> None:
     assert open_tokenizer(_saved(tmp_path))(text) == count
 
 
-@pytest.mark.parametrize("name", ["nothing.json", "."])
-def test_no_file(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "problem"), [("nothing.json", "no such file"), (".", "is a directory")]
+)
+def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """The trouble has the name that was typed."""
     with pytest.raises(FileTrouble) as caught:
         open_tokenizer(f"{tmp_path}/{name}")
-    assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", "no such file")
+    assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", problem)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"model": 7}'])

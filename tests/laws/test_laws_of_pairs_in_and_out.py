@@ -1,0 +1,331 @@
+"""Commands on pairs: every pair is accounted for, and comes out as it went in."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Asked, Row, examples, lines_of, pair_lines
+from laws_oracle import content_of
+from laws_pairs import (
+    BAD_PAIRS,
+    UNFIT_PAIRS,
+    chains,
+    filters,
+    pair_lines_mixed,
+    samples,
+    splits,
+)
+from laws_rollouts import BAD_LINES, BLANK_LINES, asked, contest_rows, rollout_lines, shards_of
+from laws_sieves import (
+    Sieved,
+    sieve_array,
+    sieve_lines,
+    sieve_packed,
+    sieve_piped,
+    sieve_rollouts,
+    sieve_shards,
+)
+
+from prefpairs.reasons import ALL
+from prefpairs.sieves.dedupe import Dedupe
+from prefpairs.sieves.filter import Filter
+from prefpairs.sieves.protocol import Sieve
+from prefpairs.sieves.sample import Sample
+from prefpairs.sieves.split import Split
+
+CHANCE = st.randoms(use_true_random=False)
+TROUBLE = [*BAD_LINES, *lines_of(*BAD_PAIRS)]
+MAYBE_SPLIT = st.one_of(st.none(), splits())
+
+# Nothing vanishes -------------------------------------------------------------------------
+
+
+def expect_balance(found: Sieved) -> None:
+    """The rows and each stage add up, one stage hands on to the next, reasons are known."""
+    report, counts = found.report, found.counts()
+    rows = counts["rows"]
+    assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
+    handed_on = report.rows_used
+    for stage in report.stages:
+        assert stage.found == handed_on
+        handed_on = stage.kept
+        assert 0 <= stage.kept == stage.found - sum(stage.dropped.values())
+        assert [reason for reason in (*stage.dropped, *stage.noticed) if reason not in ALL] == []
+        assert min([*stage.dropped.values(), *stage.noticed.values()], default=0) >= 0
+    assert handed_on == report.pairs == len(found.lines)
+    assert report.pairs == sum(report.sides.values()) or not report.sides
+    assert [reason for reason in rows["dropped"] if reason not in ALL] == []
+
+
+@examples(160)
+@given(
+    lines=pair_lines_mixed(),
+    trouble=st.lists(st.sampled_from(TROUBLE), max_size=3),
+    unfit=st.lists(st.sampled_from(lines_of(*UNFIT_PAIRS)), max_size=3),
+    blank=st.lists(st.sampled_from(BLANK_LINES), max_size=2),
+    chain=chains(),
+    parting=MAYBE_SPLIT,
+    chance=CHANCE,
+)
+def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kind of line
+    lines: list[bytes],
+    trouble: list[bytes],
+    unfit: list[bytes],
+    blank: list[bytes],
+    chain: list[Sieve],
+    parting: Split | None,
+    chance: Random,
+) -> None:
+    """Each row is used, dropped or bad, and each pair goes on, or is lost for a known reason."""
+    mixed = [*lines, *trouble, *unfit, *blank]
+    chance.shuffle(mixed)
+    found = sieve_lines(mixed, *chain, parting=parting)
+    expect_balance(found)
+    assert found.report.rows_read == len(lines) + len(trouble) + len(unfit)
+    assert found.report.rows_bad == len(trouble)
+    assert found.report.rows_dropped.total() >= len(unfit)
+    assert found.lines == sieve_lines([*mixed, *trouble], *chain, parting=parting).lines
+
+
+@examples(60)
+@given(lines=rollout_lines(), asked=asked(), chain=chains(), parting=MAYBE_SPLIT)
+def test_stages_balance_behind_pair(
+    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """In one run from rollouts on, the first stage finds what `pair` would write."""
+    found = sieve_rollouts(lines, asked, *chain, parting=parting)
+    written = len(pair_lines(lines, asked).lines)
+    for stage in found.report.stages:
+        assert stage.found == written
+        written = stage.kept
+    assert written == found.report.pairs == len(found.lines)
+
+
+# The same bytes, whatever they came through -----------------------------------------------
+
+
+def expect_same_sides(one: Sieved, other: Sieved) -> None:
+    """Both runs wrote the same bytes to each side."""
+    assert one.sides.keys() == other.sides.keys()
+    for side, outcome in one.sides.items():
+        assert outcome.lines == other.sides[side].lines
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), chain=chains(), parting=MAYBE_SPLIT, data=st.data())
+def test_pipes_and_containers_do_not_matter(
+    lines: list[bytes], chain: list[Sieve], parting: Split | None, data: st.DataObject
+) -> None:
+    """A file, its shards, a pipe, a gzip and a JSON array of the same pairs give the same bytes."""
+    plain = sieve_lines(lines, *chain, parting=parting)
+    for found in (
+        sieve_shards(data.draw(shards_of(lines)), *chain, parting=parting),
+        sieve_piped(lines, *chain, parting=parting),
+        sieve_packed(lines, *chain, parting=parting),
+        sieve_array(lines, *chain, parting=parting),
+    ):
+        expect_same_sides(found, plain)
+        assert found.counts() == plain.counts()
+
+
+@pytest.mark.parametrize("sieve", [sieve_piped, sieve_packed])
+def test_copies_through_a_pipe_are_told_apart(sieve: Callable[..., Sieved]) -> None:
+    """Copies of a pair that only their text tells apart are settled while others still arrive."""
+    text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
+    lines = lines_of(
+        {**text, "meta": {"k": 2}}, {**text, "meta": {"k": 1}}, {**text, "chosen": "C"}
+    )
+    found = sieve(lines, Dedupe())
+    assert found.lines == sieve_lines(lines, Dedupe()).lines
+
+
+@examples(80)
+@given(lines=rollout_lines(), asked=asked(), chain=chains())
+def test_commands_write_the_lines_of_pair_as_they_are(
+    lines: list[bytes], asked: Asked, chain: list[Sieve]
+) -> None:
+    """Through any chain of commands the lines that `pair` wrote stay the same, byte for byte."""
+    pairs = pair_lines(lines, asked).lines
+    assert sieve_lines(pairs).lines == pairs
+    left = pairs
+    for command in chain:
+        found = sieve_lines(left, command)
+        assert found.report.mended == {}
+        assert Counter(found.lines) <= Counter(left)
+        left = found.lines
+
+
+@examples(80)
+@given(lines=pair_lines_mixed())
+def test_pairs_that_were_read_once_read_as_themselves(lines: list[bytes]) -> None:
+    """Rows of others become pairs in the first command; later ones change nothing about them."""
+    once = sieve_lines(lines)
+    again = sieve_lines(once.lines)
+    assert again.lines == once.lines
+    assert again.report.mended.keys() <= {"not_preferred"}
+    assert again.report.rows_used == again.report.rows_read
+
+
+# One run and several ----------------------------------------------------------------------
+
+
+def one_by_one(lines: list[bytes], chain: list[Sieve], parting: Split | None) -> Sieved:
+    """The commands of a chain, each in its own run on what the one before wrote."""
+    for command in chain:
+        lines = list(sieve_lines(lines, command).lines)
+    return sieve_lines(lines, parting=parting)
+
+
+@examples(160)
+@given(lines=pair_lines_mixed(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
+def test_one_run_does_what_several_do(
+    lines: list[bytes], chain: list[Sieve], parting: Split | None
+) -> None:
+    """A chain of commands in one run writes the same bytes as the commands one after the other."""
+    whole = sieve_lines(lines, *chain, parting=parting)
+    expect_same_sides(whole, one_by_one(lines, chain, parting))
+
+
+@examples(110)
+@given(
+    rows=contest_rows(st.sampled_from([0.0, 0.1, 0.3, 0.8, 0.9, 1.0]), least=2, most=20),
+    asked=asked(),
+    chain=chains(ordered=False),
+    parting=MAYBE_SPLIT,
+)
+def test_one_run_from_rollouts_does_what_several_do(
+    rows: list[Row], asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """The same where the run begins with rollouts: the pairs need not be written in between."""
+    lines = lines_of(*rows)
+    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+
+
+@examples(60)
+@given(lines=rollout_lines(), asked=asked(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
+def test_one_run_from_rollouts_of_any_format_does_what_several_do(
+    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """The same for every format of rollouts, with tools, chats and odd rows among them."""
+    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+
+
+ACROSS = Asked(strategy="stratified", across_prompts=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "chain", "parting"),
+    [
+        (Asked(), [Sample(per_group=3)], None),
+        (Asked(), [Sample(per_group=3)], Split(val_fraction=0.5, by="group")),
+        (Asked(), [Dedupe(by=("prompt",)), Sample(fraction=0.5)], Split(by="meta.k", exact=True)),
+        (ACROSS, [], Split(val_fraction=0.5)),
+        (ACROSS, [Sample(per_group=5)], Split(val_fraction=0.5, by="group")),
+        (ACROSS, [Dedupe(by=("rejected",))], Split(val_fraction=0.5, exact=True)),
+    ],
+)
+def test_groups_and_both_prompts_are_known_in_one_run(
+    asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """Groups of several prompts, and pairs across them, fare in one run as they do in several."""
+    lines = lines_of(
+        *(
+            {
+                "group": f"g{number % 4}",
+                "prompt": f"Q{number}",
+                "response": answer,
+                "score": score,
+                "index": number,
+                "origin": "f:1",
+                "meta": {"k": number % 5},
+            }
+            for number in range(40)
+            for answer, score in (("A", 1.0), (f"B{number}", 0.0))
+        )
+    )
+    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
+    assert whole.lines
+    assert len(whole.lines) < 40
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+
+
+@pytest.mark.parametrize("later", [Dedupe(), Sample(max_pairs=9), Sample(per_group=9)])
+def test_later_commands_keep_an_asked_order(later: Sieve) -> None:
+    """What `sample --order` has put in order stays so in what comes behind it in one run."""
+    rows = [{"prompt": f"Q{place}", "chosen": "A", "rejected": "B"} for place in range(9)]
+    chain = [Sample(order="shuffle"), later]
+    whole = sieve_lines(lines_of(*rows), *chain)
+    expect_same_sides(whole, one_by_one(lines_of(*rows), chain, None))
+
+
+# filter -----------------------------------------------------------------------------------
+
+
+def _length(text: object) -> int:
+    """The characters of all that an answer says, a line for each message, thought and call."""
+    said: list[str] = []
+    for role, content, thoughts, _, called in json.loads(content_of(text, "assistant")):
+        assert role in ("assistant", "tool")
+        said += [thoughts, content, *('add {"a": 1}' for _ in called)]
+    return len("\n".join(filter(None, said)))
+
+
+@examples(110)
+@given(lines=pair_lines_mixed(), asked=filters())
+def test_filter_decides_pair_by_pair(lines: list[bytes], asked: Filter) -> None:
+    """A pair passes or not, whatever else there is; nothing else goes in a second run."""
+    found = sieve_lines(lines, asked)
+    alone = [line for one in lines for line in sieve_lines([one], asked).lines]
+    assert found.lines == alone
+    assert sieve_lines(found.lines, asked).lines == found.lines
+
+
+@examples(110)
+@given(lines=pair_lines_mixed(), asked=filters())
+def test_filter_keeps_what_is_within_its_bounds(lines: list[bytes], asked: Filter) -> None:
+    """Exactly the pairs stay that meet every bound; one without the number asked about goes."""
+    pairs = sieve_lines(lines).rows
+    expected = [
+        pair
+        for pair in pairs
+        if _is_within(pair["gap"], asked.min_gap, asked.max_gap)
+        and _is_within(pair["chosen_score"], asked.min_chosen_score, None)
+        and _has_fit_lengths(pair, asked)
+    ]
+    assert sieve_lines(lines, asked).rows == expected
+
+
+def _is_within(number: float | None, least: float | None, most: float | None) -> bool:
+    if number is None:
+        return least is None and most is None
+    return (least is None or number >= least) and (most is None or number <= most)
+
+
+def _has_fit_lengths(pair: Row, asked: Filter) -> bool:
+    shorter, longer = sorted(_length(pair[side]) for side in ("chosen", "rejected"))
+    if asked.max_answer_chars is not None and longer > asked.max_answer_chars:
+        return False
+    return asked.max_length_ratio is None or longer <= asked.max_length_ratio * shorter
+
+
+def test_commands_by_name_are_told_apart_in_one_run() -> None:
+    """The stages of a run stand in the order of its commands, each with its own counts."""
+    rows = [{"prompt": f"Q{number}", "chosen": "A", "rejected": "B"} for number in range(10)]
+    chain = (Dedupe(), Sample(max_pairs=6), Filter(max_answer_chars=5))
+    found = sieve_lines(lines_of(*rows, *rows), *chain, parting=Split(exact=True))
+    stages = [(stage.name, stage.found, stage.kept) for stage in found.report.stages]
+    assert stages == [("dedupe", 20, 10), ("sample", 10, 6), ("filter", 6, 6), ("split", 6, 6)]
+    assert found.report.sides == {"train": 5, "val": 1}
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), asked=samples())
+def test_the_same_run_twice_writes_the_same_bytes(lines: list[bytes], asked: Sample) -> None:
+    """What one run leaves in memory does not steer the next."""
+    assert sieve_lines(lines, asked).lines == sieve_lines(lines, asked).lines

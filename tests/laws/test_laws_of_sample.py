@@ -1,0 +1,327 @@
+"""sample: who is drawn hangs on the seed and the pair; all pairs are drawn as often."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from random import Random
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Row, examples, lines_of
+from laws_pairs import different_rows, numbered_rows, pair_lines_mixed, samples
+from laws_rollouts import shards_of
+from laws_sieves import Sieved, sieve_lines, sieve_shards
+
+from prefpairs.sieves.sample import Sample
+
+CHANCE = st.randoms(use_true_random=False)
+ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [
+    "shuffle",
+    "easy-first",
+    "hard-first",
+]
+
+
+def counted(outcome: Sieved) -> Counter[str]:
+    """The pairs of an outcome, origins aside; copies count."""
+    return Counter(outcome.without_origins())
+
+
+def by_group(outcome: Sieved) -> dict[str, Counter[str]]:
+    """The same, group by group."""
+    groups = defaultdict(list)
+    for pair, line in zip(outcome.rows, outcome.without_origins(), strict=True):
+        groups[pair["group"]].append(line)
+    return {group: Counter(lines) for group, lines in groups.items()}
+
+
+def at_gap(pair: Row) -> float:
+    """The gap of a pair; one that is not known comes behind all others."""
+    return float("inf") if pair["gap"] is None else pair["gap"]
+
+
+# How many ---------------------------------------------------------------------------------
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), count=st.integers(1, 15), seed=st.integers(0, 99))
+def test_exactly_so_many_are_drawn(lines: list[bytes], count: int, seed: int) -> None:
+    """--max-pairs N gives N pairs, or all of them where there are no more."""
+    everything = sieve_lines(lines)
+    drawn = sieve_lines(lines, Sample(max_pairs=count, seed=seed))
+    assert len(drawn.rows) == min(count, len(everything.rows))
+    assert counted(drawn) <= counted(everything)
+
+
+@pytest.mark.parametrize("count", [1, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 3000, 3001])
+def test_exactly_so_many_are_drawn_of_thousands(count: int) -> None:
+    """The same where what cannot be drawn any more is let go on the way: the smaller are part."""
+    lines = lines_of(*numbered_rows(3000))
+    drawn = sieve_lines(lines, Sample(max_pairs=count))
+    assert len(drawn.lines) == min(count, 3000)
+    order = sieve_lines(lines, Sample(max_pairs=3000)).lines
+    smaller = sieve_lines(order[::-1], Sample(max_pairs=max(1, count // 2)))
+    assert counted(smaller) <= counted(drawn)
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), count=st.integers(1, 5), seed=st.integers(0, 99))
+def test_each_group_gives_so_many(lines: list[bytes], count: int, seed: int) -> None:
+    """--per-group N gives N pairs of each group, or all of it where it has no more."""
+    everything = by_group(sieve_lines(lines))
+    drawn = by_group(sieve_lines(lines, Sample(per_group=count, seed=seed)))
+    assert drawn.keys() == everything.keys()
+    for group, pairs in drawn.items():
+        assert pairs.total() == min(count, everything[group].total())
+        assert pairs <= everything[group]
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), fraction=st.floats(0, 1), seed=st.integers(0, 99))
+def test_a_fraction_is_decided_pair_by_pair(lines: list[bytes], fraction: float, seed: int) -> None:
+    """--fraction takes a pair or not, whatever else there is."""
+    asked = Sample(fraction=fraction, seed=seed)
+    alone = [line for one in lines for line in sieve_lines([one], asked).without_origins()]
+    assert sieve_lines(lines, asked).without_origins() == alone
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), seed=st.integers(0, 99))
+def test_nothing_and_everything_are_fractions(lines: list[bytes], seed: int) -> None:
+    """--fraction 0 takes none, --fraction 1 takes all."""
+    assert sieve_lines(lines, Sample(fraction=0.0, seed=seed)).lines == []
+    assert sieve_lines(lines, Sample(fraction=1.0, seed=seed)).lines == sieve_lines(lines).lines
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), count=st.integers(1, 9), fraction=st.floats(0, 1))
+def test_a_number_and_a_share_draw_the_same(
+    lines: list[bytes], count: int, fraction: float
+) -> None:
+    """Of a sample by number and one by share, the smaller is part of the larger."""
+    by_number = counted(sieve_lines(lines, Sample(max_pairs=count)))
+    by_share = counted(sieve_lines(lines, Sample(fraction=fraction)))
+    both = counted(sieve_lines(lines, Sample(max_pairs=count, fraction=fraction)))
+    assert both == min(by_number, by_share, key=Counter.total)
+    assert by_number <= by_share or by_share <= by_number
+
+
+# Nested, mergeable, and the same in any order ---------------------------------------------
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), asked=samples())
+def test_a_larger_sample_holds_the_smaller(lines: list[bytes], asked: Sample) -> None:
+    """What is drawn of few is drawn of more, in number, in share and per group."""
+    alone = replace(asked, max_pairs=None, per_group=None)
+    for chain in (
+        [replace(asked, max_pairs=count) for count in (1, 2, 3, 5, 8, None)],
+        [replace(alone, fraction=share) for share in (0.0, 0.1, 0.5, 0.51, 1.0, None)],
+        [replace(alone, per_group=count) for count in (1, 2, 3, 5, None)],
+    ):
+        drawn = [counted(sieve_lines(lines, one)) for one in chain]
+        assert all(smaller <= larger for smaller, larger in pairwise(drawn))
+
+
+@examples(110)
+@given(lines=pair_lines_mixed(), asked=samples(), chance=CHANCE, data=st.data())
+def test_a_sample_does_not_hang_on_arrival(
+    lines: list[bytes], asked: Sample, chance: Random, data: st.DataObject
+) -> None:
+    """Shuffled lines in several files give the same sample, origins aside, and equal counts."""
+    shuffled = list(lines)
+    chance.shuffle(shuffled)
+    whole = sieve_lines(lines, asked)
+    again = sieve_shards(data.draw(shards_of(shuffled)), asked)
+    assert counted(again) == counted(whole)
+    assert again.counts() == whole.counts()
+
+
+@examples(110)
+@given(lines=pair_lines_mixed(), asked=samples(), data=st.data())
+def test_samples_of_shards_sampled_again_are_a_sample_of_the_whole(
+    lines: list[bytes], asked: Sample, data: st.DataObject
+) -> None:
+    """Each shard can be sampled where it lies; the same words draw the rest."""
+    shards = [sieve_lines(shard, asked).lines for shard in data.draw(shards_of(lines))]
+    assert counted(sieve_shards(shards, asked)) == counted(sieve_lines(lines, asked))
+
+
+@pytest.mark.parametrize("asked", [Sample(max_pairs=3), Sample(per_group=3)])
+@pytest.mark.parametrize("copies", [5, 3000])
+def test_copies_of_a_pair_are_told_apart_by_what_they_say(asked: Sample, copies: int) -> None:
+    """Where only some copies of a pair are drawn, the same ones are in any order, and by shards."""
+    text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
+    lines = lines_of(*({**text, "group": "g", "meta": {"k": number}} for number in range(copies)))
+    whole = sieve_lines(lines, asked)
+    assert len(whole.lines) == 3
+    assert sieve_lines(lines[::-1], asked).contents() == whole.contents()
+    shards = [sieve_lines(lines[part::2], asked).lines for part in range(2)]
+    assert sieve_shards(shards, asked).contents() == whole.contents()
+
+
+def test_large_samples_of_shards_are_a_sample_of_the_whole() -> None:
+    """The same with thousands, of which most are let go on the way, and with any order of them."""
+    lines = lines_of(*numbered_rows(6000, groups=7))
+    for asked in (Sample(max_pairs=600), Sample(per_group=90), Sample(max_pairs=600, per_group=90)):
+        shards = [sieve_lines(lines[part::3], asked).lines for part in range(3)]
+        whole = sieve_lines(lines, asked)
+        assert len(whole.lines) == 600 if asked.max_pairs else 630
+        assert sieve_shards(shards, asked).contents() == whole.contents()
+        assert sieve_lines(lines[::-1], asked).contents() == whole.contents()
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), more=pair_lines_mixed(), asked=samples())
+def test_added_pairs_only_take_the_place_of_others(
+    lines: list[bytes], more: list[bytes], asked: Sample
+) -> None:
+    """No pair is drawn because other pairs were added."""
+    drawn = counted(sieve_lines(lines, replace(asked, max_pairs=2, per_group=None)))
+    again = counted(sieve_lines([*lines, *more], replace(asked, max_pairs=2, per_group=None)))
+    assert again - drawn <= counted(sieve_lines(more))
+
+
+# The order of the output ------------------------------------------------------------------
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), asked=samples())
+def test_an_order_changes_nothing_but_the_order(lines: list[bytes], asked: Sample) -> None:
+    """Every order writes the same pairs: as they came, or by gap, with unknown ones last."""
+    inputs = sieve_lines(lines, replace(asked, order="input"))
+    remaining = iter(sieve_lines(lines).lines)
+    assert all(line in remaining for line in inputs.lines)
+    for order in ORDERED:
+        ordered = sieve_lines(lines, replace(asked, order=order))
+        assert sorted(ordered.lines) == sorted(inputs.lines)
+        gaps = [pair["gap"] for pair in ordered.rows]
+        known = [gap for gap in gaps if gap is not None]
+        if order != "shuffle":
+            assert gaps[: len(known)] == sorted(known, reverse=order == "easy-first")
+
+
+@examples(60)
+@given(rows=different_rows(), asked=samples(), chance=CHANCE)
+def test_an_asked_order_does_not_hang_on_arrival(
+    rows: list[Row], asked: Sample, chance: Random
+) -> None:
+    """Where no two pairs are the same, an order other than that of the input is one order."""
+    shuffled = list(rows)
+    chance.shuffle(shuffled)
+    for order in ORDERED:
+        one, other = (
+            sieve_lines(lines_of(*given_rows), replace(asked, order=order))
+            for given_rows in (rows, shuffled)
+        )
+        assert one.without_origins() == other.without_origins()
+
+
+@examples(80)
+@given(rows=different_rows(least=1), more=different_rows(), seed=st.integers(0, 99))
+def test_added_pairs_are_shuffled_in(rows: list[Row], more: list[Row], seed: int) -> None:
+    """Pairs that are added stand among the others, which keep their order."""
+    shuffle = Sample(order="shuffle", seed=seed)
+    added = [{**row, "prompt": f"new {row['prompt']}"} for row in more]
+    before = sieve_lines(lines_of(*rows), shuffle).without_origins()
+    after = sieve_lines(lines_of(*added, *rows), shuffle).without_origins()
+    assert [line for line in after if line in before] == before
+
+
+# As often as another ----------------------------------------------------------------------
+
+SEEDS = 400
+
+
+def unevenness(counts: Iterable[int], expected: float) -> float:
+    """Chi-square of these counts, not yet corrected for draws without replacement."""
+    return sum((count - expected) ** 2 / expected for count in counts)
+
+
+@cache
+def drawn_places(count: int, groups: int, asked: Sample) -> list[list[int]]:
+    """For each seed the numbers of the pairs that are drawn of so many, as they are written."""
+    lines = lines_of(*numbered_rows(count, groups))
+    runs = [sieve_lines(lines, replace(asked, seed=seed)).rows for seed in range(SEEDS)]
+    return [[int(pair["prompt"].split()[1]) for pair in rows] for rows in runs]
+
+
+def _times(draws: Sequence[Sequence[int]]) -> Counter[int]:
+    return Counter(place for places in draws for place in places)
+
+
+def test_each_pair_is_drawn_as_often() -> None:
+    """Over 400 seeds, 20 of 60: each is drawn about as often, alone and beside its neighbour."""
+    draws = drawn_places(60, 1, Sample(max_pairs=20))
+    assert {len(set(places)) for places in draws} == {20}
+    times = _times(draws)
+    # chi-square with 59 degrees of freedom: 1 in 1,000 is below 31, 1 in 1,000 above 98.3
+    even = unevenness((times[place] for place in range(60)), 400 / 3) / (2 / 3) * 59 / 60
+    assert 31 < even < 98.3
+    # a pair and the next one are drawn together in 19/177 of the seeds, 2,533 times of 23,600
+    beside = sum(place + 1 in places for places in draws for place in places)
+    assert 2_300 < beside < 2_770
+
+
+def test_each_pair_of_a_group_is_drawn_as_often() -> None:
+    """Over 400 seeds, 3 of each of six groups of ten: each is drawn about as often."""
+    draws = drawn_places(60, 6, Sample(per_group=3))
+    assert {len(places) for places in draws} == {18}
+    times = _times(draws)
+    for group in range(6):
+        members = [times[place] for place in range(group, 60, 6)]
+        assert sum(members) == 3 * SEEDS
+        # chi-square with 9 degrees of freedom: 1 in 1,000 is below 1.15, 1 in 1,000 above 27.9
+        assert 1.15 < unevenness(members, 120) / 0.7 * 9 / 10 < 27.9
+
+
+def test_groups_are_drawn_from_independently() -> None:
+    """Which of its pairs one group gives says nothing about the next one."""
+    draws = drawn_places(60, 6, Sample(per_group=5))
+    both = sum(place + 1 in places for places in draws for place in places if place % 6 != 5)
+    # 50 neighbours of other groups, each drawn together in a quarter of 400 seeds: 5,000 times
+    assert 4_700 < both < 5_300
+
+
+def test_each_pair_is_as_often_in_a_fraction() -> None:
+    """Over 400 seeds, with --fraction 0.3, each of 60 is drawn about 120 times."""
+    draws = drawn_places(60, 1, Sample(fraction=0.3))
+    times = _times(draws)
+    assert 31 < unevenness((times[place] for place in range(60)), 120) / 0.7 < 98.3
+    sizes = [len(places) for places in draws]
+    # a size varies around 18 by 3.55, their mean by 0.18
+    assert 17.1 < sum(sizes) / SEEDS < 18.9
+    assert 9.5 < sum((size - 18) ** 2 for size in sizes) / SEEDS < 16
+
+
+def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
+    """Over 400 seeds each of twelve pairs stands at each of twelve places about 33 times."""
+    orders = drawn_places(12, 1, Sample(order="shuffle"))
+    times = Counter((place, number) for order in orders for place, number in enumerate(order))
+    counts = [times[place, number] for place in range(12) for number in range(12)]
+    # chi-square with 121 degrees of freedom: 1 in 1,000 is below 78.5, 1 in 1,000 above 174.8
+    assert 78.5 < unevenness(counts, SEEDS / 12) * 11 / 12 < 174.8
+    rising = sum(number < later for order in orders for number, later in pairwise(order))
+    # half of 4,400 neighbours rise, give or take 21
+    assert 2_100 < rising < 2_300
+
+
+def test_another_seed_draws_others() -> None:
+    """Of two samples of 20 of 60 under neighbouring seeds, a third is common on average."""
+    draws = drawn_places(60, 1, Sample(max_pairs=20))
+    common = sum(len({*one} & {*other}) for one, other in pairwise(draws))
+    # 399 times 6.67, give or take 35
+    assert 2_487 < common < 2_833
+
+
+def test_who_is_drawn_stands_anywhere_in_a_shuffle() -> None:
+    """A sample says nothing about a shuffle under the same seed: half of it is in each half."""
+    drawn = drawn_places(60, 1, Sample(max_pairs=20))
+    orders = drawn_places(60, 1, Sample(order="shuffle"))
+    first = sum(len({*places} & {*order[:30]}) for places, order in zip(drawn, orders, strict=True))
+    # half of 8,000, give or take 37
+    assert 3_815 < first < 4_185

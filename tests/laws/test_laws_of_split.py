@@ -1,0 +1,451 @@
+"""split: no key stands on two sides, and its side hangs on the seed and itself alone."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+from math import sqrt
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from laws_driver import Asked, Row, examples, lines_of, pair_lines
+from laws_pairs import (
+    named_by,
+    numbered_rows,
+    pair_lines_mixed,
+    pair_rows,
+    prompts_of,
+    rows_across,
+    rows_with_tasks,
+    splits,
+)
+from laws_rollouts import asked_across, contest_rows, shards_of
+from laws_sieves import Sieved, sieve_lines, sieve_shards
+from xxhash import xxh3_128_digest
+
+from prefpairs.records.pair import Pair
+from prefpairs.report import Stage
+from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.sample import Sample
+from prefpairs.sieves.split import Split
+
+CHANCE = st.randoms(use_true_random=False)
+EARLIER = "one side of an earlier split"
+BOTH = ("chosen", "rejected")
+
+
+def keys_of(pair: Row, by: str) -> set[str]:
+    """What must not stand on two sides, as text: one key, one an answer, or none."""
+    meta = pair.get("meta") or {}
+    if by == "prompt":
+        return prompts_of(pair)
+    if by == "group":
+        return {pair["group"], meta.get("group_of_rejected", pair["group"])}
+    name = by.removeprefix("meta.")
+    values = [meta[name]] if name in meta else [meta.get(f"{side}_{name}") for side in BOTH]
+    return set() if None in values else {repr(value) for value in values}
+
+
+def sides_of_keys(parted: Sieved, by: str) -> dict[str, set[str]]:
+    """On which sides each key stands."""
+    sides = defaultdict(set)
+    for side, outcome in parted.sides.items():
+        for pair in outcome.rows:
+            for key in keys_of(pair, by):
+                sides[key].add(side)
+    return sides
+
+
+def contents_of_sides(parted: Sieved) -> dict[str, list[str]]:
+    """The pairs of each side, origins and their order aside."""
+    return {side: outcome.contents() for side, outcome in parted.sides.items()}
+
+
+# No leak ----------------------------------------------------------------------------------
+
+
+def expect_no_leak(parted: Sieved, by: str) -> None:
+    """No key stands on two sides."""
+    sides = sides_of_keys(parted, by)
+    assert {key: found for key, found in sides.items() if len(found) > 1} == {}
+
+
+@examples(110)
+@given(rows=st.one_of(pair_rows(), rows_across()), asked=splits(by=["prompt", "prompt", "group"]))
+def test_no_prompt_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
+    """Each prompt stands on one side, in text or chat form, and so do both prompts of a pair."""
+    expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
+
+
+@examples(110)
+@given(rows=rows_with_tasks(), asked=splits(by=["meta.task"]))
+def test_no_task_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
+    """The same for what stands in meta, once for both answers or once for each."""
+    expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
+
+
+def test_tasks_of_both_answers_are_kept_together() -> None:
+    """A pair whose answers belong to two tasks stays only where both come to the same side."""
+    alone: list[Row] = [{"prompt": f"Q{task}", "meta": {"task": task}} for task in range(20)]
+    both: list[Row] = [
+        {"prompt": f"Q{task}", "meta": {"chosen_task": task, "rejected_task": task + 1}}
+        for task in range(19)
+    ]
+    rows = [{**row, "chosen": "A", "rejected": "B"} for row in (*alone, *both)]
+    for exact in (False, True):
+        asked = Split(val_fraction=0.5, by="meta.task", exact=exact)
+        parted = sieve_lines(lines_of(*rows), parting=asked)
+        expect_no_leak(parted, asked.by)
+        assert exact or 0 < parted.stage.dropped["prompts_apart"] < 19
+        assert len(parted.lines) == len(rows) - parted.stage.dropped["prompts_apart"]
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), asked=splits())
+def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Split) -> None:
+    """Sides hold the pairs of the input, each once and in their order; all others are dropped."""
+    parted, everything = sieve_lines(lines, parting=asked), sieve_lines(lines)
+    assert list(parted.sides) == asked.sides
+    for outcome in parted.sides.values():
+        remaining = iter(everything.lines)
+        assert all(line in remaining for line in outcome.lines)
+    lost = Counter(everything.lines) - Counter(parted.lines)
+    assert Counter(parted.lines) <= Counter(everything.lines)
+    assert parted.report.sides == {name: len(side.lines) for name, side in parted.sides.items()}
+    assert lost.total() == parted.stage.dropped.total()
+
+
+@examples(80)
+@given(rows=rows_with_tasks(), asked=splits(by=["meta.task", "meta.at.turn"]))
+def test_pairs_without_the_key_are_lost_and_no_others(rows: list[Row], asked: Split) -> None:
+    """A pair is lost for no_key exactly where nothing stands at the path."""
+    pairs = sieve_lines(lines_of(*rows)).rows
+    parted = sieve_lines(lines_of(*rows), parting=asked)
+    if asked.by == "meta.task":
+        without = sum(not keys_of(pair, asked.by) for pair in pairs)
+    else:
+        without = sum("at" not in (pair.get("meta") or {}) for pair in pairs)
+    assert parted.stage.dropped["no_key"] == without
+
+
+@examples(80)
+@given(rows=rows_across(), asked=splits(by=["prompt"]))
+def test_pairs_across_prompts_are_lost_where_their_prompts_part(
+    rows: list[Row], asked: Split
+) -> None:
+    """A pair across prompts stays exactly if each of its prompts alone comes to the same side."""
+    asked = replace(asked, exact=False)
+    names = {named_by(prompt): prompt for prompt in ("Q", "R", "S", "T")}
+    across = [
+        row
+        for row in sieve_lines(lines_of(*rows)).rows
+        if len(prompts_of(row)) == 2 and prompts_of(row) <= names.keys()
+    ]
+    for row in across:
+        there = {_side_of(names[name], asked) for name in prompts_of(row)}
+        parted = sieve_lines(lines_of(row), parting=asked)
+        assert len(parted.lines) == (len(there) == 1)
+        assert parted.stage.dropped["prompts_apart"] == len(there) - 1
+
+
+def _side_of(prompt: Any, asked: Split) -> str:
+    row = {"prompt": prompt, "chosen": "A", "rejected": "B"}
+    sides = sieve_lines(lines_of(row), parting=asked).sides
+    return next(side for side, outcome in sides.items() if outcome.lines)
+
+
+@examples(60)
+@given(
+    rows=contest_rows(st.sampled_from([0.0, 0.3, 0.9, 1.0]), least=2, most=30),
+    pairing=asked_across(),
+    asked=splits(by=["prompt", "group"]),
+)
+def test_pairs_made_across_prompts_leak_none(rows: list[Row], pairing: Asked, asked: Split) -> None:
+    """What `pair --across-prompts` writes is split so that no prompt stands on two sides."""
+    rows = [{**row, "prompt": f"{row['prompt']} {place % 9}"} for place, row in enumerate(rows)]
+    pairs = pair_lines(lines_of(*rows), pairing)
+    parted = sieve_lines(pairs.lines, parting=asked)
+    expect_no_leak(parted, asked.by)
+
+
+def test_a_prompt_is_one_key_as_text_and_as_chat() -> None:
+    """Text, and a chat of that one message, go the same way under every seed."""
+    rows: list[Row] = []
+    for number in range(200):
+        chat = [{"role": "user", "content": f"Q{number}"}]
+        rows += [
+            {"prompt": f"Q{number}", "chosen": "A", "rejected": "B"},
+            {"prompt": chat, "chosen": [{"role": "assistant", "content": "A"}], "rejected": "B"},
+        ]
+    parted = sieve_lines(lines_of(*rows), parting=Split(val_fraction=0.5))
+    expect_no_leak(parted, "prompt")
+    assert {len(outcome.lines) % 2 for outcome in parted.sides.values()} == {0}
+    assert parted.sides["val"].lines
+
+
+@examples(80)
+@given(rows=rows_across(), asked=splits(by=["prompt", "group"]))
+def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> None:
+    """With --exact keys that share a pair go together: no leak, and no pair is lost."""
+    parted = sieve_lines(lines_of(*rows), parting=replace(asked, exact=True))
+    expect_no_leak(parted, asked.by)
+    assert len(parted.lines) == parted.report.rows_used
+    assert parted.stage.dropped == {}
+
+
+# Stable -----------------------------------------------------------------------------------
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), asked=splits(), chance=CHANCE, data=st.data())
+def test_sides_do_not_hang_on_arrival(
+    lines: list[bytes], asked: Split, chance: Random, data: st.DataObject
+) -> None:
+    """Shuffled lines in several files go to the same sides, also with --exact."""
+    shuffled = list(lines)
+    chance.shuffle(shuffled)
+    whole = sieve_lines(lines, parting=asked)
+    again = sieve_shards(data.draw(shards_of(shuffled)), parting=asked)
+    assert contents_of_sides(again) == contents_of_sides(whole)
+    assert again.counts() == whole.counts()
+
+
+@examples(80)
+@given(lines=pair_lines_mixed(), more=pair_lines_mixed(), asked=splits())
+def test_added_data_moves_nobody(lines: list[bytes], more: list[bytes], asked: Split) -> None:
+    """Each pair stays on its side when others are added, before it or behind."""
+    asked = replace(asked, exact=False)
+    alone, added = (sieve_lines(given_lines, parting=asked) for given_lines in (lines, more))
+    for together in ([*lines, *more], [*more, *lines]):
+        parted = sieve_lines(together, parting=asked)
+        for side, outcome in parted.sides.items():
+            apart = Counter(alone.sides[side].lines) + Counter(added.sides[side].lines)
+            assert Counter(outcome.lines) == apart
+
+
+@examples(80)
+@given(rows=st.one_of(pair_rows(), rows_with_tasks()), asked=splits())
+def test_a_test_side_moves_nothing_out_of_val(rows: list[Row], asked: Split) -> None:
+    """--test-fraction takes from train only, and a larger one holds the smaller."""
+    lines = lines_of(*rows)
+    asked = replace(asked, exact=False, val_fraction=0.5)
+    without, some, more = (
+        sieve_lines(lines, parting=replace(asked, test_fraction=share)) for share in (0.0, 0.2, 0.4)
+    )
+    assert without.sides["val"].lines == some.sides["val"].lines == more.sides["val"].lines
+    for fewer, larger in ((without, some), (some, more)):
+        kept = Counter(larger.sides["train"].lines)
+        assert kept <= Counter(fewer.sides["train"].lines)
+    assert Counter(some.sides["test"].lines) <= Counter(more.sides["test"].lines)
+
+
+@examples(60)
+@given(rows=pair_rows(), asked=splits())
+def test_a_larger_val_holds_the_smaller(rows: list[Row], asked: Split) -> None:
+    """What is in val stays there when its share grows."""
+    asked = replace(asked, exact=False, test_fraction=0.0)
+    parted = [
+        sieve_lines(lines_of(*rows), parting=replace(asked, val_fraction=share)).sides["val"]
+        for share in (0.1, 0.3, 0.30001, 0.9)
+    ]
+    vals = [Counter(val.lines) for val in parted]
+    assert all(smaller <= larger for smaller, larger in pairwise(vals))
+
+
+@examples(60)
+@given(lines=pair_lines_mixed(), asked=splits())
+def test_a_larger_val_moves_nothing_out_of_test(lines: list[bytes], asked: Split) -> None:
+    """The two take from train only: either stays as it is when the other one grows."""
+    asked = replace(asked, exact=False, test_fraction=0.4)
+    tests = [
+        sieve_lines(lines, parting=replace(asked, val_fraction=share)).sides.get("test")
+        for share in (0.0, 0.2, 0.6)
+    ]
+    assert len({tuple(test.lines) for test in tests if test is not None}) == 1
+
+
+# Shares -----------------------------------------------------------------------------------
+
+PROMPTS = 5_000
+
+
+def within(count: int, share: float, total: int) -> bool:
+    """Whether a count is within 4.5 standard deviations of what its share lets expect."""
+    return abs(count - share * total) <= 4.5 * sqrt(total * share * (1 - share))
+
+
+@pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.1, 0.1), (0.01, 0.5), (0.7, 0.3)])
+@pytest.mark.parametrize("seed", [0, 1, 12345])
+def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
+    """Of 5,000 prompts each side gets its share, within a binomial bound."""
+    asked = Split(val_fraction=val, test_fraction=test, seed=seed)
+    parted = sieve_lines(lines_of(*numbered_rows(PROMPTS)), parting=asked)
+    found = {side: len(outcome.lines) for side, outcome in parted.sides.items()}
+    assert within(found["val"], val, PROMPTS)
+    assert within(found.get("test", 0), test, PROMPTS)
+    assert sum(found.values()) == PROMPTS
+    assert EARLIER not in "".join(parted.stage.notes)
+
+
+@pytest.mark.parametrize("asked", [Sample(max_pairs=1000), Sample(fraction=0.2)])
+def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
+    """Who was drawn is split under the same seed as anybody is, and a side can be sampled."""
+    lines = lines_of(*numbered_rows(PROMPTS))
+    drawn = sieve_lines(lines, asked)
+    parted = sieve_lines(drawn.lines, parting=Split())
+    assert within(len(parted.sides["val"].lines), 0.2, len(drawn.lines))
+    assert parted.stage.notes == []
+    for outcome in sieve_lines(lines, parting=Split(val_fraction=0.5)).sides.values():
+        again = sieve_lines(outcome.lines, replace(asked, max_pairs=None, fraction=0.2))
+        assert within(len(again.lines), 0.2, len(outcome.lines))
+
+
+def test_shuffled_pairs_are_split_in_proportion() -> None:
+    """The first half of a shuffle is split under the same seed as anybody is."""
+    lines = lines_of(*numbered_rows(PROMPTS))
+    half = sieve_lines(lines, Sample(order="shuffle")).lines[: PROMPTS // 2]
+    parted = sieve_lines(half, parting=Split())
+    assert within(len(parted.sides["val"].lines), 0.2, PROMPTS // 2)
+
+
+def test_sides_of_two_seeds_are_independent() -> None:
+    """Whoever is in val under one seed is in val under the next about as often as anybody."""
+    lines = lines_of(*numbered_rows(PROMPTS))
+    first, second = (
+        {*sieve_lines(lines, parting=Split(val_fraction=0.5, seed=seed)).sides["val"].lines}
+        for seed in (0, 1)
+    )
+    assert within(len(first & second), 0.25, PROMPTS)
+
+
+# A split of a split -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [Split(), Split(test_fraction=0.2, seed=3)])
+def test_a_side_that_is_split_again_is_noticed(asked: Split) -> None:
+    """Every side of a split, split again with its seed, is told from fresh data."""
+    parted = sieve_lines(lines_of(*numbered_rows(PROMPTS)), parting=asked)
+    for outcome in parted.sides.values():
+        again = sieve_lines(outcome.lines, parting=asked)
+        assert EARLIER in again.stage.notes[0]
+        other = sieve_lines(outcome.lines, parting=replace(asked, seed=asked.seed + 1))
+        assert other.stage.notes == []
+
+
+class _NoTexts:
+    """Texts where none are needed."""
+
+    def pair(self, entry: Entry, /) -> Pair:
+        """Never asked for."""
+        raise AssertionError(entry)
+
+
+def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
+    """What a split of pairs of these prompts has to say."""
+    entries = (
+        Entry(number, 0, 0, None, None, prompt, prompt, b"", prompt, prompt, prompt)
+        for number, prompt in enumerate(prompts)
+    )
+    stage = Stage("split")
+    for _ in asked.sides_of(entries, _NoTexts(), stage):
+        pass
+    return stage.notes
+
+
+def test_fresh_data_raises_no_alarm() -> None:
+    """Under 500 seeds nothing is noticed about data that was never split, few or many."""
+    prompts = [xxh3_128_digest(str(number).encode()) for number in range(300)]
+    for seed in range(500):
+        for asked in (Split(seed=seed), Split(seed=seed, val_fraction=0.05, test_fraction=0.05)):
+            count = (7, 30, 100, 300)[seed % 4]
+            assert _notes(prompts[:count], asked) == []
+
+
+# --exact ----------------------------------------------------------------------------------
+
+
+@st.composite
+def sized_rows(draw: st.DrawFn) -> list[Row]:
+    """Pairs of a few prompts, of which some have many."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=9))
+    return [
+        {"prompt": f"Q{number}", "chosen": f"A{place}", "rejected": "B"}
+        for number, size in enumerate(sizes)
+        for place in range(size)
+    ]
+
+
+@examples(110)
+@given(rows=sized_rows(), asked=splits(by=["prompt"]))
+def test_exact_fills_every_side(rows: list[Row], asked: Split) -> None:
+    """With as many prompts as sides or more, --exact leaves no side empty."""
+    asked = replace(asked, exact=True)
+    parted = sieve_lines(lines_of(*rows), parting=asked)
+    if len({row["prompt"] for row in rows}) >= len(asked.sides):
+        assert [side for side, outcome in parted.sides.items() if not outcome.lines] == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("val", "test"),
+    [
+        (0.2, 0.2),
+        (0.1, 0.6),
+        (0.6, 0.2),
+    ],
+)
+def test_exact_fills_three_sides_of_three_prompts(val: float, test: float, seed: int) -> None:
+    """Three prompts on three sides leave none of them empty, however large one of them is."""
+    asked = Split(val_fraction=val, test_fraction=test, exact=True, seed=seed)
+    parted = sieve_lines(lines_of(*numbered_rows(3)), parting=asked)
+    assert [len(outcome.lines) for outcome in parted.sides.values()] == [1, 1, 1]
+
+
+@examples(160)
+@given(rows=sized_rows(), asked=splits(by=["prompt"]))
+def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split) -> None:
+    """No prompt of train brought to val or test comes nearer, nor is one too many there."""
+    assume(asked.val_fraction + asked.test_fraction < 1)
+    asked = replace(asked, exact=True)
+    parted = sieve_lines(lines_of(*rows), parting=asked)
+    sizes = {
+        side: Counter(row["prompt"] for row in outcome.rows).values()
+        for side, outcome in parted.sides.items()
+    }
+    for side, share in (("val", asked.val_fraction), ("test", asked.test_fraction)):
+        if share:
+            missing = share * len(rows) - sum(sizes[side])
+            assert len(sizes[side]) <= 1 or -missing < max(sizes[side]) / 2
+            if len(sizes["train"]) > 1:  # the last one stays, for train must not be empty
+                assert [size for size in sizes["train"] if size < 2 * missing - 1e-9] == []
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 10, 99, 1000])
+@pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.5, 0.0), (0.3, 0.3), (0.1, 0.2)])
+def test_exact_meets_shares_to_half_a_pair(count: int, val: float, test: float) -> None:
+    """With one pair a prompt, a side is off by half a pair at most, or holds its one."""
+    asked = Split(val_fraction=val, test_fraction=test, exact=True)
+    parted = sieve_lines(lines_of(*numbered_rows(count)), parting=asked)
+    for side, share in (("val", val), ("test", test)):
+        if share:
+            found = len(parted.sides[side].lines)
+            assert found >= 1
+            assert abs(found - share * count) <= 0.5 or found == 1
+    assert len(parted.lines) == count
+
+
+def test_exact_draws_by_seed() -> None:
+    """--exact with another seed fills val with others, and not with the first ones."""
+    lines = lines_of(*numbered_rows(50))
+    vals = [
+        frozenset(sieve_lines(lines, parting=Split(exact=True, seed=seed)).sides["val"].lines)
+        for seed in range(20)
+    ]
+    assert {len(val) for val in vals} == {10}
+    assert len(set(vals)) == 20
+    times = Counter(line for val in vals for line in val)
+    assert len(times) == 50
+    assert max(times.values()) <= 11
