@@ -5,6 +5,7 @@ from typing import Any
 
 from xxhash import xxh3_128_digest
 
+from prefpairs.records.message import Message, tool_call
 from prefpairs.records.pair import Pair, other_prompt, pair_of
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
@@ -63,3 +64,11 @@ def _counted(held: Held, stage: Stage) -> Iterator[Entry]:
     for entry in held.entries():
         stage.found += 1
         yield entry
+
+
+def said(text: str, *calls: str) -> list[Message]:
+    """One message of the model: what it says, and calls."""
+    message: Message = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [tool_call("f", call) for call in calls]
+    return [message]

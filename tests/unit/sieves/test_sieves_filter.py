@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
-from sieve_driver import Row, row_of, sieved
+from sieve_driver import Row, row_of, said, sieved
 
-from prefpairs.records.message import Message, Text, tool_call
 from prefpairs.records.pair import pair_of
-from prefpairs.sieves.filter import Filter, is_refusal, is_truncated
+from prefpairs.sieves.filter import Filter
 
 
 def _why_not(row: Row, **conditions: Any) -> str | None:
@@ -16,13 +15,6 @@ def _why_not(row: Row, **conditions: Any) -> str | None:
 
 def _scored(chosen: float | None, rejected: float | None, **more: Any) -> Row:
     return row_of("Q", chosen_score=chosen, rejected_score=rejected, **more)
-
-
-def _said(text: str, *calls: str) -> list[Message]:
-    message: Message = {"role": "assistant", "content": text}
-    if calls:
-        message["tool_calls"] = [tool_call("f", call) for call in calls]
-    return [message]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +94,7 @@ def test_length_is_of_all_that_a_text_says() -> None:
     """Thinking, calls and line breaks between them count."""
     chosen = [{"role": "assistant", "content": "ab", "reasoning_content": "hm"}]
     row = row_of("Q", "abcdefg")
-    row["chosen"] = chosen + _said("", "{}")  # "hm\nab\nf {}"
+    row["chosen"] = chosen + said("", "{}")  # "hm\nab\nf {}"
     assert _why_not(row, max_answer_chars=10) is None
     assert _why_not(row, max_answer_chars=9) == "too_long"
 
@@ -146,122 +138,11 @@ def test_tokens(most: int, reason: str | None, swapped: bool) -> None:
     assert _why_not(row, **conditions) == reason
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I cannot help with that.",
-        "  \n I CANNOT help.",
-        "I\u2019m sorry, but I can\u2019t help.",
-        "Sorry, but I can't do that.",
-        "I apologize, but I cannot help.",
-        "I apologise, but I'm unable to help.",
-        "As an AI, I have no body.",
-        _said("I must decline."),
-        [{"role": "tool", "content": "42"}, *_said("I won't help to tell.")],
-        "I can't.",
-        "I cannot",
-        "Unfortunately, I will not say.",
-    ],
-)
-def test_refusals(answer: Text) -> None:
-    """Told by how an answer begins."""
-    assert is_refusal(answer) is True
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Sure. I cannot say more.",
-        "I cannot stress enough how good it is.",
-        "I'm sorry, I can see why. Here it is.",
-        "I can't helplessly watch.",
-        "Icannot",
-        "I apologize, but here it is.",
-        "",
-        "An AI, as an AI",
-        _said("Yes", "I cannot "),
-        [{"role": "user", "content": "I cannot see"}, *_said("Look here.")],
-    ],
-)
-def test_no_refusals(answer: Text) -> None:
-    """The same words elsewhere are none."""
-    assert is_refusal(answer) is False
-
-
 def test_rejected_answer_may_refuse() -> None:
     """It is often the very thing to learn."""
     row = row_of("Q", "Yes", "I cannot help.")
     assert _why_not(row, drop_refusals=True) is None
     assert _why_not(row_of("Q", "I cannot help.", "Yes"), drop_refusals=True) == "refusal"
-
-
-@pytest.mark.parametrize(
-    "meta",
-    [
-        {"finish_reason": "length"},
-        {"chosen_finish_reason": "length", "rejected_finish_reason": "stop"},
-        {"chosen_finish_reason": "stop", "rejected_finish_reason": "max_tokens"},
-        {"stop_reason": "max_tokens"},
-        {"status": "incomplete"},
-        {"incomplete_details": {"reason": "max_output_tokens"}},
-        {"rejected_truncated": True},
-    ],
-)
-def test_meta_says_truncated(meta: Row) -> None:
-    """Of both answers, or of one."""
-    assert is_truncated(pair_of(row_of("Q", meta=meta))[0]) is True
-
-
-@pytest.mark.parametrize(
-    "meta",
-    [
-        None,
-        {"finish_reason": "stop"},
-        {"finish_reason": None},
-        {"truncated": False},
-        {"truncated": 1},
-        {"incomplete_details": {"reason": "content_filter"}},
-        {"incomplete_details": None},
-        {"length": "length"},
-        {"prompt_finish_reason": "length"},
-        {"finish_reason": ["length"]},
-    ],
-)
-def test_meta_says_nothing_of_the_kind(meta: Row | None) -> None:
-    """Other words, and other names, mean other things."""
-    assert is_truncated(pair_of(row_of("Q", meta=meta))[0]) is False
-
-
-@pytest.mark.parametrize(
-    ("answer", "open_ended"),
-    [
-        ("<think>hm", True),
-        ("<think>hm</think>Yes", False),
-        ("hm</think>Yes", False),
-        ("Look:\n```python\nprint(1)", True),
-        ("Look:\n```python\nprint(1)\n```\nDone", False),
-        ("   ```\nx", True),
-        ("1. a list\n    ```\n    x", True),
-        ("1. a list\n    ```py\n    x\n    ```", False),
-        ("```x``` in a line", False),
-        ("````\n```\n````", False),
-        ("~~~\nx", True),
-        ("the tag `<think>`", False),
-        ("a ``` b", False),
-        ("Yes", False),
-        (_said("Look:\n```"), True),
-        (_said("", '{"a": 1'), True),
-        (_said("", '{"a": 1}', "[1"), True),
-        (_said("", '{"a": 1}', ""), False),
-        ([*_said("", "{"), {"role": "tool", "content": "?"}, *_said("Yes")], False),
-        ([*_said("Yes"), {"role": "tool", "content": "```"}], False),
-    ],
-)
-@pytest.mark.parametrize("side", ["chosen", "rejected"])
-def test_answer_that_never_ends(answer: Any, open_ended: bool, side: str) -> None:
-    """A thought, a block of code or a call that is open at the end of either answer."""
-    pair, _ = pair_of({**row_of("Q", "Fine", "Good"), side: answer})
-    assert is_truncated(pair) is open_ended
 
 
 def test_sieve() -> None:

@@ -1,0 +1,72 @@
+"""Answers that were cut off before their end."""
+
+import re
+from typing import Any
+
+from prefpairs.errors import NotJson
+from prefpairs.records.message import Text
+from prefpairs.records.pair import Pair
+from prefpairs.records.wire import decode
+
+_OPEN_THOUGHT = re.compile(r"^[ \t]*<think>(?!.*</think>)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)$")
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
+_MARK = re.compile(
+    r"(?:^|\.|^chosen_|^rejected_)(?:finish_reason|stop_reason|status|incomplete_details|truncated)$"
+)
+
+
+def is_truncated(pair: Pair) -> bool:
+    """Whether an answer was cut off: its source says so, or something in it never ends.
+
+    >>> is_truncated(Pair("", "", "Q", "<think>hm", "no", None, None, None, None, None, "", ""))
+    True
+    """
+    meta = pair.meta or {}
+    if any(_says_cut_off(value) for name, value in meta.items() if _MARK.search(name)):
+        return True
+    return _never_ends(pair.chosen) or _never_ends(pair.rejected)
+
+
+def _says_cut_off(value: Any) -> bool:
+    if isinstance(value, dict):  # as {"reason": "max_output_tokens"}
+        return any(map(_says_cut_off, value.values()))
+    return value is True or (isinstance(value, str) and value.lower() in _CUT_OFF)
+
+
+def _never_ends(answer: Text) -> bool:
+    """An open thought, an open block of code, or a tool call whose arguments are torn."""
+    if isinstance(answer, str):
+        return _is_open(answer)
+    spoken = [turn for turn in answer if turn["role"] == "assistant"]
+    if not spoken:
+        return False
+    calls = [call["function"]["arguments"] for call in spoken[-1].get("tool_calls", [])]
+    content = spoken[-1]["content"]
+    return (isinstance(content, str) and _is_open(content)) or any(map(_is_torn, calls))
+
+
+def _is_open(text: str) -> bool:
+    """Whether a thought or a block of code in a text never ends."""
+    return _OPEN_THOUGHT.search(text) is not None or _has_open_block(text)
+
+
+def _has_open_block(text: str) -> bool:
+    opened = ""
+    for line in text.splitlines() if "```" in text or "~~~" in text else ():
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = fence[1]
+        elif fence[1].startswith(opened) and not fence[2].strip():
+            opened = ""
+    return bool(opened)
+
+
+def _is_torn(arguments: str) -> bool:
+    try:
+        decode(arguments.encode())
+    except NotJson:
+        return bool(arguments.strip())
+    return False

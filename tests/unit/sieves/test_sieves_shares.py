@@ -1,0 +1,43 @@
+"""Sides that are filled to their shares."""
+
+import pytest
+
+from prefpairs.sieves.shares import TEST, TRAIN, VAL, Joined, filled_sides
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shares", "rest", "sides"),
+    [
+        ([1], (0.5, 0.5, 0.0), TRAIN, [TRAIN]),
+        ([1, 1], (0.9, 0.1, 0.0), TRAIN, [VAL, TRAIN]),
+        ([1, 1, 1], (0.2, 0.6, 0.2), TRAIN, [VAL, TRAIN, TEST]),
+        ([1, 1, 1, 1], (0.0, 0.5, 0.5), TEST, [VAL, VAL, TEST, TEST]),
+        ([90, 1, 1, 1, 1, 1, 1, 1, 1, 2], (0.95, 0.05, 0.0), TRAIN, [0, 1, 1, 1, 1, 1, 0, 0, 0, 0]),
+        ([90, 60], (0.9, 0.1, 0.0), TRAIN, [TRAIN, VAL]),
+        ([0, 5, 0, 5], (0.5, 0.5, 0.0), TRAIN, [TRAIN, VAL, TRAIN, TRAIN]),
+        ([3, 2], (1.0, 0.0, 0.0), TRAIN, [TRAIN, TRAIN]),
+        ([3, 2], (0.0, 1.0, 0.0), VAL, [VAL, VAL]),
+        ([], (0.8, 0.2, 0.0), TRAIN, []),
+    ],
+)
+def test_sides(
+    sizes: list[int], shares: tuple[float, float, float], rest: int, sides: list[int]
+) -> None:
+    """Val from the front, test from the end, none of them empty while there are keys enough."""
+    assert list(filled_sides(sizes, range(len(sizes)), shares, rest)) == sides
+
+
+def test_order() -> None:
+    """Keys are taken as the order has them, not as they are numbered."""
+    assert list(filled_sides([1] * 4, [2, 0, 3, 1], (0.5, 0.25, 0.25), TRAIN)) == [0, 2, 1, 0]
+
+
+def test_joined() -> None:
+    """What is joined has one root, over any number of steps."""
+    joined = Joined()
+    for _ in range(6):
+        joined.add()
+    for one, other in ((0, 1), (2, 3), (1, 3), (5, 5)):
+        joined.join(one, other)
+    roots = [joined.root(number) for number in range(6)]
+    assert roots == [roots[0]] * 4 + [4, 5]
