@@ -125,8 +125,8 @@ def dedupe(
 
         prefpairs dedupe --near 0.8 --against test_set.jsonl pairs.jsonl -o clean.jsonl
 
-    Memory: 85 to 105 bytes a distinct pair, however long the texts are; with --near 1,200 more at
-    0.9, and 4,000 at 0.5.
+    Memory: 85 to 105 bytes a distinct pair, however long the texts are; with --near up to 1,800
+    more at 0.9, and 5,000 at 0.5.
     """
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[same.sieve()], temp_dir=aside.temp_dir)

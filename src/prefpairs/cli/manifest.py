@@ -15,7 +15,9 @@ from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
 
-_NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\\\t\n\r]")
+_NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\\\t\n\r]|\(.*\)$| $")
+_EQUALS = "prefpairs.equals := =\n\n"
+"""make takes a rule with an equals sign for an assignment, and knows no other way around it."""
 
 _PATHS = frozenset({"inputs", "summary", "quarantine", "temp_dir", "against", "tokenizer"})
 """Words that name files; those are listed on their own, seen from the manifest."""
@@ -112,14 +114,16 @@ def depfile_of(target: str, inputs: Sequence[str]) -> bytes:
     """
     names = [for_make(name) for name in inputs]
     rule = f"{for_make(target)}: {' '.join(names)}\n"
-    return os.fsencode(rule + "".join(f"\n{name}:\n" for name in names))
+    text = rule + "".join(f"\n{name}:\n" for name in names)
+    return os.fsencode((_EQUALS if "=" in "".join((target, *inputs)) else "") + text)
 
 
 def for_make(name: str) -> str:
     """A name as make reads it; UsageError if make has no way to write it."""
     if _NOT_FOR_MAKE.search(name):
         raise UsageError(f"--depfile: make has no way to write the name {name}", "rename the file")
-    return re.sub(r"([ #:])", r"\\\1", name).replace("$", "$$")
+    escaped = re.sub(r"([ #:])", r"\\\1", name).replace("$", "$$")
+    return escaped.replace("=", "$(prefpairs.equals)")
 
 
 def read_manifest(path: str) -> ManifestModel:

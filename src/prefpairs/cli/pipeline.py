@@ -24,6 +24,7 @@ from prefpairs.sieves.shares import SIDES
 from prefpairs.sieves.split import Split
 
 _MANIFEST = "manifest.json"
+_NO_FILES = ("/dev/", "/proc/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,9 @@ def _destination(
 def _beside(output: str, out_dir: str | None) -> str | None:
     if out_dir is not None:
         return os.path.join(out_dir, _MANIFEST)
-    return None if output == STDOUT else os.path.join(os.path.dirname(output), _MANIFEST)
+    if output == STDOUT or output.startswith(_NO_FILES):
+        return None
+    return os.path.join(os.path.dirname(output), _MANIFEST)
 
 
 def outline_of(recipe: Recipe, pipeline: Pipeline) -> str:

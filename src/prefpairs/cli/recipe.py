@@ -22,11 +22,15 @@ from prefpairs.cli.sample import SampleWords
 from prefpairs.cli.writing import TellWords
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
 
+_OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
+"""What errors call the value of a word, where that is not its name."""
+
 SIEVES = {"dedupe": DedupeWords, "filter": FilterWords, "sample": SampleWords}
 STAGES = ("pair", *SIEVES, "split")
 TABLES = ("read", *STAGES, "write")
 
 _HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
+_LONG_TEXT = re.compile(r"\"{3}|'{3}")
 _KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 W = TypeVar("W")
@@ -96,7 +100,7 @@ class Recipe:
         except UsageError as error:
             if error.place is None:
                 named = error.what.lstrip("-") if isinstance(error, UnknownWord) else ""
-                error.place = self._place(table, _spelled(named))
+                error.place = self._place(table, _spelled(_OTHER_NAMES.get(named, named)))
             raise
 
     def _place(self, table: str, key: str) -> str:
@@ -172,7 +176,7 @@ def _set(recipe: Recipe, setting: str) -> None:
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        parsed = value
+        parsed = value.strip()
     recipe.tables.setdefault(table, {})[_spelled(key)] = parsed
     recipe.lines[table, _spelled(key)] = f"--set {setting}"
 
@@ -181,7 +185,11 @@ def _lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
     """Where each table and each of its words stands."""
     lines: dict[tuple[str, str], str] = {}
     table = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    within = False
+    for number, line in enumerate(text.split("\n"), 1):
+        before, within = within, within ^ (len(_LONG_TEXT.findall(line)) % 2 == 1)
+        if before:  # in the middle of a text of several lines
+            continue
         if header := _HEADER.match(line):
             table = header[1]
             lines.setdefault((table, ""), f"{path}:{number}")

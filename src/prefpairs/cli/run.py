@@ -117,6 +117,8 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
 
     if STDOUT in (pipeline.manifest, words.depfile):
         raise UsageError("manifest and depfile have no place on standard output", "name files")
+    if words.depfile is not None and pipeline.manifest is None:
+        raise UsageError("--depfile is about the manifest, and there is none", "name an output")
     extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
     read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
     check_written([*pipeline.swept, *extra], read, new=pipeline.out_dir)
@@ -171,5 +173,5 @@ def _leave_records(
         counts = summary_of(pipeline.kind, report)
         write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, outputs, counts))
     if words.depfile is not None:
-        target = pipeline.manifest or next(iter(outputs), STDOUT)
-        write_file(words.depfile, depfile_of(target, [given.path for given in read]))
+        paths = [given.path for given in read]
+        write_file(words.depfile, depfile_of(pipeline.manifest or "", paths))

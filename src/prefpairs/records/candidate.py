@@ -99,4 +99,4 @@ def _typed(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
 
 
 def _optional(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
-    return _typed(row, key, kind, expected) if row.get(key) is not None else None
+    return (_typed(row, key, kind, expected) or None) if row.get(key) is not None else None

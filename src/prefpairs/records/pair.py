@@ -169,7 +169,7 @@ def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Te
 
 def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[str, Any] | None:
     """What both sides share stands once, what differs once a side; other groups are named."""
-    ours, theirs = chosen.meta or {}, rejected.meta or {}
+    ours, theirs = _own_meta(chosen), _own_meta(rejected)
     joined: dict[str, Any] = {}
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         if key in ours and key in theirs and ours[key] == theirs[key]:
@@ -182,6 +182,12 @@ def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[
     if (other := digest_prompt(rejected.prompt)) != prompt:
         joined[OTHER_PROMPT] = other.hex()
     return joined or None
+
+
+def _own_meta(candidate: Candidate) -> dict[str, Any]:
+    """The meta of a candidate, less what only a pair can say."""
+    meta = candidate.meta or {}
+    return {key: value for key, value in meta.items() if key not in (OTHER_GROUP, OTHER_PROMPT)}
 
 
 def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -119,7 +119,11 @@ def _encode_slowly(value: Any, *, sort_keys: bool) -> bytes:
 
 def encode_pretty(value: Any) -> bytes:
     """JSON for people, newline included."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # as in _encode_slowly
+        text = json.dumps(finite(value), ensure_ascii=False, indent=2) + "\n"
+        return text.encode("utf-8", "replace")
 
 
 def _mend(value: Any) -> tuple[Any, int]:

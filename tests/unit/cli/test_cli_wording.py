@@ -73,6 +73,11 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
             "the summary says what was lost, and why",
         ),
         (
+            errors.FilesDiffer("m.json", ["input a\x1b is missing", "output b has other bytes"]),
+            ["input a\\x1b is missing", "output b has other bytes"],
+            None,
+        ),
+        (
             ValueError("odd\x1b"),
             ["ValueError: odd\\x1b"],
             "this is a bug in prefpairs; please report it with the command and the input",
@@ -82,6 +87,26 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
 def test_errors(error: Exception, sentences: list[str], hint: str | None) -> None:
     """Each kind has its sentence and its hint."""
     assert word_error(error) == (sentences, hint)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (errors.UsageError("a and b"), "r\\x1b.toml:7: a and b"),
+        (errors.UnknownWord("strategy", "x", []), "r\\x1b.toml:7: unknown strategy: x"),
+        (errors.NoSuchPath("--score", "x", []), "r\\x1b.toml:7: --score x: no row has this field"),
+        (
+            errors.TooManyPairs(2, 1),
+            "r\\x1b.toml:7: this would write 2 pairs; the limit is 1",
+        ),
+    ],
+)
+def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
+    """Words of a recipe are told with their line, words that were typed without."""
+    plain, hint = word_error(error)
+    error.place = "r\x1b.toml:7"
+    assert word_error(error) == ([sentence], hint)
+    assert sentence.endswith(plain[0])
 
 
 @pytest.mark.parametrize(

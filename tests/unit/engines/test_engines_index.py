@@ -1,8 +1,16 @@
 """What is remembered of each candidate."""
 
+from xxhash import xxh3_128_digest
+
 from prefpairs.engines.index import Index, Place
 from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_group, digest_prompt, digest_response
+from prefpairs.records.identity import (
+    NO_TOOLS,
+    digest_group,
+    digest_prompt,
+    digest_response,
+    digest_tools,
+)
 from prefpairs.sources.answer import TASK
 
 NOWHERE = Place(0, 0, 0, 0, 0)
@@ -97,3 +105,42 @@ def test_empty_index() -> None:
     """Nothing was added."""
     index = Index()
     assert (len(index), list(index.group_keys()), index.most_pairs()) == (0, [], 0)
+
+
+def test_question_of_a_candidate() -> None:
+    """The digests of the name of its group, its prompt and its tools, as pairs have them."""
+    tools = [{"type": "function", "function": {"name": "add"}}]
+    candidates = [
+        ONE,
+        ONE._replace(group="h"),
+        ONE._replace(prompt="R"),
+        ONE._replace(prompt=[{"role": "user", "content": "Q"}], tools=[]),
+        ONE._replace(tools=tools, response="B"),
+        ONE._replace(group="", prompt="R", tools=tools),
+        ONE._replace(score=0.9),
+    ]
+    index = Index(with_questions=True)
+    for candidate in candidates:
+        index.add(candidate, NOWHERE)
+    assert [index.question(number) for number in range(7)] == [
+        (
+            xxh3_128_digest(candidate.group.encode()),
+            digest_prompt(candidate.prompt),
+            digest_tools(candidate.tools),
+        )
+        for candidate in candidates
+    ]
+    assert index.question(0) == index.question(3) == index.question(6)
+    assert (index.question(0)[2], len(index.question(4)[2])) == (NO_TOOLS, 16)
+
+
+def test_questions_change_nothing_else() -> None:
+    """They are remembered beside the rest."""
+    plain, asked = Index(), Index(with_questions=True)
+    for place, group in enumerate("abacab"):
+        for index in (plain, asked):
+            index.add(ONE._replace(group=group, score=place), Place(place, 0, 0, 0, 0))
+    assert plain.group_keys() == asked.group_keys()
+    for number in range(6):
+        assert plain.place(number) == asked.place(number)
+        assert plain.rank(number) == asked.rank(number)

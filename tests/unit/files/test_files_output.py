@@ -13,7 +13,7 @@ from backports import zstd
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import ClosedPipe, open_output, write_file
+from prefpairs.files.output import ClosedPipe, make_last, open_output, same_bytes, write_file
 
 
 def _write(path: Path | str, *lines: bytes) -> None:
@@ -297,3 +297,81 @@ def test_small_file(tmp_path: Path) -> None:
         0o640,
         ["summary.json"],
     )
+
+
+def _keep(path: Path, content: bytes) -> bool:
+    """Whether the file that was there still is, after this was written to it."""
+    os.utime(path, (1, 1))
+    inode = path.stat().st_ino
+    with open_output(str(path), keep_if_same=True) as output:
+        output.write(content)
+    assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []
+    return (path.stat().st_mtime, path.stat().st_ino) == (1, inode)
+
+
+@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.jsonl.zst"])
+def test_file_that_would_not_change_stays(tmp_path: Path, name: str) -> None:
+    """With its time and its inode, packed or not; any other byte makes it new."""
+    path = tmp_path / name
+    _write(path, b"a\n")
+    before = path.read_bytes()
+    assert _keep(path, b"a\n")
+    assert path.read_bytes() == before
+    for content in (b"b\n", b"b\nc\n", b"", b"a\n"):
+        assert not _keep(path, content)
+    assert path.read_bytes() == before
+
+
+def test_file_that_was_asked_to_stay_but_is_not_there(tmp_path: Path) -> None:
+    """It appears."""
+    with open_output(str(tmp_path / "o.jsonl"), keep_if_same=True) as output:
+        output.write(b"a\n")
+    assert (tmp_path / "o.jsonl").read_bytes() == b"a\n"
+
+
+def test_link_to_a_file_that_would_not_change(tmp_path: Path) -> None:
+    """The file behind it is what counts."""
+    (tmp_path / "real").write_bytes(b"a\n")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to("real")
+    assert _keep(link, b"a\n")
+    assert not _keep(link, b"b\n")
+    assert (link.is_symlink(), (tmp_path / "real").read_bytes()) == (True, b"b\n")
+
+
+def test_without_a_wish_to_keep_it(tmp_path: Path) -> None:
+    """The file is a new one, whatever is in it."""
+    path = tmp_path / "o.jsonl"
+    _write(path, b"a\n")
+    os.utime(path, (1, 1))
+    _write(path, b"a\n")
+    assert path.stat().st_mtime > 1
+    os.utime(path, (1, 1))
+    write_file(str(path), b"a\n")
+    assert path.stat().st_mtime > 1
+
+
+def test_same_bytes(tmp_path: Path) -> None:
+    """Of two files; what is no file has none, whatever its size and time say."""
+    contents = {"a": b"abc", "same": b"abc", "other": b"abd", "longer": b"abcd", "empty": b""}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        os.utime(tmp_path / name, (1, 1))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("same")
+    os.mkfifo(tmp_path / "pipe")
+    same = [
+        name
+        for name in ("a", *contents, "folder", "link", "pipe", "none")
+        if same_bytes(str(tmp_path / "a"), str(tmp_path / name))
+    ]
+    assert same == ["a", "a", "same", "link"]
+
+
+def test_make_last(tmp_path: Path) -> None:
+    """What was written can be read by others, while the file is still open."""
+    with (tmp_path / "a").open("wb") as file:
+        file.write(b"abc")
+        assert (tmp_path / "a").read_bytes() == b""
+        make_last(file)
+        assert (tmp_path / "a").read_bytes() == b"abc"

@@ -1,0 +1,233 @@
+"""A recipe is a pipe: in one process the same comes out as of the same commands one by one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, nan
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from laws_driver import Asked, Row, examples, lines_of, pair_lines
+from laws_pairs import filters, samples
+from laws_rollouts import asked_across, asked_within, candidate_rows, contest_rows, rollout_lines
+from laws_sieves import Sieved, sieve_lines, sieve_rollouts
+
+from prefpairs.report import Stage
+from prefpairs.sieves.dedupe import SAME_IN, Dedupe
+from prefpairs.sieves.filter import Filter
+from prefpairs.sieves.protocol import Sieve
+from prefpairs.sieves.reference import Reference
+from prefpairs.sieves.sample import Sample
+from prefpairs.sieves.split import Split
+
+PATHS = ("prompt", "group", "meta.k", "meta.task", "chosen_score", "chosen.0.role", "nothing")
+USER = {"role": "user", "content": "2+2?"}
+SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.8, 0.9, 1.0])
+
+
+# What is asked ----------------------------------------------------------------------------
+
+
+def plans() -> st.SearchStrategy[Asked]:
+    """Every strategy within the prompts, and the one across them; groups as they come or by key."""
+    asked = st.one_of(asked_within(), asked_within(), asked_across())
+    orders: st.SearchStrategy[Any] = st.sampled_from(["input", "key"])
+    return st.tuples(asked, orders).map(lambda both: replace(both[0], order=both[1]))
+
+
+def reference() -> Reference:
+    """A benchmark that asks one of the questions."""
+    asked = Reference(None)
+    asked.add("3+3?")
+    return asked
+
+
+def dedupes() -> st.SearchStrategy[Dedupe]:
+    """Everything that can be asked of `dedupe`."""
+    fields = st.lists(st.sampled_from(SAME_IN), min_size=1, max_size=2, unique=True).map(tuple)
+    return st.builds(
+        Dedupe,
+        by=st.one_of(st.just(("content",)), fields),
+        conflicts=st.sampled_from(["keep", "drop", "strongest"]),
+        near=st.sampled_from([None, None, None, 0.5]),
+        near_on=st.sampled_from(["prompt", "chosen", "both"]),
+        reference=st.sampled_from([None, None, None, reference()]),
+    )
+
+
+def partings() -> st.SearchStrategy[Split | None]:
+    """No split, or any."""
+    split = st.builds(
+        Split,
+        val_fraction=st.sampled_from([0.2, 0.5, 0.0]),
+        test_fraction=st.sampled_from([0.0, 0.3]),
+        by=st.sampled_from(PATHS),
+        seed=st.integers(0, 9),
+        exact=st.booleans(),
+    )
+    return st.one_of(st.none(), split, split)
+
+
+def chains() -> st.SearchStrategy[list[Sieve]]:
+    """Up to four commands, of which any may put the pairs in order."""
+    sieves: st.SearchStrategy[Sieve] = st.one_of(dedupes(), samples(), filters())
+    return st.lists(sieves, max_size=4)
+
+
+@st.composite
+def many_candidates(draw: st.DrawFn) -> list[Row]:
+    """Answers to several questions of several groups, so that pairs are many and differ."""
+    prompts = st.sampled_from(["2+2?", "3+3?", "4+4?", "5+5?", "What is it?", [USER]])
+    row = st.fixed_dictionaries(
+        {
+            "group": st.sampled_from(["g", "h"]),
+            "prompt": prompts,
+            "response": st.sampled_from([*"ABCDEFGH", [{"role": "assistant", "content": "A"}]]),
+            "score": SCORES,
+            "origin": st.sampled_from(["", "there.jsonl:7"]),
+        },
+        optional={"meta": st.fixed_dictionaries({"k": st.integers(0, 3)})},
+    )
+    return draw(st.lists(row, min_size=12, max_size=40))
+
+
+def any_lines() -> st.SearchStrategy[list[bytes]]:
+    """Lines of every format; many are candidates of groups, or rows that compete."""
+    rows = st.one_of(
+        many_candidates(),
+        many_candidates(),
+        candidate_rows(),
+        contest_rows(SCORES, least=2, most=16),
+    )
+    return st.one_of(rows.map(lambda given: lines_of(*given)), rollout_lines())
+
+
+# What came of it --------------------------------------------------------------------------
+
+
+def in_a_pipe(
+    lines: list[bytes], asked: Asked, chain: Sequence[Sieve], parting: Split | None
+) -> tuple[Sieved, list[Stage]]:
+    """`pair` to bytes, then each command alone on the bytes of the one before."""
+    left: Sequence[bytes] = pair_lines(lines, asked).lines
+    stages = []
+    for command in chain:
+        found = sieve_lines(left, command)
+        assert found.report.rows_used == len(left)
+        stages.append(found.stage)
+        left = found.lines
+    last = sieve_lines(left, parting=parting)
+    return last, [*stages, *last.report.stages]
+
+
+def expect_same(
+    lines: list[bytes], asked: Asked, chain: Sequence[Sieve], parting: Split | None
+) -> Sieved:
+    """One process writes the same bytes to each side, and keeps the same ledgers."""
+    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
+    piped, stages = in_a_pipe(lines, asked, chain, parting)
+    assert {name: side.lines for name, side in whole.sides.items()} == {
+        name: side.lines for name, side in piped.sides.items()
+    }
+    assert whole.report.stages == stages
+    told = {**whole.counts(), "rows": None, "noticed": None, "stages": None}
+    assert told == {**piped.counts(), "rows": None, "noticed": None, "stages": None}
+    return whole
+
+
+@examples(500)
+@given(lines=any_lines(), asked=plans(), chain=chains(), parting=partings())
+def test_a_recipe_writes_what_a_pipe_writes(
+    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """Any plan, any commands, any split: the same bytes, origins included, and the same counts."""
+    expect_same(lines, asked, chain, parting)
+
+
+# Why it might not --------------------------------------------------------------------------
+
+
+def rollouts(count: int, **more: Any) -> list[bytes]:
+    """Two answers to each of so many questions, of other gaps and in three groups."""
+    rows: list[Row] = [
+        {
+            "group": f"g{number % 3}",
+            "prompt": f"Q{number * 7 % count}",
+            "response": answer,
+            "score": score,
+            "origin": "",
+            **more,
+        }
+        for number in range(count)
+        for answer, score in (("A", 1.0), (f"B{number}", number / count))
+    ]
+    return lines_of(*rows)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        [],
+        [Dedupe(by=("rejected",)), Filter(min_gap=0.2), Sample(per_group=3)],
+        [Sample(max_pairs=9, order="shuffle"), Filter(min_gap=0.2), Dedupe()],
+        [Sample(fraction=0.8, order="easy-first")],
+        [Filter(max_gap=0.9), Sample(per_group=5, order="hard-first", seed=2)],
+    ],
+    ids=["none", "one after the other", "shuffle", "easy first", "hard first"],
+)
+@pytest.mark.parametrize(
+    "parting",
+    [
+        None,
+        Split(val_fraction=0.4),
+        Split(val_fraction=0.4, exact=True),
+        Split(val_fraction=0.3, test_fraction=0.3, by="group", exact=True),
+        Split(val_fraction=0.5, by="meta.k"),
+    ],
+    ids=["whole", "split", "exact", "by group", "by meta"],
+)
+@pytest.mark.parametrize(
+    "asked",
+    [Asked(), Asked(order="key"), Asked(strategy="stratified", across_prompts=True)],
+    ids=["input", "key", "across"],
+)
+def test_every_kind_of_recipe_gives_something(
+    asked: Asked, chain: list[Sieve], parting: Split | None
+) -> None:
+    """On an input that is large enough for each of them, something is lost and something stays."""
+    lines = [
+        line.replace(b'"k": 0', f'"k": {number // 2 % 6}'.encode())
+        for number, line in enumerate(rollouts(30, meta={"k": 0}))
+    ]
+    whole = expect_same(lines, asked, chain, parting)
+    assert whole.lines
+    if chain:
+        assert sum(stage.dropped.total() for stage in whole.report.stages) or asked.across_prompts
+
+
+@examples(100)
+@given(chain=chains(), parting=partings())
+@example(chain=[Sample(order="shuffle"), Dedupe()], parting=None)
+@example(chain=[Sample(order="easy-first"), Sample(max_pairs=5)], parting=None)
+@example(chain=[Sample(order="shuffle"), Sample(per_group=2)], parting=Split(exact=True))
+@example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], parting=None)
+def test_what_was_put_in_order_stays_in_order(chain: list[Sieve], parting: Split | None) -> None:
+    """Also where another command comes behind `sample --order`."""
+    expect_same(rollouts(12), Asked(), chain, parting)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("odd", [nan, inf, -inf])
+def test_numbers_that_json_does_not_have(odd: float, exact: bool) -> None:
+    """A key that is written as null is no key, neither in a pipe nor in one process."""
+    expect_same(rollouts(8, meta={"k": odd}), Asked(), [], Split(by="meta.k", exact=exact))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("field", ["tokens", "tools", "meta"])
+def test_fields_that_say_nothing(field: str, exact: bool) -> None:
+    """What is empty is left out of the line, so it is no key."""
+    path = "chosen_tokens" if field == "tokens" else field
+    empty: Any = [] if field == "tools" else {}
+    expect_same(rollouts(8, **{field: empty}), Asked(), [], Split(by=path, exact=exact))

@@ -1,0 +1,390 @@
+"""Manifests: what a recipe was run on, and what came of it."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prefpairs
+from prefpairs.cli.manifest import (
+    FileModel,
+    ManifestModel,
+    Read,
+    depfile_of,
+    differences,
+    manifest_of,
+    read_manifest,
+    refuse_strange_manifest,
+)
+from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
+from prefpairs.cli.sample import SampleWords
+from prefpairs.errors import BadInput, FileTrouble, InputChanged, UsageError
+from prefpairs.files.digest import stamp_of
+
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("data", "runs"):
+        Path(name).mkdir()
+    Path("r.toml").write_bytes(b"[sample]\n")
+    Path("runs/a.jsonl").write_bytes(b"abc")
+    Path("data/train.jsonl").touch()
+
+
+def _recipe(path: str = "r.toml", *settings: str) -> Recipe:
+    recipe = read_recipe(path, settings)
+    recipe.words("sample", SampleWords)
+    return recipe
+
+
+def _read(*paths: str, records: int | None = None) -> list[Read]:
+    return [Read(path, stamp_of(path), records) for path in paths]
+
+
+def _manifest(path: str = "data/manifest.json", recipe: str = "r.toml") -> bytes:
+    read = [*_read(recipe), *_read("runs/a.jsonl", records=7)]
+    return manifest_of(path, _recipe(recipe), read, {"data/train.jsonl": 0}, {"pairs": 0})
+
+
+def test_manifest() -> None:
+    """All that was in force, read and written; files as they are seen from it."""
+    recipe = _recipe("r.toml", "sample.max_pairs=5", "write.output=o.jsonl")
+    recipe.words("read", ReadTable)
+    counts = {"pairs": 3, "notes": ["n"], "inputs": [], "passed_over": [], "gap": None}
+    read = [*_read("r.toml"), *_read("runs/a.jsonl", records=7), *_read("data/train.jsonl")]
+    manifest = manifest_of("data/manifest.json", recipe, read, {"runs/a.jsonl": 3}, counts)
+    assert json.loads(manifest) == {
+        "manifest": 1,
+        "prefpairs": prefpairs.__version__,
+        "recipe": {
+            "path": "../r.toml",
+            "size": 9,
+            "sha256": "991ac0e642049e2ab832c052959681acf1aa5dc6b423473150cf6710420ff959",
+        },
+        "stages": {
+            "sample": {"max_pairs": 5, "order": "input", "seed": 0},
+            "read": {
+                "on_error": "fail",
+                "from": "auto",
+                "lower_is_better": False,
+                "cast_score": False,
+                "group_by": "auto",
+                "step_name": "dpo_candidate_move",
+                "response_part": "full",
+                "reasoning": "keep",
+            },
+        },
+        "inputs": [
+            {"path": "../runs/a.jsonl", "size": 3, "sha256": ABC, "records": 7},
+            {"path": "train.jsonl", "size": 0, "sha256": NOTHING},
+        ],
+        "outputs": [{"path": "../runs/a.jsonl", "size": 3, "sha256": ABC, "records": 3}],
+        "counts": {"pairs": 3, "gap": None},
+    }
+    assert manifest.endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"),
+    [
+        ("data/m.json", ["../r.toml", "../runs/a.jsonl", "train.jsonl"]),
+        ("m.json", ["r.toml", "runs/a.jsonl", "data/train.jsonl"]),
+        ("./runs/../data/m.json", ["../r.toml", "../runs/a.jsonl", "train.jsonl"]),
+        ("link/m.json", ["../r.toml", "../runs/a.jsonl", "train.jsonl"]),
+    ],
+)
+def test_paths_are_seen_from_the_manifest(path: str, seen: list[str]) -> None:
+    """Wherever it stands, and through links."""
+    Path("link").symlink_to("data")
+    for prefix in ("", f"{os.getcwd()}/"):
+        manifest = ManifestModel.model_validate_json(_manifest(f"{prefix}{path}"))
+        assert manifest.recipe is not None
+        files = [manifest.recipe, *manifest.inputs, *manifest.outputs]
+        assert [file.path for file in files] == seen
+
+
+def test_files_behind_links() -> None:
+    """A link is followed, so that `..` leads where it should."""
+    Path("runs/link").symlink_to("../data")
+    read = _read("runs/link/train.jsonl", "runs/a.jsonl")
+    manifest = json.loads(manifest_of("m.json", _recipe(), read, {}, {}))
+    assert [file["path"] for file in manifest["inputs"]] == ["data/train.jsonl", "runs/a.jsonl"]
+
+
+@pytest.mark.parametrize("word", ["inputs", "against", "quarantine", "temp_dir", "tokenizer"])
+def test_words_that_name_files(word: str) -> None:
+    """They hang on the machine, and are no options."""
+    recipe = _recipe()
+    recipe.settled["read"] = {word: "/home/me/x", "limit": 3}
+    manifest = json.loads(manifest_of("m.json", recipe, _read("r.toml"), {}, {}))
+    assert manifest["stages"]["read"] == {"limit": 3}
+
+
+def test_what_is_written_is_no_option() -> None:
+    """Only what steers the bytes of the result is."""
+    recipe = _recipe()
+    recipe.settled["write"] = {"quiet": True}
+    assert [*json.loads(manifest_of("m.json", recipe, _read("r.toml"), {}, {}))["stages"]] == [
+        "sample"
+    ]
+
+
+def test_recipe_that_cannot_be_read_twice() -> None:
+    """Out of a pipe: it is left out, and verified without."""
+    content = manifest_of("m.json", _recipe(), _read("runs/a.jsonl"), {}, {})
+    assert "recipe" not in json.loads(content)
+    Path("m.json").write_bytes(content)
+    assert differences("m.json", read_manifest("m.json")) == []
+
+
+def test_input_that_changes_under_the_run() -> None:
+    """What was read is not there any more, so no manifest tells of it."""
+    read = _read("r.toml", "runs/a.jsonl")
+    Path("runs/a.jsonl").write_bytes(b"abcd")
+    with pytest.raises(InputChanged) as caught:
+        manifest_of("m.json", _recipe(), read, {}, {})
+    assert caught.value.path == "runs/a.jsonl"
+
+
+# Reading and comparing ---------------------------------------------------------------------
+
+
+def test_manifest_comes_back() -> None:
+    """As it was written."""
+    Path("data/manifest.json").write_bytes(_manifest())
+    manifest = read_manifest("data/manifest.json")
+    assert manifest.inputs == [FileModel(path="../runs/a.jsonl", size=3, sha256=ABC, records=7)]
+    assert manifest.counts == {"pairs": 0}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"manifest": 2}, "a manifest of format 2, not 1"),
+        ({"manifest": "1"}, "no manifest: manifest: Input should be a valid integer"),
+        ({"inputs": [{"path": "x"}]}, "no manifest: inputs.0.size: Field required"),
+        ({"inputs": None}, "no manifest: inputs: Input should be a valid array"),
+        ({"other": 1}, "no manifest: other: Extra inputs are not permitted"),
+    ],
+)
+def test_file_that_is_no_manifest(change: dict[str, Any], problem: str) -> None:
+    """The first thing that is wrong with it."""
+    Path("m.json").write_text(json.dumps({**json.loads(_manifest()), **change}), "utf-8")
+    with pytest.raises(BadInput) as caught:
+        read_manifest("m.json")
+    assert (caught.value.path, caught.value.problem) == ("m.json", problem)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'"text"'])
+def test_bytes_that_are_no_manifest(content: bytes) -> None:
+    """Neither are these."""
+    Path("m.json").write_bytes(content)
+    with pytest.raises(BadInput, match="no manifest: file: "):
+        read_manifest("m.json")
+
+
+@pytest.mark.parametrize("name", ["none.json", "data"])
+def test_manifest_that_is_not_there(name: str) -> None:
+    """Trouble of the file system, not of the manifest."""
+    with pytest.raises(FileTrouble) as caught:
+        read_manifest(name)
+    assert caught.value.path == name
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "sentences"),
+    [
+        ("runs/a.jsonl", b"abc", []),
+        ("runs/a.jsonl", b"abd", ["input ../runs/a.jsonl has other bytes"]),
+        ("runs/a.jsonl", b"", ["input ../runs/a.jsonl has 0 bytes, not 3"]),
+        ("runs/a.jsonl", b"x" * 1234, ["input ../runs/a.jsonl has 1,234 bytes, not 3"]),
+        ("runs/a.jsonl", None, ["input ../runs/a.jsonl is missing"]),
+        ("r.toml", b"[filter]\n", ["recipe ../r.toml has other bytes"]),
+        ("r.toml", b"[pair]\n", ["recipe ../r.toml has 7 bytes, not 9"]),
+        ("data/train.jsonl", None, ["output train.jsonl is missing"]),
+        ("data/train.jsonl", b"\n", ["output train.jsonl has 1 bytes, not 0"]),
+    ],
+)
+def test_differences(path: str, content: bytes | None, sentences: list[str]) -> None:
+    """A sentence for each file that is not what it was."""
+    Path("data/manifest.json").write_bytes(_manifest())
+    if content is None:
+        Path(path).unlink()
+    else:
+        Path(path).write_bytes(content)
+    assert differences("data/manifest.json", read_manifest("data/manifest.json")) == sentences
+
+
+def test_all_differences() -> None:
+    """Recipe, inputs, outputs, in this order."""
+    Path("data/manifest.json").write_bytes(_manifest())
+    for name in ("r.toml", "runs/a.jsonl", "data/train.jsonl"):
+        Path(name).unlink()
+    assert differences("data/manifest.json", read_manifest("data/manifest.json")) == [
+        "recipe ../r.toml is missing",
+        "input ../runs/a.jsonl is missing",
+        "output train.jsonl is missing",
+    ]
+
+
+def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole tree may be moved, and be looked at from anywhere, also through a link."""
+    Path("data/manifest.json").write_bytes(_manifest())
+    Path("moved").mkdir()
+    for name in ("data", "runs", "r.toml"):
+        shutil.move(name, f"moved/{name}")
+    Path("link.json").symlink_to("moved/data/manifest.json")
+    for folder, path in ((".", "moved/data/manifest.json"), ("moved", "../link.json")):
+        monkeypatch.chdir(folder)
+        assert differences(path, read_manifest(path)) == []
+
+
+# Writing over others -----------------------------------------------------------------------
+
+
+def test_manifest_of_the_same_recipe() -> None:
+    """It may be written over, however the recipe is spelt; so may one without a recipe."""
+    refuse_strange_manifest("data/manifest.json", "r.toml")
+    Path("data/manifest.json").write_bytes(_manifest())
+    Path("link.toml").symlink_to("r.toml")
+    for recipe in ("r.toml", "./data/../r.toml", "link.toml"):
+        refuse_strange_manifest("data/manifest.json", recipe)
+    Path("m.json").write_bytes(manifest_of("m.json", _recipe(), [], {}, {}))
+    refuse_strange_manifest("m.json", "r.toml")
+
+
+def test_file_that_is_not_ours_to_write_over() -> None:
+    """Another recipe's manifest, and what is no manifest at all."""
+    Path("m.json").write_bytes(b"{}")
+    Path("data/manifest.json").write_bytes(_manifest())
+    Path("s.toml").write_bytes(b"[sample]\n")
+    for path, problem in (
+        ("m.json", "m.json is there, and is no manifest"),
+        ("data/manifest.json", "data/manifest.json is the manifest of ../r.toml"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            refuse_strange_manifest(path, "s.toml")
+        assert (caught.value.problem, caught.value.hint) == (
+            problem,
+            "[write] manifest = FILE names another place",
+        )
+
+
+# Rules for make ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "inputs", "rule"),
+    [
+        ("m.json", [], "m.json: \n"),
+        ("m.json", ["a"], "m.json: a\n\na:\n"),
+        ("d/m.json", ["a", "b/c"], "d/m.json: a b/c\n\na:\n\nb/c:\n"),
+        ("d d/m", ["a b", "c  d"], "d\\ d/m: a\\ b c\\ \\ d\n\na\\ b:\n\nc\\ \\ d:\n"),
+        ("m", ["a$b"], "m: a$$b\n\na$$b:\n"),
+        ("m", ["a#b"], "m: a\\#b\n\na\\#b:\n"),
+        ("m", ["a:b"], "m: a\\:b\n\na\\:b:\n"),
+        ("m", ["é"], "m: é\n\né:\n"),
+    ],
+)
+def test_depfile(target: str, inputs: list[str], rule: str) -> None:
+    """One rule, and an empty one for each input, so that a lost one is no dead end."""
+    assert depfile_of(target, inputs) == rule.encode()
+
+
+def test_depfile_of_names_that_are_no_text() -> None:
+    """Names are bytes to make."""
+    assert depfile_of("m", [os.fsdecode(b"a\xff")]) == b"m: a\xff\n\na\xff:\n"
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"a{sign}b" for sign in ";|*?[]%~\\\t\n"), "a\\", "a\\ b", "a (1)", "last "]
+)
+def test_names_that_make_cannot_hold(name: str) -> None:
+    """They are told, and nothing is run that a name says."""
+    for target, inputs in (("m", ["a", name]), (name, ["a"])):
+        with pytest.raises(UsageError) as caught:
+            depfile_of(target, inputs)
+        assert caught.value.problem == f"--depfile: make has no way to write the name {name}"
+
+
+def _make(inputs: Sequence[str]) -> tuple[bool, str]:
+    """Whether make builds the manifest, and what it complains of."""
+    Path("data.d").write_bytes(depfile_of("m.json", inputs))
+    Path("Makefile").write_text("m.json:\n\t@echo built\n-include data.d\n", "utf-8")
+    done = subprocess.run(
+        ["make", "--silent", "--warn-undefined-variables", "m.json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "built" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.jsonl",
+        "a b.jsonl",
+        "two  blanks",
+        " first",
+        "a$b",
+        "$(shell touch oops).jsonl",
+        "${HOME}",
+        "a#b",
+        "#a",
+        "a:b",
+        "a::b",
+        "C:a b#c$d",
+        "a'b",
+        'a"b',
+        "a(b).jsonl",
+        "a&b",
+        "a,b",
+        "é",
+        "-a",
+        "@a",
+        "a!b",
+        "{a}",
+        "<a>",
+        "a=b",
+        "lr=0.1",
+        "a+=b",
+        "a:=b c",
+    ],
+)
+def test_make_reads_it(name: str) -> None:
+    """The manifest is made again when the file is newer or lost, and not otherwise."""
+    for place, path in enumerate(("r.toml", name, "m.json")):
+        Path(path).touch()
+        os.utime(path, (place + 1, place + 1))
+    assert _make(["r.toml", name]) == (False, "")
+    os.utime(name, (9, 9))
+    assert _make(["r.toml", name]) == (True, "")
+    Path(name).unlink()
+    assert _make(["r.toml", name]) == (True, "")
+    assert not Path("oops").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize("name", ["a b", "a$b", "a#b", "a:b", "d/m"])
+def test_make_reads_the_target(name: str) -> None:
+    """The rule is that of the manifest itself."""
+    Path("data.d").write_bytes(depfile_of(name, ["r.toml"]))
+    Path("Makefile").write_text("-include data.d\n", "utf-8")
+    done = subprocess.run(
+        ["make", "--print-data-base", "--question", "r.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"\n{name}: r.toml\n" in done.stdout.replace("\\", "").replace("$$", "$")

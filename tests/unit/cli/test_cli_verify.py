@@ -1,0 +1,86 @@
+"""Whether files are still what a manifest says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefpairs.cli.manifest import Read, manifest_of
+from prefpairs.cli.recipe import read_recipe
+from prefpairs.cli.verify import verify
+from prefpairs.cli.wording import word_error
+from prefpairs.errors import BadInput, FilesDiffer, FileTrouble
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest of a recipe, two inputs and an output."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.toml").write_bytes(b"[sample]\n")
+    for name in ("a.jsonl", "b.jsonl", "o.jsonl"):
+        Path(name).write_bytes(b"abc")
+    read = [Read(name, None) for name in ("r.toml", "a.jsonl", "b.jsonl")]
+    content = manifest_of("m.json", read_recipe("r.toml", []), read, {"o.jsonl": 1}, {})
+    Path("m.json").write_bytes(content)
+
+
+def _said(capsys: pytest.CaptureFixture[str], path: str = "m.json") -> str:
+    verify(path)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def test_nothing_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """How many files were looked at, on standard error."""
+    assert _said(capsys) == "m.json: 4 files as they were\n"
+
+
+def test_manifest_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not there is not counted."""
+    manifest = json.loads(Path("m.json").read_bytes())
+    manifest |= {"recipe": None, "inputs": []}
+    Path("odd\x1b.json").write_text(json.dumps(manifest), "utf-8")
+    assert _said(capsys, "odd\x1b.json") == "odd\\x1b.json: 1 file as they were\n"
+
+
+def test_time_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes count."""
+    Path("a.jsonl").unlink()
+    Path("a.jsonl").write_bytes(b"abc")
+    assert _said(capsys) == "m.json: 4 files as they were\n"
+
+
+def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sentence for each, exit 1."""
+    Path("r.toml").write_bytes(b"[filter]\n")
+    Path("b.jsonl").write_bytes(b"")
+    Path("o.jsonl").unlink()
+    with pytest.raises(FilesDiffer) as caught:
+        verify("m.json")
+    assert (caught.value.exit_code, caught.value.path) == (1, "m.json")
+    assert word_error(caught.value) == (
+        [
+            "recipe r.toml has other bytes",
+            "input b.jsonl has 0 bytes, not 3",
+            "output o.jsonl is missing",
+        ],
+        None,
+    )
+    assert capsys.readouterr().err == ""
+
+
+def test_folder_in_the_place_of_a_file() -> None:
+    """The file system says so."""
+    Path("o.jsonl").unlink()
+    Path("o.jsonl").mkdir()
+    with pytest.raises(FileTrouble, match="Is a directory"):
+        verify("m.json")
+
+
+def test_no_manifest() -> None:
+    """Neither a file of pairs nor one that is not there is one."""
+    with pytest.raises(BadInput, match="no manifest"):
+        verify("a.jsonl")
+    with pytest.raises(FileTrouble):
+        verify("none.json")
