@@ -24,6 +24,7 @@ from prefpairs.report import Report
 from prefpairs.sieves.dedupe import Dedupe
 from prefpairs.sieves.filter import Filter
 from prefpairs.sieves.protocol import Sieve
+from prefpairs.sieves.reference import Reference
 from prefpairs.sieves.sample import Sample
 from prefpairs.sieves.split import Split
 
@@ -311,3 +312,15 @@ def test_limit(tmp_path: Path) -> None:
     """So many rows of all files together."""
     parts = [_data(ROWS[:3]), _data(ROWS[3:])]
     assert _numbers(_run(tmp_path, parts, Sample(max_pairs=99), limit=5)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("before", [[], [Sample(order="shuffle")], [Dedupe()]])
+def test_reference_that_holds_the_prompt_of_the_rejected_answer(
+    tmp_path: Path, before: list[Sieve]
+) -> None:
+    """It is known by its digest alone, which earlier stages hand on."""
+    reference = Reference()
+    reference.add("Q9")
+    across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}
+    rows = [{"prompt": "Q1", "chosen": "A", "rejected": "B", "meta": across}, ROWS[0]]
+    assert _numbers(_run(tmp_path, [_data(rows)], *before, Dedupe(reference=reference))) == [0]
