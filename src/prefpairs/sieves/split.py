@@ -146,6 +146,9 @@ class Split:
         sizes = array("I", bytes(4 * len(draws)))
         for number in firsts:
             sizes[joined.root(number)] += 1
+        for number, drawn in enumerate(draws):  # those that go together draw once: the smallest
+            root = joined.root(number)
+            draws[root] = min(draws[root], drawn)
         order = array("I", in_order(range(len(sizes)), draws.__getitem__))
         side_of = filled_sides(sizes, order, self._shares, self._rest)
         for slot in range(len(store)):

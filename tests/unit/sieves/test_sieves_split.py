@@ -226,6 +226,17 @@ def test_exact_shares_are_of_pairs(seed: int) -> None:
     assert [side for _, side in found].count("val") == 5
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None:
+    """Of prompts that hang together it does not matter which came first."""
+    joins = [(at, at + 1) if at % 4 == 0 else (at + 1, at) for at in range(40) if at % 4 != 3]
+    rows = [_across(*join) for join in joins]
+    parting = Split(val_fraction=0.3, test_fraction=0.2, exact=True, seed=seed)
+    forwards = {rows[place]["chosen"]: side for place, side in _sides(parting, rows)[0]}
+    rows.reverse()
+    assert {rows[place]["chosen"]: side for place, side in _sides(parting, rows)[0]} == forwards
+
+
 def test_exact_sides_do_not_hang_on_arrival() -> None:
     """Rows backwards give the same sides."""
     parting = Split(val_fraction=0.3, test_fraction=0.2, exact=True)
