@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from prefpairs.cli.main import COMMANDS
+from prefpairs.cli.words import option_names
 from prefpairs.reasons import SWITCHABLE, TABLES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -42,9 +43,7 @@ def spelling(name: str, words: Any) -> str:
     """How an option or argument is typed."""
     if type(words).__name__ == "ArgumentInfo":
         return f"`{words.metavar}`"
-    # In an annotation typer takes the first word of an option for its default.
-    typed = [word for word in (words.default, *(words.param_decls or ())) if isinstance(word, str)]
-    names = typed or [f"--{name.replace('_', '-')}"]
+    names = option_names(name, words)
     value = f" {words.metavar}".rstrip().replace("|", "\\|")
     return ", ".join(f"`{word}`" for word in [*names[:-1], names[-1] + value])
 

@@ -19,7 +19,7 @@ PrefpairsError
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 
 class PrefpairsError(Exception):
@@ -113,6 +113,11 @@ class UsageError(PrefpairsError):
         super().__init__(problem)
         self.problem = problem
         self.hint = hint
+
+    def at(self, place: str | None) -> Self:
+        """The error, with where its words stand."""
+        self.place = place
+        return self
 
 
 class UnknownWord(UsageError):

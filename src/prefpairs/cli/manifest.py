@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, UsageError
 from prefpairs.files.digest import Stamp, digest_file
+from prefpairs.files.output import naming_trouble
 from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
@@ -129,10 +130,8 @@ def for_make(name: str) -> str:
 def read_manifest(path: str) -> ManifestModel:
     """The manifest of a file."""
     try:
-        with open(path, "rb") as file:
+        with naming_trouble(path), open(path, "rb") as file:
             manifest = ManifestModel.model_validate_json(file.read())
-    except OSError as error:
-        raise FileTrouble(path, error.strerror or str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "file"

@@ -5,18 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prefpairs.cli.dedupe import DedupeWords
-from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.pair import PairWords
-from prefpairs.cli.recipe import InputTable, ReadTable, Recipe, WriteTable
-from prefpairs.cli.sample import SampleWords
+from prefpairs.cli.recipe import SIEVES, InputTable, ReadTable, Recipe, WriteTable
 from prefpairs.cli.split import SplitWords
 from prefpairs.cli.writing import open_sides, side_files
 from prefpairs.engines.plan import PairPlan, SievePlan
 from prefpairs.engines.sieve import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import STDOUT, Output, open_output
+from prefpairs.files.output import STDOUT, Output, is_special, open_output
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
@@ -24,7 +21,6 @@ from prefpairs.sieves.shares import SIDES
 from prefpairs.sieves.split import Split
 
 _MANIFEST = "manifest.json"
-_NO_FILES = ("/dev/", "/proc/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +111,11 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
     sieves: list[Sieve] = []
     references: list[Input] = []
     for name in recipe.stages:
-        with recipe.telling_place(name):
-            if name == "dedupe":
-                words = recipe.words(name, DedupeWords)
+        if name in SIEVES:
+            with recipe.telling_place(name):
+                words = recipe.words(name, SIEVES[name])
                 references += words.references()
                 sieves.append(words.sieve())
-            elif name == "filter":
-                conditions = recipe.words(name, FilterWords)
-                references += conditions.references()
-                sieves.append(conditions.sieve())
-            elif name == "sample":
-                sieves.append(recipe.words(name, SampleWords).sieve())
     return sieves, references
 
 
@@ -150,7 +140,7 @@ def _destination(
 def _beside(output: str, out_dir: str | None) -> str | None:
     if out_dir is not None:
         return os.path.join(out_dir, _MANIFEST)
-    if output == STDOUT or output.startswith(_NO_FILES):
+    if output == STDOUT or is_special(output):
         return None
     return os.path.join(os.path.dirname(output), _MANIFEST)
 

@@ -6,10 +6,10 @@ which they stand; [read] says what is read, and [write] what is written.
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typer import Option
@@ -19,13 +19,34 @@ from prefpairs.cli.dedupe import DedupeWords
 from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
 from prefpairs.cli.sample import SampleWords
+from prefpairs.cli.words import option_names
 from prefpairs.cli.writing import TellWords
-from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import naming_trouble
+from prefpairs.sieves.protocol import Sieve
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
 
-SIEVES = {"dedupe": DedupeWords, "filter": FilterWords, "sample": SampleWords}
+
+class SieveWords(Protocol):
+    """The words of a stage that passes pairs on."""
+
+    def references(self) -> list[Input]:
+        """The files that it reads besides the pairs."""
+        ...
+
+    def sieve(self) -> Sieve:
+        """The sieve that the words ask for."""
+        ...
+
+
+SIEVES: dict[str, type[SieveWords]] = {
+    "dedupe": DedupeWords,
+    "filter": FilterWords,
+    "sample": SampleWords,
+}
 STAGES = ("pair", *SIEVES, "split")
 TABLES = ("read", *STAGES, "write")
 
@@ -73,24 +94,20 @@ class Recipe:
     def words(self, table: str, kind: type[W]) -> W:
         """The words of a table, each held to its type."""
         given = self.tables.get(table, {})
-        names = _names_of(kind)
+        known = _words_of(kind)
         for key in given:
-            if key not in names:
-                error = UnknownWord(f"word in [{table}]", key, list(names))
-                error.place = self._place(table, key)
-                raise error
+            if key not in known:
+                unknown = UnknownWord(f"word in [{table}]", key, list(known))
+                raise unknown.at(self._place(table, key))
         try:
-            model = _model_of(kind).model_validate(
-                {names[key]: _listed(kind, names[key], value) for key, value in given.items()}
+            model = _model_of(kind.__name__, known).model_validate(
+                {key: _listed(known[key], value) for key, value in given.items()}
             )
         except ValidationError as error:
-            raise self._wrong_value(table, kind, error) from None
-        self.settled[table] = {
-            key: getattr(model, name)
-            for key, name in names.items()
-            if getattr(model, name) is not None
-        }
-        return kind(**{name: getattr(model, name) for name in names.values()})
+            raise self._wrong_value(table, error) from None
+        values = {key: getattr(model, key) for key in known}
+        self.settled[table] = {key: value for key, value in values.items() if value is not None}
+        return kind(**{known[key].field: value for key, value in values.items()})
 
     @contextmanager
     def telling_place(self, table: str) -> Iterator[None]:
@@ -100,30 +117,25 @@ class Recipe:
         except UsageError as error:
             if error.place is None:
                 named = error.what.lstrip("-") if isinstance(error, UnknownWord) else ""
-                error.place = self._place(table, _spelled(_OTHER_NAMES.get(named, named)))
+                error.at(self._place(table, _spelled(_OTHER_NAMES.get(named, named))))
             raise
 
     def _place(self, table: str, key: str) -> str:
         return self.lines.get((table, key)) or self.lines.get((table, "")) or self.path
 
-    def _wrong_value(self, table: str, kind: type, error: ValidationError) -> UsageError:
+    def _wrong_value(self, table: str, error: ValidationError) -> UsageError:
         first = error.errors()[0]
-        name = str(first["loc"][0])
-        key = next(key for key, of in _names_of(kind).items() if of == name)
+        key = str(first["loc"][0])
         given = self.tables[table][key]
         problem = f"{table}.{key} is {given!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
-        wrong = UsageError(problem)
-        wrong.place = self._place(table, key)
-        return wrong
+        return UsageError(problem).at(self._place(table, key))
 
 
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with naming_trouble(path), open(path, encoding="utf-8-sig") as file:
             text = file.read()
-    except OSError as error:
-        raise FileTrouble(path, error.strerror or str(error)) from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
     try:
@@ -143,14 +155,12 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
 
 
 def _check_table(recipe: Recipe, name: str, table: Any) -> None:
-    error: UsageError | None = None
+    place = recipe.lines.get((name, "")) or recipe.lines.get(("", name)) or recipe.path
     if name not in TABLES:
-        error = UnknownWord("table", name, TABLES)
-    elif not isinstance(table, dict):
+        raise UnknownWord("table", name, TABLES).at(place)
+    if not isinstance(table, dict):
         error = UsageError(f"{name} is no table", f"write [{name}] on a line of its own")
-    if error is not None:
-        error.place = recipe.lines.get((name, "")) or recipe.lines.get(("", name)) or recipe.path
-        raise error
+        raise error.at(place)
 
 
 def _check_order(recipe: Recipe) -> None:
@@ -159,8 +169,7 @@ def _check_order(recipe: Recipe) -> None:
     for name, place, where in (("pair", 0, "first"), ("split", len(stages) - 1, "last")):
         if name in stages and stages.index(name) != place:
             error = UsageError(f"[{name}] must be the {where} stage")
-            error.place = recipe.lines.get((name, ""))
-            raise error
+            raise error.at(recipe.lines.get((name, "")))
     if not stages:
         raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
 
@@ -202,38 +211,43 @@ def _spelled(word: str) -> str:
     return word.replace("-", "_")
 
 
-def _names_of(kind: type) -> dict[str, str]:
-    """The words of a command, as they are typed, with the fields they stand for."""
-    return {_typed(name, words): name for name, words, _ in _words_of(kind)}
+class _Word(NamedTuple):
+    """One word of a table: the field that it stands for, and what typer knows of it."""
+
+    field: str
+    annotation: Any
+    default: Any
+    least: float | None
+    most: float | None
 
 
-def _typed(name: str, words: Any) -> str:
-    """The longest name of an option: `from` of --from, `limit` of -n and --limit."""
-    # In an annotation typer takes the first word of an option for its default.
-    declared = [words.default, *(getattr(words, "param_decls", None) or ())]
-    typed = [word for word in declared if isinstance(word, str) and word.startswith("--")]
-    return _spelled(typed[0].lstrip("-")) if typed else name
-
-
-def _words_of(kind: type) -> Iterator[tuple[str, Any, Any]]:
-    """The name, the typer words and the type of each option."""
+def _words_of(kind: type) -> dict[str, _Word]:
+    """The words of a command, as they are typed: `from` of --from, `limit` of -n and --limit."""
     hints = get_type_hints(kind, include_extras=True)
+    words = {}
     for given in fields(kind):
         annotated = hints[given.name]
-        yield given.name, annotated.__metadata__[0], annotated.__origin__
+        typer_words = annotated.__metadata__[0]
+        names, least, most = [given.name], None, None
+        if isinstance(typer_words, OptionInfo):
+            names = option_names(given.name, typer_words)
+            least, most = typer_words.min, typer_words.max
+        key = next((name for name in names if name.startswith("--")), given.name)
+        words[_spelled(key.lstrip("-"))] = _Word(
+            given.name, annotated.__origin__, given.default, least, most
+        )
+    return words
 
 
-def _model_of(kind: type) -> type[BaseModel]:
+def _model_of(name: str, words: Mapping[str, _Word]) -> type[BaseModel]:
     """The types of a command's options, as pydantic holds values to them."""
-    defaults = {given.name: given.default for given in fields(kind)}
-    models: dict[str, Any] = {}
-    for name, words, annotation in _words_of(kind):
-        least, most = (words.min, words.max) if isinstance(words, OptionInfo) else (None, None)
-        models[name] = (annotation, Field(defaults[name], ge=least, le=most))
-    return create_model(kind.__name__, __config__=ConfigDict(strict=True), **models)
+    models: dict[str, Any] = {
+        key: (word.annotation, Field(word.default, ge=word.least, le=word.most))
+        for key, word in words.items()
+    }
+    return create_model(name, __config__=ConfigDict(strict=True), **models)
 
 
-def _listed(kind: type, name: str, value: Any) -> Any:
+def _listed(word: _Word, value: Any) -> Any:
     """A list of one where an option that can be repeated is given once."""
-    repeats = any(of == name and "list" in str(annotation) for of, _, annotation in _words_of(kind))
-    return [value] if repeats and isinstance(value, str) else value
+    return [value] if "list" in str(word.annotation) and isinstance(value, str) else value

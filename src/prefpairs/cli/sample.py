@@ -11,6 +11,7 @@ from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import WHOLE, sieve
 from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input
 from prefpairs.report import Report
 from prefpairs.sieves.sample import Sample
 
@@ -48,6 +49,10 @@ class SampleWords:
     seed: Annotated[
         int, Option(metavar="N", rich_help_panel=_SAMPLE, help="Seed of the draws.")
     ] = 0
+
+    def references(self) -> list[Input]:
+        """A sample rests on no file but its input."""
+        return []
 
     def sieve(self) -> Sample:
         """The sieve that these words ask for."""

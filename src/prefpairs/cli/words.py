@@ -55,6 +55,14 @@ def _parameters(function: Callable[..., None], name: str, hint: Any) -> list[ins
     ]
 
 
+def option_names(name: str, words: Any) -> list[str]:
+    """How the option of a field is typed: the names it declares, or else that of the field."""
+    # In an annotation typer takes the first declared name for the default.
+    declared = [words.default, *(words.param_decls or ())]
+    typed = [word for word in declared if isinstance(word, str)]
+    return typed or [f"--{name.replace('_', '-')}"]
+
+
 def one_of(what: str, word: str, *known: str) -> Any:
     """A word of a short list; `-` and `_` are alike.
 

@@ -27,11 +27,19 @@ class Library(Generic[T]):
         self._cache: OrderedDict[tuple[int, int], T] = OrderedDict()
         self._sizes: dict[tuple[int, int], int] = {}
         self._cached = 0
+        self._spool: tuple[int, Spool] | None = None
 
     def add(self, shelf: Shelf | Spool, label: str, read: Callable[[bytes], T]) -> int:
         """Take in a shelf and give it a number."""
         self._shelved.append(Shelved(label, read))
         return self._shelves.add(shelf)
+
+    def spool(self, folder: str | None, read: Callable[[bytes], T]) -> tuple[int, Spool]:
+        """The one spool of a run, for what cannot be fetched from where it is, and its number."""
+        if self._spool is None:
+            spool = Spool(folder)
+            self._spool = self.add(spool, spool.label, read), spool
+        return self._spool
 
     def label(self, shelf: int) -> str:
         """What a shelf is called."""

@@ -8,7 +8,7 @@ from prefpairs.engines.index import Index
 from prefpairs.engines.pair import decide, fill, made
 from prefpairs.engines.plan import PairPlan
 from prefpairs.engines.reading import reading_inputs
-from prefpairs.records.identity import pair_id
+from prefpairs.records.identity import digest_pair
 from prefpairs.records.number import gap_between
 from prefpairs.records.pair import Pair
 from prefpairs.report import Report
@@ -57,7 +57,7 @@ class MadePairs:
             length=0,
             gap=gap_between(index.scores[chosen], index.scores[rejected]),
             chosen_score=index.scores[chosen],
-            id=bytes.fromhex(pair_id(*digests)),
+            id=digest_pair(*digests),
             prompt=prompt,
             tools=tools,
             chosen=digests[2],

@@ -14,7 +14,7 @@ from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
 from prefpairs.engines.writing import write_pair
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
-from prefpairs.files.shelf import Shelf, Spool
+from prefpairs.files.shelf import Shelf
 from prefpairs.records.candidate import Candidate, candidate_line
 from prefpairs.records.identity import canonical, digest_tools
 from prefpairs.records.pair import Pair, make_pair
@@ -50,7 +50,6 @@ def _pair_by_index(plan: PairPlan, library: Candidates, output: Output, report: 
 
 def fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None) -> None:
     """Index all candidates; those that cannot be fetched from where they are go to a spool."""
-    spool, spool_number = None, -1
     for source, opened, how, readings in reader.inputs():
         if opened.seekable:
             shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)
@@ -59,12 +58,10 @@ def fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None
                     place = Place(shelf, record.offset, len(record.data), slot, record.number)
                     index.add(candidate, place)
             continue
-        if spool is None:
-            spool = Spool(temp_dir)
-            spool_number = library.add(spool, spool.label, read_back)
+        shelf, spool = library.spool(temp_dir, read_back)
         for candidate in _candidates(readings):
             line = candidate_line(candidate)
-            index.add(candidate, Place(spool_number, spool.append(line), len(line), 0, 0))
+            index.add(candidate, Place(shelf, spool.append(line), len(line), 0, 0))
 
 
 def _candidates(readings: Iterable[Read]) -> Iterator[Candidate]:

@@ -38,8 +38,6 @@ class FiledPairs:
         self._report = report
         self._keep = keep
         self._temp_dir = temp_dir
-        self._spool: Spool | None = None
-        self._spool_shelf = -1
         self._last: tuple[Entry, Pair] | None = None
 
     def entries(self) -> Iterator[Entry]:
@@ -48,10 +46,10 @@ class FiledPairs:
             with open_input(source) as opened:
                 self._report.sources.append((source.label, "pairs"))
                 before = self._report.rows_read
-                shelf = self._shelf(source, opened)
+                shelf, spool = self._shelf(source, opened)
                 for record, reading in self._rows.read(opened.records, read_pair, source.label):
                     if self._book(reading) and not self._rows.failed:
-                        yield self._entry(shelf, record, reading)
+                        yield self._entry(shelf, spool, record, reading)
                 if self._report.rows_read == before and self._rows.plan.limit is None:
                     self._report.note(f"{source.label} is empty")
         self._rows.settle()
@@ -66,16 +64,14 @@ class FiledPairs:
             raise InputChanged(self._library.label(shelf))
         return pair
 
-    def _shelf(self, source: Input, opened: OpenInput) -> int:
+    def _shelf(self, source: Input, opened: OpenInput) -> tuple[int, Spool | None]:
         """Where the pairs of an input can be fetched from; what cannot be sought is put aside."""
         if not self._keep:
-            return 0
+            return 0, None
         if opened.seekable:
-            return self._library.add(Shelf(source, opened.descriptor), source.label, read_pair)
-        if self._spool is None:
-            self._spool = Spool(self._temp_dir)
-            self._spool_shelf = self._library.add(self._spool, self._spool.label, read_pair)
-        return self._spool_shelf
+            shelf = Shelf(source, opened.descriptor)
+            return self._library.add(shelf, source.label, read_pair), None
+        return self._library.spool(self._temp_dir, read_pair)
 
     def _book(self, reading: PairReading) -> bool:
         if reading.mends:
@@ -86,12 +82,14 @@ class FiledPairs:
             self._report.rows_dropped[reading.lost] += 1
         return reading.lost is None
 
-    def _entry(self, shelf: int, record: Record, reading: PairReading) -> Entry:
+    def _entry(
+        self, shelf: int, spool: Spool | None, record: Record, reading: PairReading
+    ) -> Entry:
         pair, digests = reading.pair, reading.digests
         offset, length = record.offset, len(record.data)
-        if self._spool is not None and shelf == self._spool_shelf:
+        if spool is not None:
             line = pair_line(pair)
-            offset, length = self._spool.append(line), len(line)
+            offset, length = spool.append(line), len(line)
         entry = Entry(
             number=self._report.rows_read,
             place=shelf << _SHELF_SHIFT | offset,

@@ -17,6 +17,7 @@ from prefpairs.files.output import (
     refuse_same_file,
     same_bytes,
     sync_folder,
+    unmasked,
 )
 from prefpairs.files.signals import held_signals
 
@@ -65,7 +66,7 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
             yield {**files}
             for file in files.values():
                 make_last(file)
-        os.chmod(beside, 0o777 & ~_mask())
+        os.chmod(beside, unmasked(0o777))
         sync_folder(beside)
         os.rename(beside, target)
     except BaseException:
@@ -104,9 +105,3 @@ def _into_folder(
                 else:
                     os.replace(beside, old)
     sync_folder(target)
-
-
-def _mask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -225,18 +225,30 @@ def _open_special(path: str) -> IO[bytes] | None:
         name = descriptor[1] or descriptor[2]
         number = {"stdout": 1, "stderr": 2}.get(name) or int(name)
         return open(os.dup(number), "wb", buffering=_BUFFER)
-    if os.path.exists(path) and not os.path.isfile(path):
+    if is_special(path):
         return open(os.open(path, os.O_WRONLY), "wb", buffering=_BUFFER)
     return None
+
+
+def is_special(path: str) -> bool:
+    """Whether a path stands for a device, a pipe or an open descriptor: nothing to come back to."""
+    if _DESCRIPTOR.fullmatch(path) is not None:
+        return True
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _mode_of(target: str) -> int:
     """The mode of the file that will be replaced, or what the umask leaves of 666."""
     if os.path.exists(target):
         return stat.S_IMODE(os.stat(target).st_mode)
+    return unmasked(0o666)
+
+
+def unmasked(mode: int) -> int:
+    """What the umask leaves of a mode; it can only be asked for by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
-    return 0o666 & ~mask
+    return mode & ~mask
 
 
 def sync_folder(folder: str) -> None:

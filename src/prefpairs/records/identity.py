@@ -59,7 +59,12 @@ def group_of_prompt(prompt: bytes) -> str:
 
 def pair_id(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> str:
     """The name of a pair: the same four contents, the same name, wherever they came from."""
-    return xxh3_128_digest(b"\0".join((prompt, tools, chosen, rejected))).hex()
+    return digest_pair(prompt, tools, chosen, rejected).hex()
+
+
+def digest_pair(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> bytes:
+    """What the name of a pair spells out."""
+    return xxh3_128_digest(b"\0".join((prompt, tools, chosen, rejected)))
 
 
 def draw(seed: int, purpose: str, identity: bytes) -> int:

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from xxhash import xxh3_128_digest
@@ -11,7 +10,7 @@ from xxhash import xxh3_128_digest
 from prefpairs.records.pair import without_origins
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import DIGEST, Entry
-from prefpairs.sieves.near import NearTable, Shingles, likeness, shingles_of
+from prefpairs.sieves.near import NearTable, Remembered, Shingles, likeness, shingles_of
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.reference import Reference
@@ -59,19 +58,20 @@ class Dedupe:
     ) -> Sequence[int]:
         """The slots that are near no stronger one that stays."""
 
-        def shingles_at(side: str, slot: int) -> Shingles:
-            pair = texts.pair(store.entry(slot))
-            return shingles_of(pair.prompt if side == "prompt" else pair.chosen)
+        def prompt_at(slot: int) -> Shingles:
+            return shingles_of(texts.pair(store.entry(slot)).prompt)
 
-        side = "prompt" if self.near_on == "prompt" else "chosen"
-        table = NearTable(threshold, partial(shingles_at, side))
+        def chosen_at(slot: int) -> Shingles:
+            return shingles_of(texts.pair(store.entry(slot)).chosen)
+
+        shingles_at = prompt_at if self.near_on == "prompt" else chosen_at
+        table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
         kept = array("I")
         for slot in in_order(slots, lambda slot: store.entry(slot).strength()):
-            shingles = shingles_at(side, slot)
+            shingles = shingles_at(slot)
             near = table.near(shingles)
             if self.near_on == "both":
-                prompt = partial(shingles_at, "prompt")
-                near = (at for at in near if likeness(prompt(slot), prompt(at)) >= threshold)
+                near = (at for at in near if likeness(prompts(slot), prompts(at)) >= threshold)
             if next(near, None) is None:
                 table.add(slot, shingles)
                 kept.append(slot)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from prefpairs.records.identity import pair_id
+from prefpairs.records.identity import digest_pair
 
 DIGEST = 16
 """The length of a digest."""
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
     def reversed_id(self) -> bytes:
         """The id of the pair that prefers the other answer."""
-        return bytes.fromhex(pair_id(self.prompt, self.tools, self.rejected, self.chosen))
+        return digest_pair(self.prompt, self.tools, self.rejected, self.chosen)
 
     def strength(self) -> tuple[float, float, bytes]:
         """What the strongest come first by: gap, chosen score, id; unknown is weakest."""

@@ -69,6 +69,9 @@ class Filter:
         return None
 
     def _by_lengths(self, pair: Pair) -> str | None:
+        bounds = (self.min_prompt_chars, self.max_prompt_chars, self.min_answer_chars)
+        if (*bounds, self.max_answer_chars, self.max_length_ratio) == (None,) * 5:
+            return None  # and no chat is flattened for it
         prompt = len(flat_text(pair.prompt))
         shorter, longer = sorted((len(flat_text(pair.chosen)), len(flat_text(pair.rejected))))
         if _outside(shorter, self.min_answer_chars, None) or _outside(

@@ -93,7 +93,7 @@ class NearTable:
         self._hashes = bands * rows
         self._sketch = rensa.RMinHash
         self._table = rensa.RMinHashLSH(threshold, num_perm=self._hashes, num_bands=bands)
-        self._shingles = _Remembered(shingles)
+        self._shingles = Remembered(shingles)
 
     def near(self, shingles: Shingles) -> Iterator[int]:
         """The numbers of texts as near as the threshold or nearer."""
@@ -111,7 +111,7 @@ class NearTable:
         return sketch
 
 
-class _Remembered:
+class Remembered:
     """The shingles asked for last, as many as fit."""
 
     def __init__(self, shingles: Callable[[int], Shingles]) -> None:
@@ -120,6 +120,7 @@ class _Remembered:
         self._held = 0
 
     def __call__(self, number: int) -> Shingles:
+        """The shingles of a number."""
         known = self._known.pop(number, None)
         found = self._of(number) if known is None else known
         self._held += len(found) if known is None else 0

@@ -334,7 +334,8 @@ def test_outline_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/null", "/dev/fd/1"])
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/null", "/dev/fd/1", "fifo"])
 def test_no_manifest_among_devices(path: str) -> None:
-    """A device has no place beside it."""
+    """A device has no place beside it, and what went through a pipe cannot be hashed."""
+    os.mkfifo("fifo")
     assert _pipeline(f"{READ}[pair]\n[write]\noutput = '{path}'\n").manifest is None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from engine_driver import Lines
 
 from prefpairs.engines.extract import extract
 from prefpairs.engines.plan import ReadPlan
@@ -11,18 +12,6 @@ from prefpairs.files.inputs import find_inputs
 from prefpairs.report import Report
 
 ROW = b'{"prompt": "Q", "response": "%s", "score": 1}\n'
-
-
-class Lines:
-    """An output in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
-        return None
 
 
 def _plan(folder: Path, data: bytes) -> ReadPlan:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_driver import Lines
 
 from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.index import Index
@@ -49,18 +50,6 @@ def _rows(count: int = 40) -> list[Row]:
     ]
     random.Random(3).shuffle(rows)  # noqa: S311 - a fixed shuffle
     return rows
-
-
-class Lines:
-    """An output in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
-        return None
 
 
 def _file(folder: Path, rows: Sequence[Row], name: str = "c.jsonl") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from backports import zstd
+from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
 from prefpairs.engines.pair import pair
@@ -22,31 +23,10 @@ from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.allowed import PairOptions
 
-Row = dict[str, Any]
 ROWS: list[Row] = [
     {"prompt": f"Q{number % 3}", "response": f"A{number}", "score": number / 10}
     for number in range(9)
 ]
-
-
-class Lines:
-    """An output in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
-        return None
-
-    def rows(self) -> list[Row]:
-        """The pairs."""
-        return [json.loads(line) for line in self.lines]
-
-
-def _data(rows: Sequence[Any]) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def _run(folder: Path, *contents: bytes, report: Report | None = None, **more: Any) -> list[Row]:
@@ -71,12 +51,12 @@ def _without_origin(rows: Sequence[Row]) -> list[Row]:
 
 def test_one_pair_a_group(tmp_path: Path) -> None:
     """Best against worst of each prompt, in the order in which prompts came."""
-    assert _answers(_run(tmp_path, _data(ROWS))) == [("A6", "A0"), ("A7", "A1"), ("A8", "A2")]
+    assert _answers(_run(tmp_path, data_of(ROWS))) == [("A6", "A0"), ("A7", "A1"), ("A8", "A2")]
 
 
 def test_all_fields_of_a_pair(tmp_path: Path) -> None:
     """Scores, gap and where both sides came from."""
-    (row,) = _run(tmp_path, _data(ROWS[:4]))
+    (row,) = _run(tmp_path, data_of(ROWS[:4]))
     del row["id"]
     assert row == {
         "group": "prompt:36fb3291b8b5ca29",
@@ -103,15 +83,15 @@ def test_order_of_lines_changes_no_pair(tmp_path: Path, strategy: str) -> None:
         "order": "key",
         "options": PairOptions(high_threshold=0.5, low_threshold=0.3, max_pairs=2),
     }
-    pairs = _run(tmp_path, _data(ROWS), **plan)
+    pairs = _run(tmp_path, data_of(ROWS), **plan)
     assert pairs
-    assert _without_origin(_run(tmp_path, _data(shuffled), **plan)) == _without_origin(pairs)
+    assert _without_origin(_run(tmp_path, data_of(shuffled), **plan)) == _without_origin(pairs)
 
 
 def test_cutting_a_file_changes_no_pair(tmp_path: Path) -> None:
     """Shards of one run compete together."""
-    whole = _run(tmp_path, _data(ROWS))
-    shards = _run(tmp_path, _data(ROWS[:4]), _data(ROWS[4:5]), _data(ROWS[5:]))
+    whole = _run(tmp_path, data_of(ROWS))
+    shards = _run(tmp_path, data_of(ROWS[:4]), data_of(ROWS[4:5]), data_of(ROWS[5:]))
     assert _without_origin(shards) == _without_origin(whole)
 
 
@@ -136,13 +116,13 @@ def _as_parquet(data: bytes) -> bytes:
 def test_packing_changes_nothing(tmp_path: Path, pack: Any) -> None:
     """The same rows in any container give the same pairs, origins included."""
     plan: Row = {"strategy": "exhaustive"}
-    assert _run(tmp_path, pack(_data(ROWS)), **plan) == _run(tmp_path, _data(ROWS), **plan)
+    assert _run(tmp_path, pack(data_of(ROWS)), **plan) == _run(tmp_path, data_of(ROWS), **plan)
 
 
 def test_row_of_several_answers(tmp_path: Path) -> None:
     """A winner is fetched from its place within the row."""
     row = {"prompt": "Q", "responses": ["A", "", "C"], "rewards": [0, 1, 1]}
-    (made,) = _run(tmp_path, _data([row]))
+    (made,) = _run(tmp_path, data_of([row]))
     assert (made["chosen"], made["chosen_origin"]) == ("C", "0.jsonl:1#3")
     assert (made["rejected"], made["rejected_origin"]) == ("A", "0.jsonl:1#1")
 
@@ -150,13 +130,13 @@ def test_row_of_several_answers(tmp_path: Path) -> None:
 def test_widest_pairs_come_first(tmp_path: Path) -> None:
     """A cap keeps the widest ones of each group."""
     plan: Row = {"strategy": "exhaustive", "options": PairOptions(max_pairs=2)}
-    assert _answers(_run(tmp_path, _data(ROWS[::3]), **plan)) == [("A6", "A0"), ("A6", "A3")]
+    assert _answers(_run(tmp_path, data_of(ROWS[::3]), **plan)) == [("A6", "A0"), ("A6", "A3")]
 
 
 def test_order_by_key_is_no_order_of_arrival(tmp_path: Path) -> None:
     """Groups stand in the order of their keys, whichever came first."""
-    forwards = _run(tmp_path, _data(ROWS), order="key")
-    backwards = _run(tmp_path, _data(ROWS[::-1]), order="key")
+    forwards = _run(tmp_path, data_of(ROWS), order="key")
+    backwards = _run(tmp_path, data_of(ROWS[::-1]), order="key")
     assert _answers(forwards) == _answers(backwards)
 
 
@@ -168,7 +148,7 @@ def test_different_tools_never_meet(tmp_path: Path) -> None:
         {"prompt": "Q", "response": "B", "score": 0},
         {"prompt": "Q", "response": "C", "score": 0.5, "tools": [tool]},
     ]
-    (made,) = _run(tmp_path, _data(rows))
+    (made,) = _run(tmp_path, data_of(rows))
     assert (made["chosen"], made["rejected"], made["tools"]) == ("A", "C", [tool])
 
 
@@ -178,7 +158,7 @@ def test_prompt_as_text_and_as_chat_meet(tmp_path: Path) -> None:
         {"prompt": "Q", "response": "A", "score": 0},
         {"prompt": [{"role": "user", "content": "Q"}], "response": "B", "score": 1},
     ]
-    assert _run(tmp_path, _data(rows))[0]["prompt"] == [{"role": "user", "content": "Q"}]
+    assert _run(tmp_path, data_of(rows))[0]["prompt"] == [{"role": "user", "content": "Q"}]
 
 
 def test_prompts_of_one_turn_that_differ_never_meet(tmp_path: Path) -> None:
@@ -192,7 +172,7 @@ def test_prompts_of_one_turn_that_differ_never_meet(tmp_path: Path) -> None:
         for prompt, answer, score in (("P1", "A", 0.9), ("P3", "C", 0.1), ("P1", "B", 0.5))
     ]
     item = {"id": 1, "intermediate_steps": steps}
-    (made,) = _run(tmp_path, _data([item]))
+    (made,) = _run(tmp_path, data_of([item]))
     assert (made["prompt"], made["chosen"], made["rejected"]) == ("P1", "A", "B")
 
 
@@ -207,7 +187,7 @@ def test_ties_of_a_turn_never_pair(tmp_path: Path) -> None:
         for number in range(3)
     ]
     report = Report()
-    assert _run(tmp_path, _data([{"id": 1, "intermediate_steps": steps}]), report=report) == []
+    assert _run(tmp_path, data_of([{"id": 1, "intermediate_steps": steps}]), report=report) == []
     assert report.groups_without_pair == {"all_tied": 1}
 
 
@@ -227,7 +207,7 @@ LOG_OF_TRL = [
 
 def test_log_of_trl(tmp_path: Path) -> None:
     """A Parquet file that log_completions wrote."""
-    pairs = _run(tmp_path, _as_parquet(_data(LOG_OF_TRL)))
+    pairs = _run(tmp_path, _as_parquet(data_of(LOG_OF_TRL)))
     assert [(row["prompt"], row["gap"], row["chosen_score"]) for row in pairs] == [
         ("<|user|>Q0", 1.0, 1.25),
         ("<|user|>Q1", 1.0, 1.25),
@@ -245,7 +225,7 @@ def test_why_groups_gave_no_pair(tmp_path: Path) -> None:
     ]
     report = Report()
     plan: Row = {"options": PairOptions(min_gap=0.5)}
-    assert len(_run(tmp_path, _data(rows), report=report, **plan)) == 1
+    assert len(_run(tmp_path, data_of(rows), report=report, **plan)) == 1
     assert report.groups == 5
     assert report.groups_without_pair == {
         "one_candidate": 1,
@@ -271,8 +251,8 @@ def test_rollout_that_stands_twice(tmp_path: Path) -> None:
     """A file read twice under two names gives the pairs of one."""
     report = Report()
     plan: Row = {"strategy": "exhaustive"}
-    twice = _run(tmp_path, _data(ROLLOUTS), _data(ROLLOUTS[::-1]), report=report, **plan)
-    once = _run(tmp_path, _data(ROLLOUTS), **plan)
+    twice = _run(tmp_path, data_of(ROLLOUTS), data_of(ROLLOUTS[::-1]), report=report, **plan)
+    once = _run(tmp_path, data_of(ROLLOUTS), **plan)
     assert _without_origin(twice) == _without_origin(once)
     assert (report.found, report.kept, report.dropped) == (6, 3, {"duplicate_rollout": 3})
 
@@ -282,7 +262,7 @@ def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None
     """Verified twice with two verdicts, nobody of a group may be left."""
     other = {**ROLLOUTS[0], "reward": 0.0}
     report = Report()
-    data = _data([ROLLOUTS[0], other])
+    data = data_of([ROLLOUTS[0], other])
     assert _run(tmp_path, data, report=report, strategy=strategy) == []
     assert report.dropped == {"conflicting_scores": 2}
     assert report.groups_without_pair == {"no_candidate": 1}
@@ -292,8 +272,8 @@ def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
     """Equal prompts of two tasks meet only when it is asked for, and it is told."""
     rows = [{**row, "_ng_task_index": task} for task, row in enumerate(ROLLOUTS)]
     report = Report()
-    assert _run(tmp_path, _data(rows)) == []
-    joined = _run(tmp_path, _data(rows), read=ReadOptions(group_by="prompt"), report=report)
+    assert _run(tmp_path, data_of(rows)) == []
+    joined = _run(tmp_path, data_of(rows), read=ReadOptions(group_by="prompt"), report=report)
     assert [pair["chosen_origin"] for pair in joined] == ["0.jsonl:1"]
     assert joined[0]["meta"] == {
         "chosen_source_task": "[null,0]",
@@ -304,7 +284,7 @@ def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
 
 def test_files_can_be_kept_apart(tmp_path: Path) -> None:
     """--group-by file pairs within each file."""
-    halves = _data(ROWS[:6]), _data(ROWS[6:])
+    halves = data_of(ROWS[:6]), data_of(ROWS[6:])
     apart = _run(tmp_path, *halves, read=ReadOptions(group_by="file"))
     assert _answers(apart) == [("A3", "A0"), ("A4", "A1"), ("A5", "A2")]
 
@@ -317,7 +297,7 @@ def test_across_prompts(tmp_path: Path) -> None:
     ]
     report = Report()
     plan: Row = {"strategy": "stratified", "across_prompts": True}
-    pairs = _run(tmp_path, _data(rows), report=report, **plan)
+    pairs = _run(tmp_path, data_of(rows), report=report, **plan)
     assert [row["prompt"] for row in pairs] == ["Q1", "Q3", "Q5", "Q7", "Q9"]
     assert (report.across_prompts, len(report.groups_without_pair)) == (5, 0)
     assert all(row["meta"]["group_of_rejected"] != row["group"] for row in pairs)
@@ -327,15 +307,15 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     """A flood is refused before a line is written; a cap or --yes-all lets it through."""
     monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 8)
     with pytest.raises(TooManyPairs) as caught:
-        _run(tmp_path, _data(ROWS), strategy="exhaustive")
+        _run(tmp_path, data_of(ROWS), strategy="exhaustive")
     assert (caught.value.pairs, caught.value.limit) == (9, 8)
-    assert len(_run(tmp_path, _data(ROWS), strategy="exhaustive", yes_all=True)) == 9
+    assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", yes_all=True)) == 9
     capped = PairOptions(max_pairs=3)
-    assert len(_run(tmp_path, _data(ROWS), strategy="exhaustive", options=capped)) == 9
-    assert len(_run(tmp_path, _data(ROWS), strategy="best-vs-worst")) == 3
+    assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", options=capped)) == 9
+    assert len(_run(tmp_path, data_of(ROWS), strategy="best-vs-worst")) == 3
     monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 5)
     with pytest.raises(TooManyPairs) as caught:
-        _run(tmp_path, _data(ROWS), strategy="adjacent")
+        _run(tmp_path, data_of(ROWS), strategy="adjacent")
     assert caught.value.pairs == 6
 
 
@@ -343,13 +323,13 @@ def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.Mo
     """Counting pairs beforehand drops nobody a second time."""
     monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 1)
     report = Report()
-    _run(tmp_path, _data([*ROLLOUTS, ROLLOUTS[0]]), report=report)
+    _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), report=report)
     assert (report.groups, report.dropped) == (1, {"duplicate_rollout": 1})
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
     """An error, unless it is allowed."""
-    (tmp_path / "r.jsonl").write_bytes(_data(ROWS[:2]))
+    (tmp_path / "r.jsonl").write_bytes(data_of(ROWS[:2]))
     plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(tmp_path / "r.jsonl")])))
     with pytest.raises(NothingCameOut) as caught:
         pair(plan, Lines(), Report())
@@ -359,15 +339,15 @@ def test_nothing_came_out(tmp_path: Path) -> None:
 def test_bad_row(tmp_path: Path) -> None:
     """Nothing is written before all rows were read."""
     with pytest.raises(BadRecords):
-        _run(tmp_path, _data(ROWS) + b"{torn\n")
-    assert len(_run(tmp_path, _data(ROWS) + b"{torn\n", on_error="skip")) == 3
+        _run(tmp_path, data_of(ROWS) + b"{torn\n")
+    assert len(_run(tmp_path, data_of(ROWS) + b"{torn\n", on_error="skip")) == 3
 
 
 @pytest.mark.parametrize("strategy", ["best-vs-worst", "exhaustive"])
 def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
     """A change while pairs are written is an error, never a wrong pair."""
     path = tmp_path / "r.jsonl"
-    path.write_bytes(_data(ROWS))
+    path.write_bytes(data_of(ROWS))
 
     class Meddler(Lines):
         def write(self, line: bytes, /) -> object:
@@ -385,9 +365,9 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
     """Groups that stand together give the same pairs, over borders of files too."""
     grouped = sorted(ROWS, key=lambda row: str(row["prompt"]))
     plan: Row = {"strategy": "exhaustive"}
-    expected = _run(tmp_path, _data(grouped), **plan)
-    assert _run(tmp_path, _data(grouped), assume_grouped=True, **plan) == expected
-    halves = _data(grouped[:4]), _data(grouped[4:])
+    expected = _run(tmp_path, data_of(grouped), **plan)
+    assert _run(tmp_path, data_of(grouped), assume_grouped=True, **plan) == expected
+    halves = data_of(grouped[:4]), data_of(grouped[4:])
     streamed = _run(tmp_path, *halves, assume_grouped=True, **plan)
     assert _without_origin(streamed) == _without_origin(expected)
 
@@ -395,7 +375,7 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
 def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
     """A group that comes back is noticed: its pairs would be wrong, and nobody would know."""
     with pytest.raises(BadInput, match="do not stand together"):
-        _run(tmp_path, _data(ROWS), assume_grouped=True)
+        _run(tmp_path, data_of(ROWS), assume_grouped=True)
 
 
 def test_prompts_of_equal_digests_never_meet(
@@ -407,13 +387,13 @@ def test_prompts_of_equal_digests_never_meet(
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
     ]
     with pytest.raises(InputChanged) as caught:
-        _run(tmp_path, _data(rows))
+        _run(tmp_path, data_of(rows))
     assert caught.value.path == "0.jsonl"
 
 
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused when the limit is passed, and not before."""
-    rows = _data(ROWS[::3])
+    rows = data_of(ROWS[::3])
     monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
     monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 2)
@@ -426,7 +406,7 @@ def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_report_of_a_run(tmp_path: Path) -> None:
     """What was read, what came out, and an example of it."""
     report = Report()
-    _run(tmp_path, _data(ROWS), report=report)
+    _run(tmp_path, data_of(ROWS), report=report)
     assert (report.rows_read, report.kept, report.groups, report.pairs) == (9, 9, 3, 3)
     assert report.gaps.summary() == {"mean": 0.6, "min": 0.6, "max": 0.6}
     assert report.example == ("Q0", "A6", "A0")
@@ -436,11 +416,11 @@ def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:
     """Packed files are put aside, and nothing stays behind."""
     aside = tmp_path / "aside"
     aside.mkdir()
-    assert len(_run(tmp_path, gzip.compress(_data(ROWS)), temp_dir=str(aside))) == 3
+    assert len(_run(tmp_path, gzip.compress(data_of(ROWS)), temp_dir=str(aside))) == 3
     assert list(aside.iterdir()) == []
 
 
 def test_bad_row_of_a_packed_file_leaves_nothing_open(tmp_path: Path) -> None:
     """What was put aside is given back when the run fails."""
     with pytest.raises(BadRecords):
-        _run(tmp_path, gzip.compress(_data(ROWS) + b"{torn\n"))
+        _run(tmp_path, gzip.compress(data_of(ROWS) + b"{torn\n"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_driver import data_of
 from xxhash import xxh3_128_digest
 
 from prefpairs.engines.fetching import Library
@@ -26,10 +27,6 @@ ROWS: list[dict[str, Any]] = [
     {"prompt": f"Q{n}", "chosen": f"A{n}", "rejected": "B", "chosen_score": n, "rejected_score": 0}
     for n in range(1, 7)
 ]
-
-
-def _data(rows: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 @contextmanager
@@ -82,7 +79,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
 )
 def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
     """From two files, in any order, long after they have passed."""
-    with _filed(tmp_path, pack(_data(ROWS[:3])), pack(_data(ROWS[3:]))) as pairs:
+    with _filed(tmp_path, pack(data_of(ROWS[:3])), pack(data_of(ROWS[3:]))) as pairs:
         entries = list(pairs.entries())
         assert [entry.number for entry in entries] == [1, 2, 3, 4, 5, 6]
         fetched = [pairs.pair(entries[place]).chosen for place in (5, 0, 3, 2, 0)]
@@ -91,7 +88,7 @@ def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
 
 def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
     """Packed files share one place where they are put aside."""
-    parts = gzip.compress(_data(ROWS[:2])), _data(ROWS[2:4]), gzip.compress(_data(ROWS[4:]))
+    parts = gzip.compress(data_of(ROWS[:2])), data_of(ROWS[2:4]), gzip.compress(data_of(ROWS[4:]))
     with _filed(tmp_path, *parts) as pairs:
         entries = list(pairs.entries())
         fetched = [pairs.pair(entry).chosen for entry in reversed(entries)]
@@ -101,7 +98,7 @@ def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
 
 def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
     """Nothing is fetched and nothing put aside, where every pair is looked at as it comes."""
-    with _filed(tmp_path, _data(ROWS[:3]), gzip.compress(_data(ROWS[3:])), keep=False) as pairs:
+    with _filed(tmp_path, data_of(ROWS[:3]), gzip.compress(data_of(ROWS[3:])), keep=False) as pairs:
         seen = [(pairs.pair(entry).chosen, pairs.pair(entry).gap) for entry in pairs.entries()]
     assert seen == [(f"A{n}", float(n)) for n in range(1, 7)]
 
@@ -116,7 +113,7 @@ def test_ledger_of_rows(tmp_path: Path) -> None:
         {**ROWS[1], "id": "old", "y": 1},
     ]
     report = Report()
-    data = _data(rows) + b"{torn\n"
+    data = data_of(rows) + b"{torn\n"
     with _filed(tmp_path, data, b"", report=report, on_error="skip") as pairs:
         assert [entry.number for entry in pairs.entries()] == [1, 5]
     assert (report.rows_read, report.rows_used, report.rows_bad) == (6, 2, 1)
@@ -131,7 +128,7 @@ def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
     report = Report()
     seen: list[int] = []
     with _filed(
-        tmp_path, _data(ROWS[:2]) + b"{\n" + _data(ROWS[2:]), b"{\n", report=report
+        tmp_path, data_of(ROWS[:2]) + b"{\n" + data_of(ROWS[2:]), b"{\n", report=report
     ) as pairs:
         with pytest.raises(BadRecords) as caught:
             seen.extend(entry.number for entry in pairs.entries())
@@ -143,17 +140,17 @@ def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
 def test_limit(tmp_path: Path, limit: int) -> None:
     """A file that was not looked at is not called empty."""
     report = Report()
-    with _filed(tmp_path, _data(ROWS), b"", limit=limit, report=report) as pairs:
+    with _filed(tmp_path, data_of(ROWS), b"", limit=limit, report=report) as pairs:
         assert (len(list(pairs.entries())), report.notes) == (limit, [])
 
 
 def test_file_that_changed_behind_the_clocks_back(tmp_path: Path) -> None:
     """Another pair of the same length and time is an error, never a wrong pair."""
     path = tmp_path / "0.jsonl"
-    with _filed(tmp_path, _data(ROWS[:2])) as pairs:
+    with _filed(tmp_path, data_of(ROWS[:2])) as pairs:
         entries, status = list(pairs.entries()), path.stat()
         with path.open("r+b") as file:
-            file.write(_data(ROWS[:1]).replace(b"A1", b"A9"))
+            file.write(data_of(ROWS[:1]).replace(b"A1", b"A9"))
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         with pytest.raises(InputChanged) as caught:
             pairs.pair(entries[0])
@@ -163,7 +160,7 @@ def test_file_that_changed_behind_the_clocks_back(tmp_path: Path) -> None:
 def test_file_that_is_torn_afterwards(tmp_path: Path) -> None:
     """It was good when it was read, so it is no bad row."""
     path = tmp_path / "0.jsonl"
-    with _filed(tmp_path, _data(ROWS[:2])) as pairs:
+    with _filed(tmp_path, data_of(ROWS[:2])) as pairs:
         entries, status = list(pairs.entries()), path.stat()
         with path.open("r+b") as file:
             file.write(b"[")

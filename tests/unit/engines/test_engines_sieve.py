@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from backports import zstd
+from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
 from prefpairs.engines.plan import InputPlan, SievePlan
@@ -28,7 +29,6 @@ from prefpairs.sieves.reference import Reference
 from prefpairs.sieves.sample import Sample
 from prefpairs.sieves.split import Split
 
-Row = dict[str, Any]
 ROWS: list[Row] = [
     {
         "prompt": f"Q{number % 10}",
@@ -52,26 +52,6 @@ SIEVES: dict[str, Sieve] = {
     "shuffle": Sample(order="shuffle"),
     "easy first": Sample(max_pairs=9, order="easy-first"),
 }
-
-
-class Lines:
-    """An output in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
-        return None
-
-    def rows(self) -> list[Row]:
-        """The pairs."""
-        return [json.loads(line) for line in self.lines]
-
-
-def _data(rows: Sequence[Row]) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def _plan(
@@ -102,7 +82,7 @@ def _split(
     folder: Path, rows: Sequence[Row], parting: Split, *sieves: Sieve, report: Report | None = None
 ) -> dict[str, list[Row]]:
     outputs = {side: Lines() for side in parting.sides}
-    plan = _plan(folder, [_data(rows)], sieves, parting=parting)
+    plan = _plan(folder, [data_of(rows)], sieves, parting=parting)
     sieve(plan, outputs, report or Report(), allow_empty=True)
     return {side: output.rows() for side, output in outputs.items()}
 
@@ -113,7 +93,7 @@ def _numbers(rows: Sequence[Row]) -> list[int]:
 
 def test_no_sieves(tmp_path: Path) -> None:
     """All pairs, in their order, each field as it was or as it should have been."""
-    rows = _run(tmp_path, [_data(ROWS)])
+    rows = _run(tmp_path, [data_of(ROWS)])
     assert _numbers(rows) == list(range(40))
     assert {key: rows[7][key] for key in ROWS[7]} == ROWS[7]
     assert rows[7]["gap"] == 0.7
@@ -122,11 +102,11 @@ def test_no_sieves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SIEVES)
 def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
     """Nothing is lost the second time, and no byte changes."""
-    once = _run(tmp_path, [_data(ROWS)], SIEVES[name])
+    once = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
     assert 0 < len(once) <= 40
     report = Report()
     if name != "shuffle":
-        assert _run(tmp_path, [_data(once)], SIEVES[name], report=report) == once
+        assert _run(tmp_path, [data_of(once)], SIEVES[name], report=report) == once
         assert report.stages[0].dropped.total() == 0
 
 
@@ -135,8 +115,12 @@ def test_order_of_lines_changes_no_pair(tmp_path: Path, name: str) -> None:
     """Shuffled, and cut into files, the same pairs come out."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
-    expected = _run(tmp_path, [_data(ROWS)], SIEVES[name])
-    parts = [_data(shuffled[:11]), _data(shuffled[11:12]), gzip.compress(_data(shuffled[12:]))]
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    parts = [
+        data_of(shuffled[:11]),
+        data_of(shuffled[11:12]),
+        gzip.compress(data_of(shuffled[12:])),
+    ]
     found = _run(tmp_path, parts, SIEVES[name])
     assert sorted(map(str, found)) == sorted(map(str, expected))
 
@@ -161,23 +145,23 @@ def _as_parquet(data: bytes) -> bytes:
 @pytest.mark.parametrize("name", ["filter", "dedupe", "easy first"])
 def test_packing_changes_nothing(tmp_path: Path, pack: Any, name: str) -> None:
     """The same rows in any container give the same bytes."""
-    expected = _run(tmp_path, [_data(ROWS)], SIEVES[name])
-    assert _run(tmp_path, [pack(_data(ROWS))], SIEVES[name]) == expected
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    assert _run(tmp_path, [pack(data_of(ROWS))], SIEVES[name]) == expected
 
 
 def test_pipe_and_file(tmp_path: Path) -> None:
     """What cannot be sought is put aside, and comes back in its place."""
     pipe, file = tmp_path / "pipe", tmp_path / "file.jsonl"
     os.mkfifo(pipe)
-    file.write_bytes(_data(ROWS[25:]))
-    writer = Thread(target=lambda: pipe.write_bytes(_data(ROWS[:25])))
+    file.write_bytes(data_of(ROWS[25:]))
+    writer = Thread(target=lambda: pipe.write_bytes(data_of(ROWS[:25])))
     writer.start()
     output = Lines()
     read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
     plan = SievePlan(read=read, sieves=[Dedupe()], temp_dir=str(tmp_path))
     sieve(plan, {WHOLE: output}, Report())
     writer.join()
-    assert output.rows() == _run(tmp_path, [_data(ROWS)], Dedupe())
+    assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
 
 
@@ -190,10 +174,10 @@ def test_several_sieves(tmp_path: Path) -> None:
         Sample(per_group=3, max_pairs=8),
     ]
     report = Report()
-    together = _run(tmp_path, [_data(ROWS)], *chain, report=report)
+    together = _run(tmp_path, [data_of(ROWS)], *chain, report=report)
     apart = ROWS
     for one in chain:
-        apart = _run(tmp_path, [_data(apart)], one)
+        apart = _run(tmp_path, [data_of(apart)], one)
     assert together == apart
     stages = [(stage.name, stage.found, stage.kept) for stage in report.stages]
     assert [name for name, *_ in stages] == ["sample", "dedupe", "filter", "sample"]
@@ -213,7 +197,7 @@ def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
     ]
     parting = Split(val_fraction=0.4, test_fraction=0.2, exact=exact)
     together = _split(tmp_path, rows, parting, SIEVES[name])
-    apart = _split(tmp_path, _run(tmp_path, [_data(rows)], SIEVES[name]), parting)
+    apart = _split(tmp_path, _run(tmp_path, [data_of(rows)], SIEVES[name]), parting)
     assert together == apart
     assert any(together.values())
 
@@ -255,20 +239,20 @@ def test_nothing_came_out(tmp_path: Path) -> None:
         (None, {WHOLE: output}),
         (Split(), dict.fromkeys(Split().sides, output)),
     ):
-        plan = _plan(tmp_path, [_data(ROWS)], [Filter(min_gap=99)], parting=parting)
+        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], parting=parting)
         with pytest.raises(NothingCameOut) as caught:
             sieve(plan, outputs, Report())
         assert (caught.value.what, output.lines) == ("pair", [])
-    assert _run(tmp_path, [_data(ROWS)], Filter(min_gap=99)) == []
+    assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
 
 
 @pytest.mark.parametrize("name", SIEVES)
 def test_bad_row(tmp_path: Path, name: str) -> None:
     """An error, or left out: then what is left is as if it had not been."""
-    torn = _data(ROWS[:20]) + b"{torn\n" + _data(ROWS[20:])
+    torn = data_of(ROWS[:20]) + b"{torn\n" + data_of(ROWS[20:])
     with pytest.raises(BadRecords):
         _run(tmp_path, [torn], SIEVES[name])
-    expected = _run(tmp_path, [_data(ROWS)], SIEVES[name])
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
     assert _run(tmp_path, [torn], SIEVES[name], on_error="skip") == expected
 
 
@@ -276,7 +260,7 @@ def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
     """Not even what a sieve held back."""
     for one in (Filter(min_gap=0), Dedupe(), Sample(max_pairs=9)):
         output = Lines()
-        plan = _plan(tmp_path, [b"{torn\n" + _data(ROWS)], [one])
+        plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
         with pytest.raises(BadRecords):
             sieve(plan, {WHOLE: output}, Report())
         assert output.lines == []
@@ -292,7 +276,7 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
                 file.write(b"\n")
             return super().write(line)
 
-    plan = _plan(tmp_path, [_data(ROWS[:1])], [SIEVES[name]])
+    plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
     with pytest.raises(InputChanged) as caught:
         sieve(plan, {WHOLE: Meddler()}, Report())
     assert caught.value.path == "0.jsonl"
@@ -301,7 +285,7 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
 def test_report_of_a_run(tmp_path: Path) -> None:
     """Rows, stages, pairs, and an example of them."""
     report = Report()
-    _run(tmp_path, [_data(ROWS), b""], SIEVES["dedupe"], report=report)
+    _run(tmp_path, [data_of(ROWS), b""], SIEVES["dedupe"], report=report)
     assert (report.rows_read, report.rows_used, report.pairs) == (40, 40, 20)
     assert report.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
     assert (report.example, report.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
@@ -310,7 +294,7 @@ def test_report_of_a_run(tmp_path: Path) -> None:
 
 def test_limit(tmp_path: Path) -> None:
     """So many rows of all files together."""
-    parts = [_data(ROWS[:3]), _data(ROWS[3:])]
+    parts = [data_of(ROWS[:3]), data_of(ROWS[3:])]
     assert _numbers(_run(tmp_path, parts, Sample(max_pairs=99), limit=5)) == [0, 1, 2, 3, 4]
 
 
@@ -323,4 +307,4 @@ def test_reference_that_holds_the_prompt_of_the_rejected_answer(
     reference.add("Q9")
     across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}
     rows = [{"prompt": "Q1", "chosen": "A", "rejected": "B", "meta": across}, ROWS[0]]
-    assert _numbers(_run(tmp_path, [_data(rows)], *before, Dedupe(reference=reference))) == [0]
+    assert _numbers(_run(tmp_path, [data_of(rows)], *before, Dedupe(reference=reference))) == [0]

@@ -2,21 +2,11 @@
 
 from typing import Any
 
+from engine_driver import Lines
+
 from prefpairs.engines.writing import write_pair
 from prefpairs.records.pair import pair_line, pair_of
 from prefpairs.report import Report
-
-
-class Lines:
-    """An output in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
-        return None
 
 
 def test_write_pair() -> None:
