@@ -8,6 +8,7 @@ PrefpairsError
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
 │   ├── InputChanged       a file is not what it was when it was indexed
+│   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
 │   └── FilesDiffer        files are not what a manifest says
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
@@ -99,6 +100,16 @@ class FilesDiffer(DataError):
         super().__init__(path, differences)
         self.path = path
         self.differences = differences
+
+
+class CannotHold(DataError):
+    """A pair that a target cannot hold as it is, where nothing may be lost."""
+
+    def __init__(self, pair: str, target: str, codes: Sequence[str]) -> None:
+        super().__init__(pair, target, codes)
+        self.pair = pair
+        self.target = target
+        self.codes = codes
 
 
 class UsageError(PrefpairsError):

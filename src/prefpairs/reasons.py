@@ -60,11 +60,32 @@ PAIRS = {
     "over_per_group": "its group has enough pairs by --per-group",
     "no_key": "it lacks the field that --by names",
     "prompts_apart": "its two answers are to prompts that stand on different sides",
+    "environment_differs": "the answers part where a tool or the user spoke, not the model",
+    "prompt_is_answer": "the prompt is nothing but the model's own words",
+    "not_text": "a message holds an image or another part that is no text",
+    "not_plain_text": "it is a chat, and --text takes plain texts",
+    "turns_do_not_alternate": "the user's and the model's turns do not alternate",
+    "answer_miscut": "the trainer would find the answer's text before the answer, and cut there",
+    "cannot_be_held": "the target cannot hold it as it is (--lossy drop)",
 }
 """Why a pair was lost on its way."""
 
 PAIRS_NOTICED = {
     "contradiction_kept": "a pair whose other answer is preferred elsewhere; see --conflicts",
+    "shared_turns_moved": "turns that both answers share were moved into the prompt",
+    "later_turns_left_out": "only the first turn that differs is written (--turns)",
+    "turns_joined": "messages of one speaker in a row became one",
+    "reasoning_as_text": "thinking stands in the text, between <think> and </think>",
+    "reasoning_left_out": "thinking was left out",
+    "earlier_reasoning_left_out": "thinking in earlier turns was left out, as chat templates do",
+    "calls_as_text": "calls of tools are text, between <tool_call> and </tool_call>",
+    "results_as_text": "results of tools are text of the user",
+    "broken_arguments_as_text": "arguments that are no JSON object; the call is text",
+    "tools_as_text": "the tools are told in the system message",
+    "system_as_text": "the system message stands at the head of the user's first one",
+    "answer_repeated": "an answer of several pairs is written once",
+    "label_contradicted": "an answer that one pair chooses and another rejects is left out",
+    "history_left_out": "only the last message of the prompt is written (--last-message)",
 }
 """What was noticed about pairs that stay."""
 

@@ -16,6 +16,7 @@ from hypothesis import settings
 from prefpairs.engines.extract import extract
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import STDIN, Input, find_inputs
 from prefpairs.report import Report, pair_summary
 from prefpairs.sources.answer import ReadOptions
@@ -167,7 +168,7 @@ def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
         order=asked.order,
         assume_grouped=asked.assume_grouped,
     )
-    pair(plan, output, report, allow_empty=True)
+    pair(plan, {WHOLE: output}, report, allow_empty=True)
     return Outcome(output.lines, report)
 
 

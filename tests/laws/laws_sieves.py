@@ -12,7 +12,8 @@ from threading import Thread
 from laws_driver import Asked, Collected, Outcome, Row
 
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
-from prefpairs.engines.sieve import WHOLE, sieve
+from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.report import Report, Stage, sieve_summary
 from prefpairs.sieves.protocol import Sieve

@@ -5,12 +5,13 @@ from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, InputWords
+from prefpairs.cli.reading import AsideWords, PairInputWords
 from prefpairs.cli.words import command_of, one_of, split_words
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.reference import FIELDS, read_reference
-from prefpairs.engines.sieve import WHOLE, sieve
+from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.report import Report
@@ -114,7 +115,7 @@ class DedupeWords:
 
 @command_of
 def dedupe(
-    *, reading: InputWords, same: DedupeWords, aside: AsideWords, writing: WriteWords
+    *, reading: PairInputWords, same: DedupeWords, aside: AsideWords, writing: WriteWords
 ) -> None:
     """Pairs without their duplicates.
 

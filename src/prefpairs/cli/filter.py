@@ -7,11 +7,12 @@ from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import InputWords
+from prefpairs.cli.reading import PairInputWords
 from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
-from prefpairs.engines.sieve import WHOLE, sieve
+from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.tokenizer import open_tokenizer
@@ -149,7 +150,7 @@ class FilterWords:
 
 @command_of
 def filter(  # noqa: A001 - the word that is typed
-    *, reading: InputWords, conditions: FilterWords, writing: WriteWords
+    *, reading: PairInputWords, conditions: FilterWords, writing: WriteWords
 ) -> None:
     """Pairs that pass every condition.
 

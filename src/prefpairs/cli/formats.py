@@ -8,6 +8,7 @@ from prefpairs.files.output import open_output
 from prefpairs.records.wire import encode_pretty
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import ALIASES, STRATEGIES
+from prefpairs.targets import TARGETS
 
 
 def formats(
@@ -17,7 +18,7 @@ def formats(
         Option(metavar="candidate|pair", help="Print the JSON Schema of a record instead."),
     ] = None,
 ) -> None:
-    """List sources, strategies and record schemas."""
+    """List sources, strategies, targets and record schemas."""
     with open_output("-") as output:
         output.write(_listing().encode() if schema is None else _schema(schema))
 
@@ -37,6 +38,8 @@ def _listing() -> str:
         + "\nStrategies (--strategy)\n"
         + "".join(f"  {name:14}  {line}\n" for name, line in STRATEGIES.items())
         + "".join(f"  {'':14}  {line}\n" for line in aliases)
+        + "\nTargets (export --to)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in TARGETS.items())
         + "\nRecords (formats --schema)\n"
         + "  candidate       one scored answer to one prompt, what `extract` writes\n"
         + "  pair            two answers to one prompt, what `pair` writes\n"

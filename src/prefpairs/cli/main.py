@@ -16,9 +16,10 @@ COMMANDS = {
     "filter": "Pairs that pass every condition.",
     "sample": "Some of the pairs, drawn by seed.",
     "split": "Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.",
+    "export": "Pairs to the dataset of a trainer.",
     "run": "A whole pipeline out of a recipe, in one process.",
     "verify": "Whether files are still what a manifest says.",
-    "formats": "List sources, strategies and record schemas.",
+    "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",
 }
 """Every command with its line in the help. Each is a module of this folder, loaded on demand."""

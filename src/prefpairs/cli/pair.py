@@ -11,6 +11,7 @@ from prefpairs.cli.words import FLAG, command_of, one_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.pair import pair as run
 from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.report import Report
 from prefpairs.strategies import strategy_named
@@ -176,4 +177,4 @@ def pair(*, reading: ReadWords, pairing: PairWords, aside: AsideWords, writing: 
     report = Report()
     plan = pairing.plan(reading.plan(report), aside.temp_dir)
     with writing.opened("pair", plan.read, report) as output:
-        run(plan, output, report, allow_empty=writing.allow_empty)
+        run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)

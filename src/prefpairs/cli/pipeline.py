@@ -10,7 +10,7 @@ from prefpairs.cli.recipe import SIEVES, InputTable, ReadTable, Recipe, WriteTab
 from prefpairs.cli.split import SplitWords
 from prefpairs.cli.writing import open_sides, side_files
 from prefpairs.engines.plan import PairPlan, SievePlan
-from prefpairs.engines.sieve import WHOLE
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import STDOUT, Output, is_special, open_output

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.nemo_gym import is_companion
+from prefpairs.targets.reading import DIALECTS, reader_named
 
 _READ = "What is read"
 _TROUBLE = "When something is wrong"
@@ -68,6 +69,28 @@ class InputWords:
             quarantine=self.quarantine,
             limit=self.limit,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairInputWords(InputWords):
+    """The words about inputs that hold pairs, as they were typed."""
+
+    dialect: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="FORMAT",
+            rich_help_panel=_READ,
+            help="auto (look at the columns of each row), or the format of a trainer: "
+            f"{', '.join(DIALECTS)}.",
+        ),
+    ] = "auto"
+
+    def input_plan(self) -> InputPlan:
+        """The plan that these words ask for."""
+        if self.dialect != "auto":
+            reader_named(self.dialect)
+        return replace(InputWords.input_plan(self), dialect=self.dialect)
 
 
 @dataclass(frozen=True, kw_only=True)

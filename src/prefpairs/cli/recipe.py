@@ -17,7 +17,7 @@ from typer.models import OptionInfo
 
 from prefpairs.cli.dedupe import DedupeWords
 from prefpairs.cli.filter import FilterWords
-from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
+from prefpairs.cli.reading import AsideWords, PairInputWords, ReadWords
 from prefpairs.cli.sample import SampleWords
 from prefpairs.cli.words import option_names
 from prefpairs.cli.writing import TellWords
@@ -63,7 +63,7 @@ class ReadTable(ReadWords, AsideWords):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputTable(InputWords, AsideWords):
+class InputTable(PairInputWords, AsideWords):
     """What [read] may say where the inputs are pairs already."""
 
 

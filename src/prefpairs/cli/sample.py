@@ -5,11 +5,12 @@ from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, InputWords
+from prefpairs.cli.reading import AsideWords, PairInputWords
 from prefpairs.cli.words import command_of, one_of
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
-from prefpairs.engines.sieve import WHOLE, sieve
+from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report
@@ -72,7 +73,7 @@ class SampleWords:
 
 @command_of
 def sample(
-    *, reading: InputWords, drawing: SampleWords, aside: AsideWords, writing: WriteWords
+    *, reading: PairInputWords, drawing: SampleWords, aside: AsideWords, writing: WriteWords
 ) -> None:
     """Some of the pairs, drawn by seed.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, InputWords
+from prefpairs.cli.reading import AsideWords, PairInputWords
 from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import FolderWords
 from prefpairs.engines.plan import SievePlan
@@ -65,7 +65,7 @@ class SplitWords:
 
 @command_of
 def split(
-    *, reading: InputWords, sides: SplitWords, aside: AsideWords, writing: FolderWords
+    *, reading: PairInputWords, sides: SplitWords, aside: AsideWords, writing: FolderWords
 ) -> None:
     """Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.
 

@@ -18,6 +18,7 @@ from prefpairs.errors import (
     BadInput,
     BadRecord,
     BadRecords,
+    CannotHold,
     FilesDiffer,
     FileTrouble,
     GateNotMet,
@@ -28,6 +29,7 @@ from prefpairs.errors import (
     UnknownWord,
     UsageError,
 )
+from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -66,6 +68,10 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case InputChanged():
             hint = "run it again when nothing writes to the file any more"
             return [f"{visible(error.path)} changed while it was being read"], hint
+        case CannotHold():
+            what = "; ".join(ALL[code] for code in error.codes)
+            sentence = f"pair {error.pair}: {error.target} cannot hold it as it is: {what}"
+            return [sentence], "--lossy flatten writes it so, --lossy drop leaves such pairs out"
         case FilesDiffer():
             return [visible(difference) for difference in error.differences], None
         case UnknownWord():

@@ -15,7 +15,8 @@ from prefpairs.cli.gates import Gate, read_gates
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
-from prefpairs.engines.plan import InputPlan
+from prefpairs.engines.plan import DatasetPlan, InputPlan
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
@@ -138,6 +139,47 @@ class WriteWords(TellWords):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlaceWords(WriteWords):
+    """The words about writing one file, or the files of a dataset, as they were typed."""
+
+    out_dir: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            rich_help_panel=_WRITE,
+            help="Where the dataset appears, as --to TARGET wants it: its files, and a "
+            "configuration that runs.",
+        ),
+    ] = None
+
+    @contextmanager
+    def placed(
+        self, command: str, plan: DatasetPlan, report: Report
+    ) -> Iterator[Mapping[str, Output]]:
+        """An output for each file; they appear when the run ends well and meets its gates."""
+        if self.out_dir is None:
+            with self.opened(command, plan.read, report) as output:
+                yield {WHOLE: output}
+            return
+        if self.output != STDOUT:
+            raise UsageError("-o and --out-dir do not go together", "leave one away")
+        target, inputs = plan.export.target, plan.read.inputs
+        present = [side for side in target.files if side in plan.sides.values()]
+        files = target.files_of(present or ["train"])
+        family = [*target.files_of(target.files).values()]
+        paths = [os.path.join(self.out_dir, name) for name in family]
+        check_written([*paths, self.summary, plan.read.quarantine], inputs, new=self.out_dir)
+        gates = self.gates(command)
+        with (
+            self.telling(command, report, self.out_dir),
+            open_folder(self.out_dir, [*files.values()], family, inputs) as outputs,
+        ):
+            yield {name: outputs[path] for name, path in files.items()}
+            for gate in gates:
+                gate.check(summary_of(command, report))
+
+
+@dataclass(frozen=True, kw_only=True)
 class FolderWords(TellWords):
     """The words about writing the files of a folder, as they were typed."""
 
@@ -189,6 +231,11 @@ def _file_of(side: str) -> str:
     return f"{side}.jsonl"
 
 
+def _is_within(folder: str, new: str) -> bool:
+    """Whether a folder is a new one, or one inside of it."""
+    return (folder + os.sep).startswith(os.path.realpath(new) + os.sep)
+
+
 def check_written(
     written: Sequence[str | None], inputs: Sequence[Input], *, new: str | None = None
 ) -> None:
@@ -201,7 +248,7 @@ def check_written(
         if not path:
             raise UsageError("an output has no name", "is a variable of your shell empty?")
         folder = os.path.dirname(os.path.realpath(path))
-        made = os.path.isdir(folder) or (new is not None and folder == os.path.realpath(new))
+        made = os.path.isdir(folder) or (new is not None and _is_within(folder, new))
         if not made and not os.path.exists(path):
             raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
         refuse_same_file(path, inputs)

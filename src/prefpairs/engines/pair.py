@@ -1,6 +1,6 @@
 """pair: index all candidates, decide group by group, fetch the winners and write them."""
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import partial
 from itertools import chain, groupby, islice
 
@@ -9,9 +9,9 @@ from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
-from prefpairs.engines.plan import MOST_PAIRS, PairPlan
+from prefpairs.engines.plan import MOST_PAIRS, ExportPlan, PairPlan
 from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
-from prefpairs.engines.writing import write_pair
+from prefpairs.engines.writing import WHOLE, Sink, open_sink
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Shelf
@@ -28,23 +28,31 @@ Numbers = tuple[int, int]
 """A chosen and a rejected candidate, by their numbers in the index."""
 
 
-def pair(plan: PairPlan, output: Output, report: Report, *, allow_empty: bool = False) -> None:
-    """Write the pairs that the plan makes of its inputs."""
-    if plan.assume_grouped:
-        _pair_as_it_comes(plan, output, report)
-    else:
-        with Candidates() as library:
-            _pair_by_index(plan, library, output, report)
+def pair(
+    plan: PairPlan,
+    outputs: Mapping[str, Output],
+    report: Report,
+    *,
+    export: ExportPlan | None = None,
+    allow_empty: bool = False,
+) -> None:
+    """Write the pairs that the plan makes of its inputs, as they are or for a trainer."""
+    with open_sink(outputs, report, export) as sink:
+        if plan.assume_grouped:
+            _pair_as_it_comes(plan, sink, report)
+        else:
+            with Candidates() as library:
+                _pair_by_index(plan, library, sink, report)
     if not report.pairs and not allow_empty:
         raise NothingCameOut("pair")
 
 
-def _pair_by_index(plan: PairPlan, library: Candidates, output: Output, report: Report) -> None:
+def _pair_by_index(plan: PairPlan, library: Candidates, sink: Sink, report: Report) -> None:
     index = Index()
     with reading_inputs(plan.read, report) as reader:
         fill(index, library, reader, plan.temp_dir)
     fetch = partial(library.fetch, index)
-    _write(decide(index, fetch, plan, report), fetch, plan, output, report)
+    _write(decide(index, fetch, plan, report), fetch, plan, sink, report)
     library.check()
 
 
@@ -124,7 +132,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
         raise TooManyPairs(pairs, MOST_PAIRS)
 
 
-def _pair_as_it_comes(plan: PairPlan, output: Output, report: Report) -> None:
+def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
     with reading_inputs(plan.read, report) as reader:
         candidates = chain.from_iterable(_candidates(given[-1]) for given in reader.inputs())
@@ -137,17 +145,17 @@ def _pair_as_it_comes(plan: PairPlan, output: Output, report: Report) -> None:
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             fetch = members.__getitem__
-            _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, output, report)
+            _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, sink, report)
 
 
 def _write(
-    numbers: Iterable[Numbers], fetch: Fetch, plan: PairPlan, output: Output, report: Report
+    numbers: Iterable[Numbers], fetch: Fetch, plan: PairPlan, sink: Sink, report: Report
 ) -> None:
     for chosen_number, rejected_number in numbers:
         chosen, rejected = fetch(chosen_number), fetch(rejected_number)
         if not _same_question(chosen, rejected):
             report.across_prompts += 1
-        write_pair(made(chosen, rejected, plan), output, report)
+        sink.put(made(chosen, rejected, plan), WHOLE)
         if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 

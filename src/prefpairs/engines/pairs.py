@@ -1,6 +1,7 @@
 """Pairs of files, as sieves see them: one pass over the rows, and the texts wherever needed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from xxhash import xxh3_128_digest
 
@@ -14,11 +15,47 @@ from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
 from prefpairs.sources.pairs import PairReading, read_pair
+from prefpairs.targets.reading import unwrap
 
 _SHELF_SHIFT = 48
 """A place is an offset of up to 256 TB, and above it the number of a shelf."""
 
 _OFFSET = (1 << _SHELF_SHIFT) - 1
+
+
+Readings = Iterator[tuple[Record, PairReading]]
+
+
+def pair_readings(rows: Rows, report: Report) -> Iterator[tuple[Input, OpenInput, Readings]]:
+    """The inputs of a run, one after the other, each with the pairs that could be trained on.
+
+    Once a bad row was met that is not to be passed over, there are none any more.
+    """
+    for source in rows.plan.inputs:
+        with open_input(source) as opened:
+            report.sources.append((source.label, "pairs"))
+            before = report.rows_read
+            yield source, opened, _booked(rows, opened, source.label, report)
+            if report.rows_read == before and rows.plan.limit is None:
+                report.note(f"{source.label} is empty")
+    rows.settle()
+
+
+def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readings:
+    for record, reading in rows.read(opened.records, _reader(rows), label):
+        if reading.mends:
+            report.mended.update(reading.mends)
+        if reading.lost is not None:
+            report.rows_dropped[reading.lost] += 1
+            continue
+        report.rows_used += 1
+        if not rows.failed:
+            yield record, reading
+
+
+def _reader(rows: Rows) -> Callable[[bytes], PairReading]:
+    """How rows are read: as pairs, or as what trainers have in their place."""
+    return partial(read_pair, unwrap=partial(unwrap, dialect=rows.plan.dialect))
 
 
 class FiledPairs:
@@ -42,17 +79,10 @@ class FiledPairs:
 
     def entries(self) -> Iterator[Entry]:
         """The pairs that could be trained on; none any more once a bad row was met."""
-        for source in self._rows.plan.inputs:
-            with open_input(source) as opened:
-                self._report.sources.append((source.label, "pairs"))
-                before = self._report.rows_read
-                shelf, spool = self._shelf(source, opened)
-                for record, reading in self._rows.read(opened.records, read_pair, source.label):
-                    if self._book(reading) and not self._rows.failed:
-                        yield self._entry(shelf, spool, record, reading)
-                if self._report.rows_read == before and self._rows.plan.limit is None:
-                    self._report.note(f"{source.label} is empty")
-        self._rows.settle()
+        for source, opened, readings in pair_readings(self._rows, self._report):
+            shelf, spool = self._shelf(source, opened)
+            for record, reading in readings:
+                yield self._entry(shelf, spool, record, reading)
 
     def pair(self, entry: Entry) -> Pair:
         """The pair behind an entry."""
@@ -70,17 +100,8 @@ class FiledPairs:
             return 0, None
         if opened.seekable:
             shelf = Shelf(source, opened.descriptor)
-            return self._library.add(shelf, source.label, read_pair), None
+            return self._library.add(shelf, source.label, _reader(self._rows)), None
         return self._library.spool(self._temp_dir, read_pair)
-
-    def _book(self, reading: PairReading) -> bool:
-        if reading.mends:
-            self._report.mended.update(reading.mends)
-        if reading.lost is None:
-            self._report.rows_used += 1
-        else:
-            self._report.rows_dropped[reading.lost] += 1
-        return reading.lost is None
 
     def _entry(
         self, shelf: int, spool: Spool | None, record: Record, reading: PairReading

@@ -1,6 +1,6 @@
 """What a run is to do: made once from the words of the command line, then only read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,6 +9,7 @@ from prefpairs.sieves.protocol import Sieve
 from prefpairs.sieves.split import Split
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import PairOptions
+from prefpairs.targets.protocol import ExportOptions, Target
 
 MOST_PAIRS = 10_000_000
 """More than this many pairs nobody wants by accident."""
@@ -22,6 +23,8 @@ class InputPlan:
     on_error: Literal["fail", "skip", "quarantine"] = "fail"
     quarantine: str | None = None
     limit: int | None = None
+    dialect: str = "auto"
+    """The format of rows that are pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,24 @@ class PairPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPlan:
+    """For which trainer pairs are written, and how."""
+
+    target: Target
+    options: ExportOptions
+    temp_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPlan:
+    """Which pairs are read, to which sides they belong, and for which trainer they are written."""
+
+    read: InputPlan
+    sides: Mapping[Input, str]
+    export: ExportPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SievePlan:
     """Which pairs are read or made, through which sieves they pass, and to which sides they go."""
 
@@ -54,4 +75,5 @@ class SievePlan:
     pair: PairPlan | None = None
     sieves: Sequence[Sieve] = ()
     parting: Split | None = None
+    export: ExportPlan | None = None
     temp_dir: str | None = None

@@ -8,7 +8,7 @@ from prefpairs.engines.made import MadePairs
 from prefpairs.engines.pairs import FiledPairs
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.rows import reading_rows
-from prefpairs.engines.writing import write_pair
+from prefpairs.engines.writing import WHOLE, Sink, open_sink
 from prefpairs.errors import NothingCameOut
 from prefpairs.files.output import Output
 from prefpairs.report import Report, Stage
@@ -19,9 +19,6 @@ from prefpairs.sources.pairs import PairReading
 
 _TRY_EXACT = "on small inputs --exact fills every side"
 
-WHOLE = ""
-"""The name of the only output, where pairs are not split."""
-
 
 def sieve(
     plan: SievePlan, outputs: Mapping[str, Output], report: Report, *, allow_empty: bool = False
@@ -29,11 +26,12 @@ def sieve(
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
     with _open_pairs(plan, report) as pairs:
         entries = _sieved(pairs.entries(), pairs, plan, report)
-        if plan.parting is None:
-            for entry in entries:
-                write_pair(pairs.pair(entry), outputs[WHOLE], report)
-        else:
-            _write_sides(entries, pairs, plan.parting, outputs, report)
+        with open_sink(outputs, report, plan.export) as sink:
+            if plan.parting is None:
+                for entry in entries:
+                    sink.put(pairs.pair(entry), WHOLE)
+            else:
+                _write_sides(entries, pairs, plan.parting, sink, report)
     if not report.pairs and not allow_empty:
         raise NothingCameOut("pair")
 
@@ -70,14 +68,13 @@ def _write_sides(
     entries: Iterator[Entry],
     texts: Texts,
     parting: Split,
-    outputs: Mapping[str, Output],
+    sink: Sink,
     report: Report,
 ) -> None:
     stage = _stage_of(parting.name, report)
-    report.sides = dict.fromkeys(outputs, 0)
+    report.sides = dict.fromkeys(parting.sides, 0)
     for entry, side in parting.sides_of(_counted(entries, stage), texts, stage):
-        write_pair(texts.pair(entry), outputs[side], report)
-        report.sides[side] += 1
+        report.sides[side] += sink.put(texts.pair(entry), side)
     for side, pairs in report.sides.items():
         if report.pairs and not pairs and not stage.notes:
             why = "too few keys, or all of them hang together" if parting.exact else _TRY_EXACT

@@ -1,13 +1,57 @@
 """Pairs to lines, and what the report knows of each."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from prefpairs.engines.plan import ExportPlan
 from prefpairs.files.output import Output
 from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 
+WHOLE = ""
+"""The name of the only output, where pairs are not split."""
 
-def write_pair(pair: Pair, output: Output, report: Report) -> None:
-    """Write one pair, and count it."""
-    output.write(pair_line(pair))
+
+class Sink(Protocol):
+    """Where pairs go."""
+
+    def put(self, pair: Pair, side: str, /) -> bool:
+        """Take a pair for a side; whether it will be written."""
+        ...
+
+
+@contextmanager
+def open_sink(
+    outputs: Mapping[str, Output], report: Report, export: ExportPlan | None = None
+) -> Iterator[Sink]:
+    """Where the pairs of a run go: as they are, or as a trainer wants them."""
+    if export is None:
+        yield PairLines(outputs, report)
+        return
+    from prefpairs.engines.export import Exporter
+
+    with Exporter(export, outputs, report) as exporter:
+        yield exporter
+        exporter.finish()
+
+
+class PairLines:
+    """Pairs as they are, a line each."""
+
+    def __init__(self, outputs: Mapping[str, Output], report: Report) -> None:
+        self._outputs = outputs
+        self._report = report
+
+    def put(self, pair: Pair, side: str, /) -> bool:
+        """Write one pair, and count it."""
+        self._outputs[side].write(pair_line(pair))
+        count_pair(pair, self._report)
+        return True
+
+
+def count_pair(pair: Pair, report: Report) -> None:
+    """Count a pair that is written; the first one serves as an example."""
     report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
     if report.example is None:
         report.example = pair.prompt, pair.chosen, pair.rejected

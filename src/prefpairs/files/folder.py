@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO
 
@@ -59,6 +59,8 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
     try:
         with held_signals():
             beside = tempfile.mkdtemp(".tmp", f".{os.path.basename(target)}.", parent)
+        for name in names:
+            os.makedirs(os.path.dirname(os.path.join(beside, name)), mode=0o777, exist_ok=True)
         with ExitStack() as stack:
             files: dict[str, IO[bytes]] = {
                 name: stack.enter_context(open(os.path.join(beside, name), "wb")) for name in names
@@ -67,7 +69,8 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
             for file in files.values():
                 make_last(file)
         os.chmod(beside, unmasked(0o777))
-        sync_folder(beside)
+        for folder in {os.path.dirname(os.path.join(beside, name)) for name in (*names, "")}:
+            sync_folder(folder)
         os.rename(beside, target)
     except BaseException:
         if beside is not None:
@@ -86,6 +89,8 @@ def _into_folder(
         if os.path.isdir(os.path.join(target, name)):
             raise FileTrouble(os.path.join(path, name), "is a directory")
     with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(_folder_made(os.path.dirname(os.path.join(target, name))))
         opened = {
             name: stack.enter_context(file_beside(os.path.join(target, name))) for name in names
         }
@@ -94,14 +99,35 @@ def _into_folder(
             make_last(file)
         new = {os.path.join(target, name): beside for name, (_, beside) in opened.items()}
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
-        with held_signals():
-            for old in (os.path.join(target, name) for name in family):
-                with suppress(FileNotFoundError):
-                    if old not in same:
-                        os.unlink(old)
-            for old, beside in new.items():
-                if old in same:
-                    os.unlink(beside)
-                else:
-                    os.replace(beside, old)
-    sync_folder(target)
+        _swap([os.path.join(target, name) for name in family], new, same)
+    for folder in {os.path.dirname(os.path.join(target, name)) for name in names}:
+        sync_folder(folder)
+
+
+def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str]) -> None:
+    """Let all old files go, but for those that stay the same, then let the new ones come."""
+    with held_signals():
+        for old in family:
+            with suppress(FileNotFoundError):
+                if old not in same:
+                    os.unlink(old)
+        for old, beside in new.items():
+            if old in same:
+                os.unlink(beside)
+            else:
+                os.replace(beside, old)
+
+
+@contextmanager
+def _folder_made(folder: str) -> Iterator[None]:
+    """A folder inside the one that is written to; it goes again if the block fails."""
+    if os.path.isdir(folder):
+        yield
+        return
+    os.mkdir(folder)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            os.rmdir(folder)
+        raise

@@ -1,11 +1,17 @@
 """Pairs: what `prefpairs pair` writes, and rows of others that have the same fields."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from prefpairs.records.message import Text, asks_something, says_something
 from prefpairs.records.pair import Digests, Pair, other_prompt, pair_line, pair_of
 from prefpairs.records.wire import DEEPEST, decode, decode_counting
 from prefpairs.sources.answer import expect_object
+
+Row = dict[str, Any]
+
+_FIELDS = frozenset(Pair._fields)
 
 
 @dataclass(slots=True)
@@ -19,13 +25,18 @@ class PairReading:
     mends: list[str] = field(default_factory=list)
 
 
-def read_pair(record: bytes) -> PairReading:
-    """The pair of a row. One that nobody could train on is lost, wherever it came from."""
+def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> PairReading:
+    """The pair of a row. One that nobody could train on is lost, wherever it came from.
+
+    `unwrap` makes the row of a pair out of what trainers read.
+    """
     value, replaced = decode_counting(record)
     row = expect_object(value)
+    if unwrap is not None:
+        row = unwrap(row)
     pair, digests = pair_of(row)
     mends = ["surrogate_replaced"] * replaced
-    if row.keys() - set(Pair._fields):
+    if not _FIELDS.issuperset(row):
         mends.append("moved_to_meta")
         if record.count(b"[") + record.count(b"{") >= DEEPEST:
             decode(pair_line(pair))  # one level deeper than it was

@@ -11,7 +11,7 @@ from prefpairs.cli.pipeline import Pipeline, outline_of, pipeline_of
 from prefpairs.cli.recipe import WriteTable, read_recipe
 from prefpairs.cli.wording import word_error
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
-from prefpairs.engines.sieve import WHOLE
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report

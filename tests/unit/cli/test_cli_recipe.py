@@ -261,7 +261,7 @@ def test_all_stages_are_here() -> None:
 
 def test_table_of_inputs_that_are_pairs() -> None:
     """Words about rollouts say nothing there."""
-    assert _known(InputTable) == {*INPUT_WORDS}
+    assert _known(InputTable) == {*INPUT_WORDS, "from"}
     recipe = _recipe('[read]\nfrom = "nat"\n[sample]\n')
     assert _wrong(recipe, "read", InputTable) == ["r.toml:2: unknown word in [read]: from"]
 
@@ -653,4 +653,4 @@ def test_settled_words() -> None:
     recipe.words("sample", SampleWords)
     assert recipe.settled == {"sample": {"max_pairs": 5, "order": "input", "seed": 2}}
     recipe.words("read", InputTable)
-    assert recipe.settled["read"] == {"on_error": "fail"}
+    assert recipe.settled["read"] == {"on_error": "fail", "from": "auto"}

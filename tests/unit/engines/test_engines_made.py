@@ -18,6 +18,7 @@ from prefpairs.engines.pair import pair
 from prefpairs.engines.pairs import FiledPairs
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan
 from prefpairs.engines.rows import reading_rows
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.files.inputs import find_inputs
 from prefpairs.records.candidate import Candidate
@@ -72,7 +73,7 @@ def _made(plan: PairPlan, report: Report | None = None) -> Iterator[MadePairs]:
 
 def _written(plan: PairPlan, report: Report | None = None) -> list[bytes]:
     output = Lines()
-    pair(plan, output, report or Report(), allow_empty=True)
+    pair(plan, {WHOLE: output}, report or Report(), allow_empty=True)
     return output.lines
 
 

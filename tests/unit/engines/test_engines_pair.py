@@ -16,6 +16,7 @@ from pyarrow.parquet import write_table
 
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.inputs import find_inputs
 from prefpairs.report import Report
@@ -37,7 +38,7 @@ def _run(folder: Path, *contents: bytes, report: Report | None = None, **more: A
     read["options"] = more.pop("read", ReadOptions())
     plan = PairPlan(read=ReadPlan(inputs=find_inputs(list(map(str, paths))), **read), **more)
     output = Lines()
-    pair(plan, output, report or Report(), allow_empty=True)
+    pair(plan, {WHOLE: output}, report or Report(), allow_empty=True)
     return output.rows()
 
 
@@ -332,7 +333,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_bytes(data_of(ROWS[:2]))
     plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(tmp_path / "r.jsonl")])))
     with pytest.raises(NothingCameOut) as caught:
-        pair(plan, Lines(), Report())
+        pair(plan, {WHOLE: Lines()}, Report())
     assert caught.value.what == "pair"
 
 
@@ -357,7 +358,7 @@ def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
 
     plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(path)])), strategy=strategy)
     with pytest.raises(InputChanged) as caught:
-        pair(plan, Meddler(), Report())
+        pair(plan, {WHOLE: Meddler()}, Report())
     assert caught.value.path == "r.jsonl"
 
 

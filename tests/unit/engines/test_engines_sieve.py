@@ -17,7 +17,8 @@ from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
 from prefpairs.engines.plan import InputPlan, SievePlan
-from prefpairs.engines.sieve import WHOLE, sieve
+from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.records.identity import digest_prompt

@@ -4,12 +4,12 @@ from typing import Any
 
 from engine_driver import Lines
 
-from prefpairs.engines.writing import write_pair
+from prefpairs.engines.writing import WHOLE, PairLines
 from prefpairs.records.pair import pair_line, pair_of
 from prefpairs.report import Report
 
 
-def test_write_pair() -> None:
+def test_pair_lines() -> None:
     """Each line as it is, the numbers that are known, and the first pair as an example."""
     rows: list[dict[str, Any]] = [
         {"prompt": "Q", "chosen": "A", "rejected": "B"},
@@ -17,8 +17,8 @@ def test_write_pair() -> None:
     ]
     output, report = Lines(), Report()
     pairs = [pair_of(row)[0] for row in rows]
-    for pair in pairs:
-        write_pair(pair, output, report)
+    sink = PairLines({WHOLE: output}, report)
+    assert all(sink.put(pair, WHOLE) for pair in pairs)
     assert output.lines == [pair_line(pair) for pair in pairs]
     assert (report.pairs, report.example) == (2, ("Q", "A", "B"))
     assert report.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}

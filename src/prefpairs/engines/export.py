@@ -1,0 +1,120 @@
+"""export: pairs to the dataset of a trainer."""
+
+from collections.abc import Mapping
+from typing import Self
+
+from prefpairs.engines.drafts import Drafts
+from prefpairs.engines.pairs import pair_readings
+from prefpairs.engines.plan import DatasetPlan, ExportPlan
+from prefpairs.engines.rows import reading_rows
+from prefpairs.engines.writing import count_pair, open_sink
+from prefpairs.errors import CannotHold, NothingCameOut
+from prefpairs.files.output import Output
+from prefpairs.records.pair import Pair
+from prefpairs.records.wire import encode
+from prefpairs.report import Report, Stage
+from prefpairs.targets.example import LOSSY, example_of
+from prefpairs.targets.protocol import Dataset, Row, Unfit
+from prefpairs.targets.unpaired import Single, in_turn, single_of
+
+
+def export(
+    plan: DatasetPlan,
+    outputs: Mapping[str, Output],
+    report: Report,
+    *,
+    allow_empty: bool = False,
+) -> None:
+    """Write the dataset that the pairs of the inputs are."""
+    with reading_rows(plan.read, report) as rows, open_sink(outputs, report, plan.export) as sink:
+        for source, _, readings in pair_readings(rows, report):
+            for _, reading in readings:
+                sink.put(reading.pair, plan.sides[source])
+    if not report.pairs and not allow_empty:
+        raise NothingCameOut("pair")
+
+
+class Exporter:
+    """Takes pairs, and writes the rows of a target: as they come, or typed ones at the end."""
+
+    def __init__(self, plan: ExportPlan, outputs: Mapping[str, Output], report: Report) -> None:
+        self._plan = plan
+        self._report = report
+        self._stage = Stage("export")
+        report.stages.append(self._stage)
+        extras = plan.target.extra_names
+        self._outputs = {side: out for side, out in outputs.items() if side not in extras}
+        self._extras = {name: out for name, out in outputs.items() if name in extras}
+        self._rows = dict.fromkeys(self._outputs, 0)
+        self._singles: dict[str, list[Single]] = {side: [] for side in self._outputs}
+        self._drafts: dict[str, Drafts] = {}
+
+    def __enter__(self) -> Self:
+        """Hold the rows that wait for the time of a block."""
+        if self._plan.target.typed:
+            columns, temp_dir = self._plan.target.columns, self._plan.temp_dir
+            for side in self._outputs:
+                self._drafts[side] = Drafts(columns, temp_dir)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let them go."""
+        for drafts in self._drafts.values():
+            drafts.close()
+
+    def put(self, pair: Pair, side: str, /) -> bool:
+        """Take a pair for a side; whether it can be an example."""
+        self._stage.found += 1
+        target, options = self._plan.target, self._plan.options
+        try:
+            example, noticed = example_of(pair, target, options)
+            rows = target.rows(example, options)
+        except Unfit as unfit:
+            self._stage.dropped[unfit.reason] += 1
+            return False
+        if options.lossy == "refuse" and (lossy := noticed & LOSSY):
+            raise CannotHold(pair.id, target.name, sorted(lossy))
+        self._stage.noticed.update(noticed)
+        for row in rows:
+            self._write(row, side)
+        if target.unpaired:
+            self._singles[side] += map(single_of, rows)
+        count_pair(pair, self._report)
+        return True
+
+    def _write(self, row: Row, side: str) -> None:
+        self._rows[side] += 1
+        if self._drafts:
+            self._drafts[side].add(row)
+        else:
+            self._outputs[side].write(encode(row) + b"\n")
+
+    def finish(self) -> None:
+        """Write what waited, and the files around it."""
+        if self._plan.target.unpaired:
+            for side, drafts in self._drafts.items():
+                order = in_turn(self._singles[side])
+                drafts.arrange(order.positions)
+                self._rows[side] = drafts.count
+                self._stage.noticed.update(order.left_out)
+            self._stage.notes.append(f"{sum(self._rows.values()):,} rows, an answer each")
+        columns = 0
+        for drafts in self._drafts.values():
+            columns |= drafts.columns
+        for side, drafts in self._drafts.items():
+            for line in drafts.lines(columns):
+                self._outputs[side].write(line)
+        if self._extras:
+            texts = self._plan.target.extras(self._dataset())
+            for name, output in self._extras.items():
+                output.write(texts[name].encode())
+
+    def _dataset(self) -> Dataset:
+        shapes = [drafts.shape for drafts in self._drafts.values()]
+        files = self._plan.target.files
+        return Dataset(
+            files={side: files[side] for side in self._outputs},
+            rows=self._rows,
+            shape=frozenset().union(*shapes),
+            options=self._plan.options,
+        )

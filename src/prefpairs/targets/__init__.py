@@ -1,0 +1,35 @@
+"""One pair to rows of a trainer's format, and its files. One module a trainer, all of them pure.
+
+A target is added by writing its module and naming it here.
+"""
+
+from importlib import import_module
+
+from prefpairs.errors import UnknownWord
+from prefpairs.targets.protocol import Target
+
+TARGETS = {
+    "trl": "TRL: DPO, and the other trainers of preferences; explicit prompt, chat",
+    "nemo-rl": "NeMo RL: BinaryPreferenceDataset; text answers",
+    "nemo-rl-ranked": "NeMo RL: PreferenceDataset; ranked answers with tool calls",
+    "customizer": "NeMo Customizer of NeMo Microservices: chosen_response, rejected_response",
+    "customizer-rl": "NeMo Customizer of NeMo Platform and Helix, its rl backend",
+    "trl-kto": "TRL: KTO; answers one by one, each with a label",
+    "openai": "OpenAI, Azure, Together and Fireworks: preferred_output, non_preferred_output",
+    "llamafactory": "LLaMA-Factory: sharegpt form, with dataset_info.json",
+    "ms-swift": "ms-swift: messages, rejected_messages",
+    "openrlhf": "OpenRLHF: prompt, chosen and rejected in chat form",
+    "axolotl": "Axolotl: chat_template.default",
+    "ultrafeedback": "the columns of ultrafeedback_binarized on the Hub",
+}
+"""Every target."""
+
+
+def target_named(name: str) -> Target:
+    """The target of a name, loaded when it is asked for."""
+    spelled = name.replace("_", "-")
+    if spelled not in TARGETS:
+        raise UnknownWord("target", name, list(TARGETS))
+    module = import_module(f"prefpairs.targets.{spelled.replace('-', '_')}")
+    target: Target = module.TARGET
+    return target

@@ -1,0 +1,134 @@
+"""Axolotl: chat_template.default. A conversation and two messages, of roles and texts alone.
+
+It finds an answer in the rendered conversation by searching for its text. So an answer must have
+no white space at its ends, where templates trim, and must not stand in what comes before it.
+"""
+
+from collections.abc import Mapping
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import Message, as_chat
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target, Unfit
+from prefpairs.targets.trl import provenance
+
+_DUMMY = "[[dummy_message]]"
+_HEADS = (
+    f"""<|im_start|>system
+You are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>
+<|im_start|>user
+{_DUMMY}<|im_end|>
+<|im_start|>assistant
+""",
+    f"""<|begin_of_text|><|start_header_id|>system<|end_header_id|>
+
+Cutting Knowledge Date: December 2023
+Today Date: 26 Jul 2024
+
+<|eot_id|><|start_header_id|>user<|end_header_id|>
+
+{_DUMMY}<|eot_id|><|start_header_id|>assistant<|end_header_id|>
+
+""",
+    f"<bos><start_of_turn>user\n{_DUMMY}<end_of_turn>\n<start_of_turn>model\n",
+    f"<s>[INST] {_DUMMY} [/INST]",
+)
+"""What the templates of common models write before an answer."""
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    row = {
+        "messages": as_chat(example.prompt, "user"),
+        "chosen": _answer(as_chat(example.chosen, "assistant")[0]),
+        "rejected": _answer(as_chat(example.rejected, "assistant")[0]),
+    }
+    if row["chosen"] == row["rejected"]:
+        raise Unfit("sides_equal")
+    return [{**row, **provenance(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row."""
+    answers = {side: _messages(row.get(side), side) for side in ("chosen", "rejected")}
+    others = {key: value for key, value in row.items() if key not in ("messages", *answers)}
+    return {"prompt": row.get("messages"), **answers, **others}
+
+
+def _answer(message: Message) -> Message:
+    text = message["content"].strip()
+    if is_miscut(text):
+        raise Unfit("answer_miscut")
+    return {"role": "assistant", "content": text}
+
+
+def is_miscut(text: str) -> bool:
+    """Whether the text of an answer stands in what a template writes before it.
+
+    >>> is_miscut("2"), is_miscut("42")
+    (True, False)
+    """
+    return any(text in head for head in _HEADS)
+
+
+def _messages(answer: object, side: str) -> object:
+    """An answer as a list; of a list axolotl takes the last message."""
+    if isinstance(answer, list) and not answer:
+        raise BadField(side, answer, "a message")
+    return [answer] if isinstance(answer, dict) else answer
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """A configuration to train with."""
+    lines = [
+        "# In this folder: axolotl train dpo.yaml",
+        "base_model: Qwen/Qwen3-0.6B",
+        "rl: dpo",
+        "chat_template: tokenizer_default",
+        "datasets:",
+        *_data(dataset.files.get("train") or next(iter(dataset.files.values()))),
+    ]
+    if "val" in dataset.files:
+        lines += ["test_datasets:", *_data(dataset.files["val"])]
+    lines += [
+        "sequence_len: 4096",
+        "adapter: lora",
+        "lora_r: 16",
+        "lora_alpha: 32",
+        "lora_target_linear: true",
+        "micro_batch_size: 1",
+        "gradient_accumulation_steps: 8",
+        "num_epochs: 1",
+        "optimizer: adamw_torch",
+        "learning_rate: 5.0e-6",
+        "output_dir: dpo-output",
+    ]
+    return {"dpo.yaml": "".join(f"{line}\n" for line in lines)}
+
+
+def _data(file: str) -> list[str]:
+    return [
+        f"  - path: {file}",
+        "    ds_type: json",
+        "    split: train",
+        "    type: chat_template.default",
+        "    field_messages: messages",
+    ]
+
+
+TARGET = Target(
+    name="axolotl",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={
+        "messages": None,
+        "chosen": None,
+        "rejected": None,
+        "pair_id": None,
+        "score_chosen": None,
+        "score_rejected": None,
+        "score_gap": None,
+    },
+    extras=extras,
+    extra_names=("dpo.yaml",),
+    single=True,
+)

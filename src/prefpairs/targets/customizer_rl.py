@@ -1,0 +1,66 @@
+"""NeMo Customizer of NeMo Platform and NeMo Helix, its rl backend: binary preferences.
+
+Every message has a role and a text. The first row of a file says what all of it is.
+"""
+
+import json
+from collections.abc import Mapping
+
+from prefpairs.records.message import as_chat
+from prefpairs.targets.nemo_rl import rewards, text_of
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+
+_JOB = {
+    "model": "default/your-model",
+    "dataset": "default/preferences",
+    "training": {
+        "type": "dpo",
+        "epochs": 1,
+        "batch_size": 32,
+        "learning_rate": 1e-06,
+        "max_seq_length": 2048,
+        "ref_policy_kl_penalty": 0.05,
+    },
+    "output": {"name": "preferences-dpo"},
+}
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    row = {
+        "prompt": as_chat(example.prompt, "user"),
+        "chosen": text_of(example.chosen),
+        "rejected": text_of(example.rejected),
+        "pair_id": example.pair.id,
+    }
+    return [{**row, **rewards(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row."""
+    return row
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The specification of a job."""
+    return {"job.json": json.dumps(_JOB, indent=2) + "\n"}
+
+
+TARGET = Target(
+    name="customizer-rl",
+    rows=rows,
+    files={"train": "training.jsonl", "val": "validation.jsonl", "test": "test.jsonl"},
+    columns={
+        "prompt": None,
+        "chosen": None,
+        "rejected": None,
+        "pair_id": None,
+        "chosen_reward": None,
+        "rejected_reward": None,
+        "reward_gap": None,
+    },
+    extras=extras,
+    extra_names=("job.json",),
+    speech=Speech(earlier_reasoning=False),
+    single=True,
+)

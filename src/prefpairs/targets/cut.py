@@ -1,0 +1,68 @@
+"""The right cut: what both answers share is prompt, and training sees what differs.
+
+Trainers put all that follows the prompt into the loss, turns of tools and users included. So the
+prompt goes as far as both sides agree, back to where the model's turn begins.
+"""
+
+from itertools import takewhile
+from typing import NamedTuple
+
+from prefpairs.records.identity import canonical
+from prefpairs.records.message import Message
+from prefpairs.targets.protocol import Unfit
+
+
+class Cut(NamedTuple):
+    """A conversation, cut where its two endings part."""
+
+    prompt: list[Message]
+    chosen: list[Message]
+    rejected: list[Message]
+
+
+def cut(one: list[Message], other: list[Message]) -> Cut:
+    """Two conversations with the longest prompt after which the model speaks on both sides.
+
+    >>> ask, call, told = ({"role": role, "content": "."} for role in ("user", "assistant", "tool"))
+    >>> yes, no = ({"role": "assistant", "content": text} for text in ("yes", "no"))
+    >>> [len(part) for part in cut([ask, call, told, yes], [ask, call, told, no])]
+    [3, 1, 1]
+    """
+    shared = _shared(one, other)
+    both_go_on = shared < min(len(one), len(other))
+    if both_go_on and not (_is_model(one[shared]) and _is_model(other[shared])):
+        raise Unfit("environment_differs")
+    place = shared
+    while place and not (_begins_turn(one, place) and _begins_turn(other, place)):
+        place -= 1
+    if not place:
+        raise Unfit("prompt_is_answer")
+    return Cut(one[:place], _until_model(one[place:]), _until_model(other[place:]))
+
+
+def first_turn(messages: list[Message]) -> list[Message]:
+    """The messages up to the first one that the model did not write."""
+    return list(takewhile(_is_model, messages))
+
+
+def _shared(one: list[Message], other: list[Message]) -> int:
+    """How many messages two conversations have in common from the beginning."""
+    pairs = zip(canonical(one, ""), canonical(other, ""), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _begins_turn(messages: list[Message], place: int) -> bool:
+    """Whether the model begins to speak there."""
+    if place >= len(messages) or not _is_model(messages[place]):
+        return False
+    return not _is_model(messages[place - 1])
+
+
+def _until_model(messages: list[Message]) -> list[Message]:
+    """The messages without those after the model's last one."""
+    last = max(place for place, message in enumerate(messages) if _is_model(message))
+    return messages[: last + 1]
+
+
+def _is_model(message: Message) -> bool:
+    return bool(message["role"] == "assistant")

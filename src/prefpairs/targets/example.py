@@ -1,0 +1,83 @@
+"""From a pair to an example: cut, said as the target can say it, and checked once more."""
+
+from prefpairs.records.identity import digest_response
+from prefpairs.records.message import Message, as_chat, renumber_calls, says_something
+from prefpairs.records.pair import Pair
+from prefpairs.targets.cut import Cut, cut, first_turn
+from prefpairs.targets.protocol import Example, ExportOptions, Target, Unfit
+from prefpairs.targets.spoken import Speaker
+
+LOSSY = frozenset(
+    {
+        "reasoning_as_text",
+        "reasoning_left_out",
+        "earlier_reasoning_left_out",
+        "calls_as_text",
+        "results_as_text",
+        "broken_arguments_as_text",
+        "tools_as_text",
+        "system_as_text",
+        "history_left_out",
+    }
+)
+"""What --lossy is about: what a target could not hold as it was."""
+
+
+def example_of(
+    pair: Pair, target: Target, options: ExportOptions
+) -> tuple[Example, frozenset[str]]:
+    """The example that a pair is for a target, and what was changed for it.
+
+    Raises Unfit with a reason where it can be none.
+    """
+    if options.text:
+        return _of_texts(pair), frozenset()
+    speaker = Speaker(target.speech, options)
+    parts = _cut(pair, target, speaker)
+    prompt = speaker.say(parts.prompt, trained=False)
+    chosen, rejected = (speaker.say(side, trained=True) for side in (parts.chosen, parts.rejected))
+    _check(chosen, rejected)
+    tools = pair.tools
+    if tools and not target.speech.tools:
+        prompt, tools = speaker.tell_tools(prompt, tools), None
+    if options.last_message and len(prompt) > 1:
+        prompt = prompt[-1:]
+        speaker.noticed.add("history_left_out")
+    prompt, chosen, rejected = map(speaker.with_objects, (prompt, chosen, rejected))
+    noticed = frozenset(speaker.noticed)
+    if options.lossy == "drop" and noticed & LOSSY:
+        raise Unfit("cannot_be_held")
+    return Example(pair, prompt, chosen, rejected, tools), noticed
+
+
+def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
+    prompt = as_chat(pair.prompt, "user")
+    sides = (
+        renumber_calls([*prompt, *as_chat(answer, "assistant")])
+        for answer in (pair.chosen, pair.rejected)
+    )
+    parts = cut(*sides)
+    if len(parts.prompt) > len(prompt):
+        speaker.noticed.add("shared_turns_moved")
+    turns = target.turns if speaker.options.turns == "auto" else speaker.options.turns
+    if turns == "all":
+        return parts
+    first = Cut(parts.prompt, first_turn(parts.chosen), first_turn(parts.rejected))
+    if first != parts:
+        speaker.noticed.add("later_turns_left_out")
+    return first
+
+
+def _check(chosen: list[Message], rejected: list[Message]) -> None:
+    """Different answers, neither of them empty: also after all that was done to them."""
+    if not all(any(map(says_something, side)) for side in (chosen, rejected)):
+        raise Unfit("empty_answer")
+    if digest_response(chosen) == digest_response(rejected):
+        raise Unfit("sides_equal")
+
+
+def _of_texts(pair: Pair) -> Example:
+    """The example of a pair of plain texts, which stay as they are."""
+    if not isinstance(pair.prompt, str):
+        raise Unfit("not_plain_text")
+    return Example(pair, pair.prompt, pair.chosen, pair.rejected, None)

@@ -1,0 +1,174 @@
+"""LLaMA-Factory: the sharegpt form of ranked pairs, with its dataset_info.json.
+
+Turns must alternate, tools and calls have speakers of their own, and an answer is one object;
+a row that is otherwise is dropped with a warning in the log.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.message import Message, as_chat
+from prefpairs.records.wire import decode, encode
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target, Unfit
+from prefpairs.targets.spoken import in_text
+from prefpairs.targets.trl import provenance
+
+_SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
+_ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}
+_ASKING = ("human", "observation")
+_BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    row: Row = {
+        "conversations": _conversation(as_chat(example.prompt, "user")),
+        "chosen": _turn(as_chat(example.chosen, "assistant")[0]),
+        "rejected": _turn(as_chat(example.rejected, "assistant")[0]),
+    }
+    if example.tools:
+        row["tools"] = encode(example.tools).decode()
+    return [{**row, **provenance(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row, also of the alpaca form."""
+    known = ("conversations", "instruction", "input", "history", "system", "chosen", "rejected")
+    others = {key: value for key, value in row.items() if key not in known}
+    if isinstance(row.get("tools"), str) and not row["tools"]:
+        del others["tools"]
+    prompt = _read_alpaca(row) if "instruction" in row else _read_turns(row)
+    answers = {
+        side: [_message(row[side], side)] if isinstance(row.get(side), dict) else row.get(side)
+        for side in ("chosen", "rejected")
+    }
+    return {"prompt": prompt, **answers, **others}
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The list of data sets, and a configuration to train with."""
+    columns = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"}
+    if any(path.startswith("tools:") for path in dataset.shape):
+        columns["tools"] = "tools"
+    info = {
+        f"prefpairs_{side}": {
+            "file_name": file,
+            "formatting": "sharegpt",
+            "ranking": True,
+            "columns": columns,
+        }
+        for side, file in dataset.files.items()
+    }
+    lines = [
+        "# In this folder: llamafactory-cli train dpo.yaml",
+        "stage: dpo",
+        "do_train: true",
+        "model_name_or_path: Qwen/Qwen3-0.6B",
+        "template: qwen3",
+        "finetuning_type: lora",
+        "lora_target: all",
+        "dataset_dir: .",
+        f"dataset: {next(iter(info))}",
+        *(["eval_dataset: prefpairs_val"] if "val" in dataset.files else []),
+        "cutoff_len: 4096",
+        "pref_beta: 0.1",
+        "per_device_train_batch_size: 1",
+        "gradient_accumulation_steps: 8",
+        "learning_rate: 5.0e-6",
+        "num_train_epochs: 1.0",
+        "output_dir: dpo-output",
+    ]
+    return {
+        "dataset_info.json": json.dumps(info, indent=2) + "\n",
+        "dpo.yaml": "".join(f"{line}\n" for line in lines),
+    }
+
+
+def _conversation(prompt: list[Message]) -> list[Row]:
+    """The prompt, with strictly alternating speakers behind a system message."""
+    turns: list[Row] = []
+    for message in prompt:
+        turn = _turn(message)
+        if turns and turn["from"] == turns[-1]["from"] == "observation":
+            turns[-1]["value"] += _BETWEEN_RESULTS + turn["value"]
+        else:
+            turns.append(turn)
+    speaking = [turn["from"] for turn in turns if turn["from"] != "system"]
+    asked = all((name in _ASKING) == (place % 2 == 0) for place, name in enumerate(speaking))
+    leading = len(turns) - len(speaking) == (bool(turns) and turns[0]["from"] == "system")
+    if not (asked and leading and len(speaking) % 2):
+        raise Unfit("turns_do_not_alternate")
+    return turns
+
+
+def _turn(message: Message) -> Row:
+    """One message. Calls beside words are text, for a call stands alone."""
+    if message.get("tool_calls"):
+        calls = [_call(call["function"]) for call in message["tool_calls"]]
+        if message["content"] or any(call is None for call in calls):
+            return {"from": "gpt", "value": in_text(message)["content"]}
+        value = encode(calls[0] if len(calls) == 1 else calls).decode()
+        return {"from": "function_call", "value": value}
+    return {"from": _SPEAKERS[message["role"]], "value": message["content"]}
+
+
+def _call(function: Mapping[str, str]) -> Row | None:
+    try:
+        arguments = decode(function["arguments"].encode())
+    except NotJson:
+        return None
+    return {"name": function["name"], "arguments": arguments}
+
+
+def _read_turns(row: Row) -> list[Row]:
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        raise BadField("conversations", turns, "a list of turns")
+    told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
+    return [*told, *(_message(turn, f"conversations.{at}") for at, turn in enumerate(turns))]
+
+
+def _read_alpaca(row: Row) -> list[Row]:
+    told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
+    for asked, answered in row.get("history") or []:
+        told += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+    question = "\n".join(filter(None, (row.get("instruction"), row.get("input"))))
+    return [*told, {"role": "user", "content": question}]
+
+
+def _message(turn: Any, field: str) -> Row:
+    """One turn as a message; a call that is no JSON stays text."""
+    if not isinstance(turn, dict) or turn.get("from") not in _ROLES:
+        raise BadField(field, turn, f"a turn from {', '.join(_ROLES)}")
+    role, value = _ROLES[turn["from"]], turn.get("value")
+    if turn["from"] == "function_call" and isinstance(value, str):
+        try:
+            called = decode(value.encode())
+        except NotJson:
+            return {"role": role, "content": value}
+        calls = called if isinstance(called, list) else [called]
+        return {"role": role, "content": "", "tool_calls": calls}
+    return {"role": role, "content": value}
+
+
+TARGET = Target(
+    name="llamafactory",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={
+        "conversations": None,
+        "chosen": None,
+        "rejected": None,
+        "tools": "",
+        "pair_id": None,
+        "score_chosen": None,
+        "score_rejected": None,
+        "score_gap": None,
+    },
+    extras=extras,
+    extra_names=("dataset_info.json", "dpo.yaml"),
+    speech=Speech(calls=True, tools=True),
+    single=True,
+)

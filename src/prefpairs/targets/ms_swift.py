@@ -1,0 +1,85 @@
+"""ms-swift: the whole conversation twice, in `messages` and in `rejected_messages`.
+
+Its loader masks what tools and users say, so answers are written whole. A shorter form with
+`rejected_response` would replace all after the user's last turn, calls of tools included.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import as_chat
+from prefpairs.records.wire import encode
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.reading import parted
+from prefpairs.targets.trl import provenance
+
+_SCRIPT = """#!/bin/sh
+# DPO with ms-swift on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...
+here=$(cd "$(dirname "$0")" && pwd)
+exec swift rlhf --rlhf_type dpo --model "${{MODEL:-Qwen/Qwen3-0.6B}}" \\
+  --dataset "$here/{train}"{val} --output_dir "${{OUTPUT:-dpo-output}}" "$@"
+"""
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    prompt = as_chat(example.prompt, "user")
+    row: Row = {
+        "messages": [*prompt, *as_chat(example.chosen, "assistant")],
+        "rejected_messages": [*prompt, *as_chat(example.rejected, "assistant")],
+    }
+    if example.tools:
+        tools = encode(example.tools).decode()
+        row |= {"tools": tools, "rejected_tools": tools}
+    return [{**row, **provenance(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row, with whichever column says what was rejected."""
+    messages = row.get("messages")
+    if not isinstance(messages, list):
+        raise BadField("messages", messages, "a list of messages")
+    rejected: Any = row.get("rejected_messages")
+    if rejected is None:
+        answer = row.get("rejected_response")
+        answers = answer if isinstance(answer, list) else [{"role": "assistant", "content": answer}]
+        rejected = [*_until_user(messages), *answers]
+    known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
+    others = {key: value for key, value in row.items() if key not in known}
+    return parted({"chosen": messages, "rejected": rejected, **others})
+
+
+def _until_user(messages: list[Any]) -> list[Any]:
+    """The messages up to the user's last one, as ms-swift counts."""
+    users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+    return messages[: users[-1] + 1] if users else []
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The command that trains."""
+    files = dataset.files
+    train = files.get("train") or next(iter(files.values()))
+    val = f' \\\n  --val_dataset "$here/{files["val"]}"' if "val" in files else ""
+    return {"dpo.sh": _SCRIPT.format(train=train, val=val)}
+
+
+TARGET = Target(
+    name="ms-swift",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={
+        "messages": None,
+        "rejected_messages": None,
+        "tools": None,
+        "rejected_tools": None,
+        "pair_id": None,
+        "score_chosen": None,
+        "score_rejected": None,
+        "score_gap": None,
+    },
+    extras=extras,
+    extra_names=("dpo.sh",),
+    speech=Speech(calls=True, tools=True),
+    turns="all",
+)

@@ -1,0 +1,106 @@
+"""NeMo RL: BinaryPreferenceDataset. A prompt in chat form, two answers of plain text.
+
+Its loader puts an answer as it is into one message, renders the prompt without any tools, and
+trains on the last message alone. Releases up to 0.3 call the answers otherwise.
+"""
+
+from collections.abc import Mapping
+
+from prefpairs.records.message import Text, as_chat
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+
+RELEASES = ("0.3", "0.4", "0.6")
+"""The first and last releases of which more wants the same: up to 0.3, 0.4 and 0.5, 0.6 on."""
+
+_SCRIPT = """#!/bin/sh
+# DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:
+#   sh {script} [OVERRIDE]...
+# A training batch is policy.train_global_batch_size pairs (128): with fewer there is no step.
+here=$(cd "$(dirname "$0")" && pwd)
+exec uv run examples/run_dpo.py{words} "$@"
+"""
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    prompt = as_chat(example.prompt, "user")
+    chosen, rejected = text_of(example.chosen), text_of(example.rejected)
+    if options.release == "0.3":
+        return [{"prompt": prompt, "chosen_response": chosen, "rejected_response": rejected}]
+    row = {"prompt": prompt, "chosen": chosen, "rejected": rejected, "pair_id": example.pair.id}
+    return [{**row, **rewards(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row."""
+    renamed = {"chosen_response": "chosen", "rejected_response": "rejected"}
+    return {renamed.get(key, key): value for key, value in row.items()}
+
+
+def text_of(answer: Text) -> str:
+    """The text of an answer that is one message."""
+    return answer if isinstance(answer, str) else str(answer[0]["content"])
+
+
+def rewards(example: Example) -> Row:
+    """The scores that are known, under the names that NeMo Gym's script has for them."""
+    pair = example.pair
+    scores = {
+        "chosen_reward": pair.chosen_score,
+        "rejected_reward": pair.rejected_score,
+        "reward_gap": pair.gap,
+    }
+    return {name: score for name, score in scores.items() if score is not None}
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The command that trains."""
+    return {"dpo.sh": command(dataset, "BinaryPreferenceDataset")}
+
+
+def command(dataset: Dataset, loader: str) -> str:
+    """The command that trains, in the words of the release."""
+    train = dataset.files.get("train") or next(iter(dataset.files.values()))
+    val = dataset.files.get("val")
+    words = list(_words(dataset.options.release, loader, train, val))
+    return _SCRIPT.format(script="dpo.sh", words="".join(f" \\\n  {word}" for word in words))
+
+
+def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
+    path = '"$here/{}"'.format
+    if release in ("0.3", "0.4"):
+        name = "prefpairs" if release == "0.3" else loader
+        words = [f"++data.dataset_name={name}", f"++data.train_data_path={path(train)}"]
+        return [*words, f"++data.val_data_path={path(val) if val else 'null'}"]
+    words = [f"data.train.dataset_name={loader}", f"+data.train.data_path={path(train)}"]
+    if val is None:
+        return [*words, "data.validation=null", "checkpointing.enabled=false"]
+    return [
+        *words,
+        f"data.validation.dataset_name={loader}",
+        f"+data.validation.data_path={path(val)}",
+        "data.validation.split=train",
+    ]
+
+
+TARGET = Target(
+    name="nemo-rl",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={
+        "prompt": None,
+        "chosen": None,
+        "rejected": None,
+        "chosen_response": None,
+        "rejected_response": None,
+        "pair_id": None,
+        "chosen_reward": None,
+        "rejected_reward": None,
+        "reward_gap": None,
+    },
+    extras=extras,
+    extra_names=("dpo.sh",),
+    speech=Speech(earlier_reasoning=False),
+    single=True,
+    releases=RELEASES,
+)

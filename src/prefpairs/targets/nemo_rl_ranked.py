@@ -1,0 +1,76 @@
+"""NeMo RL: PreferenceDataset. A context and two ranked completions, with calls of tools.
+
+Lower ranks are better. The schemas of tools never reach its chat template, so they are told in
+the system message. `reward` stands where a loss that weighs pairs will look for it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import Text, as_chat
+from prefpairs.targets.nemo_rl import RELEASES, command
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    pair = example.pair
+    row: Row = {
+        "context": as_chat(example.prompt, "user"),
+        "completions": [
+            _completion(0, example.chosen, pair.chosen_score),
+            _completion(1, example.rejected, pair.rejected_score),
+        ],
+        "pair_id": pair.id,
+    }
+    if pair.gap is not None:
+        row["reward_gap"] = pair.gap
+    return [row]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row: the completion of the lower rank is the chosen one."""
+    completions = row.get("completions")
+    if not isinstance(completions, list) or len(completions) != 2:
+        raise BadField("completions", completions, "two completions")
+    for place, completion in enumerate(completions):
+        if not isinstance(completion, dict) or not _is_number(completion.get("rank")):
+            raise BadField(f"completions.{place}.rank", completion, "a number")
+    if completions[0]["rank"] == completions[1]["rank"]:
+        raise BadField("completions.1.rank", completions[1]["rank"], "another rank than the first")
+    chosen, rejected = sorted(completions, key=lambda completion: completion["rank"])
+    others = {key: value for key, value in row.items() if key not in ("context", "completions")}
+    scores = {
+        f"{side}_score": completion["reward"]
+        for side, completion in (("chosen", chosen), ("rejected", rejected))
+        if completion.get("reward") is not None
+    }
+    answers = {"chosen": chosen.get("completion"), "rejected": rejected.get("completion")}
+    return {"prompt": row.get("context"), **answers, **scores, **others}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _completion(rank: int, answer: Text, score: float | None) -> dict[str, Any]:
+    completion = {"rank": rank, "completion": as_chat(answer, "assistant")}
+    return completion if score is None else {**completion, "reward": score}
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The command that trains."""
+    return {"dpo.sh": command(dataset, "PreferenceDataset")}
+
+
+TARGET = Target(
+    name="nemo-rl-ranked",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={"context": None, "completions": None, "pair_id": None, "reward_gap": None},
+    extras=extras,
+    extra_names=("dpo.sh",),
+    speech=Speech(calls=True, earlier_reasoning=False),
+    releases=RELEASES[1:],
+)

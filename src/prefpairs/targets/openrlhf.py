@@ -1,0 +1,52 @@
+"""OpenRLHF: prompt, chosen and rejected in chat form, of roles and texts alone."""
+
+from collections.abc import Mapping
+
+from prefpairs.records.message import as_chat
+from prefpairs.targets import trl
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+from prefpairs.targets.reading import parted
+
+_SCRIPT = """#!/bin/sh
+# DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...
+# A step takes --train.batch_size pairs (128): with fewer there is none.
+here=$(cd "$(dirname "$0")" && pwd)
+exec deepspeed --module openrlhf.cli.train_dpo \\
+  --model.model_name_or_path "${{MODEL:-Qwen/Qwen3-0.6B}}" \\
+  --data.dataset "$here/{train}" --data.apply_chat_template --data.prompt_key prompt \\
+  --data.chosen_key chosen --data.rejected_key rejected --data.max_len 4096{val} \\
+  --ckpt.output_dir "${{OUTPUT:-dpo-output}}" "$@"
+"""
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    row = {
+        "prompt": as_chat(example.prompt, "user"),
+        "chosen": as_chat(example.chosen, "assistant"),
+        "rejected": as_chat(example.rejected, "assistant"),
+    }
+    return [{**row, **trl.provenance(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row, whether the prompt stands by itself or in both answers."""
+    return parted(row)
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """The command that trains."""
+    files = dataset.files
+    train = files.get("train") or next(iter(files.values()))
+    val = f' \\\n  --eval.dataset "$here/{files["val"]}" --eval.split train'
+    return {"dpo.sh": _SCRIPT.format(train=train, val=val if "val" in files else "")}
+
+
+TARGET = Target(
+    name="openrlhf",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns={name: None for name in trl.TARGET.columns if name != "tools"},
+    extras=extras,
+    extra_names=("dpo.sh",),
+)

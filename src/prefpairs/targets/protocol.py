@@ -1,0 +1,113 @@
+"""What a target is: examples in, rows of a trainer's file out, and the files around them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from prefpairs.records.message import Text
+from prefpairs.records.pair import Pair
+
+Row = dict[str, Any]
+
+
+class Unfit(Exception):
+    """A pair cannot become an example of this target, for a reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What the messages of a target can say."""
+
+    calls: bool = False
+    """Calls of tools and their results, as messages of their own kind."""
+    tools: bool = False
+    """Schemas of tools, beside the messages."""
+    reasoning: bool = False
+    """Thinking, as a field of its own."""
+    earlier_reasoning: bool = True
+    """Thinking in turns that are not trained on."""
+    system: bool = True
+    """System messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """How pairs become examples: the options of `export`, made once."""
+
+    turns: Literal["auto", "all", "first"] = "auto"
+    lossy: Literal["flatten", "refuse", "drop"] = "flatten"
+    tool_args: Literal["dict", "string"] = "string"
+    reasoning_as: Literal["text", "field", "nothing"] = "text"
+    system: Literal["keep", "merge"] = "keep"
+    text: bool = False
+    last_message: bool = False
+    release: str = ""
+
+
+class Example(NamedTuple):
+    """A prompt and two answers, as a target can say them, and the pair they came from."""
+
+    pair: Pair
+    prompt: Text
+    chosen: Text
+    rejected: Text
+    tools: list[Any] | None
+
+
+class Dataset(NamedTuple):
+    """What is known of a dataset once all its rows are made."""
+
+    files: Mapping[str, str]
+    """The file of each side that was written."""
+    rows: Mapping[str, int]
+    """The number of rows of each side."""
+    shape: frozenset[str]
+    """The paths and types of all rows."""
+    options: ExportOptions
+
+
+def _no_extras(_dataset: Dataset) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A trainer's format."""
+
+    name: str
+    rows: Callable[[Example, ExportOptions], list[Row]]
+    """The rows of one example, each with every column that it knows."""
+    files: Mapping[str, str]
+    """The file name of each side of a split."""
+    columns: Mapping[str, Any]
+    """The columns in order, each with what stands for it where only other rows have it."""
+    extras: Callable[[Dataset], Mapping[str, str]] = _no_extras
+    """The files around the data, by name: a card, a configuration that runs as it stands."""
+    extra_names: Sequence[str] = ()
+    """The names of all such files."""
+    speech: Speech = field(default_factory=Speech)
+    turns: Literal["all", "first"] = "first"
+    """How much of an answer is written unless the user says otherwise."""
+    single: bool = False
+    """An answer is one message, or its text."""
+    tool_args: Literal["dict", "string"] = "string"
+    """The form of arguments unless the user says otherwise."""
+    words: frozenset[str] = frozenset()
+    """The options that only some targets know."""
+    releases: Sequence[str] = ()
+    """The generations of the trainer that want different files, the newest last."""
+    hosts: Mapping[str, Speech] = field(default_factory=dict)
+    """The hosts that read it, each with what messages can say there."""
+    unpaired: bool = False
+    """The rows of an example are answers by themselves."""
+    typed: bool = True
+    """The trainer types every column by the first rows of a file."""
+
+    def files_of(self, sides: Iterable[str]) -> dict[str, str]:
+        """The files of a dataset: the data by side, and those around them by name."""
+        data = {side: self.files[side] for side in sides}
+        return {**data, **{name: name for name in self.extra_names}}

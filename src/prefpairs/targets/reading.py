@@ -1,0 +1,145 @@
+"""Rows that trainers read, as rows of pairs: each format is known by its columns."""
+
+from collections.abc import Callable
+from importlib import import_module
+from itertools import takewhile
+from typing import Any, cast
+
+from prefpairs.errors import BadField, UnknownWord
+from prefpairs.targets.protocol import Row
+
+DIALECTS = (
+    "trl",
+    "nemo-rl",
+    "nemo-rl-ranked",
+    "customizer",
+    "customizer-rl",
+    "openai",
+    "llamafactory",
+    "ms-swift",
+    "openrlhf",
+    "axolotl",
+    "ultrafeedback",
+)
+"""The targets whose rows can be read back."""
+
+_NAMES = {
+    "pair_id": "id",
+    "score_chosen": "chosen_score",
+    "score_rejected": "rejected_score",
+    "score_gap": "gap",
+    "chosen_reward": "chosen_score",
+    "rejected_reward": "rejected_score",
+    "reward_gap": "gap",
+    "chosen_rating": "chosen_score",
+    "rejected_rating": "rejected_score",
+}
+"""What others call the fields of a pair."""
+
+
+_COLUMNS = (
+    (frozenset({"context", "completions"}), "nemo-rl-ranked"),
+    (frozenset({"preferred_output"}), "openai"),
+    (frozenset({"rejected_messages"}), "ms-swift"),
+    (frozenset({"messages", "rejected_response"}), "ms-swift"),
+    (frozenset({"conversations"}), "llamafactory"),
+    (frozenset({"instruction", "chosen"}), "llamafactory"),
+    (frozenset({"chosen_response"}), "customizer"),
+    (frozenset({"messages", "chosen"}), "ultrafeedback"),
+)
+"""What tells the formats apart, where rows are not in the form of a pair."""
+
+
+def unwrap(row: Row, dialect: str) -> Row:
+    """The row of a pair that a row stands for; `auto` looks at its columns."""
+    name = _looks_like(row) if dialect == "auto" else dialect
+    return with_our_names(reader_named(name)(row))
+
+
+def reader_named(name: str) -> Callable[[Row], Row]:
+    """How the rows of a target are read."""
+    spelled = name.replace("_", "-")
+    if spelled not in DIALECTS:
+        raise UnknownWord("format of pairs", name, ["auto", *DIALECTS])
+    module = import_module(f"prefpairs.targets.{spelled.replace('-', '_')}")
+    return cast("Callable[[Row], Row]", module.read)
+
+
+def with_our_names(row: Row) -> Row:
+    """The row with scores and the like where a pair has them."""
+    if not row.keys() & _NAMES.keys():
+        return row
+    renamed: Row = {}
+    for key, value in row.items():
+        name = _NAMES.get(key, key)
+        renamed[key if name != key and (name in row or name in renamed) else name] = value
+    return renamed
+
+
+def parted(row: Row) -> Row:
+    """The row with a prompt of its own, where both answers begin with the conversation."""
+    chosen, rejected = row.get("chosen"), row.get("rejected")
+    if isinstance(chosen, str) and isinstance(rejected, str) and row.get("prompt") is None:
+        return {**row, **_parted_texts(chosen, rejected)}
+    if not (_is_whole(chosen) and _is_whole(rejected)):
+        return row
+    whole, other = cast("list[Any]", chosen), cast("list[Any]", rejected)
+    prompt = whole[: _parting(whole, other)]
+    split = {**row, "prompt": prompt}
+    split |= {"chosen": whole[len(prompt) :], "rejected": other[len(prompt) :]}
+    told = row.get("prompt")
+    if told not in (None, prompt) and told not in map(_content, prompt):
+        split["source_prompt"] = told
+    return split
+
+
+def _parted_texts(chosen: str, rejected: str) -> Row:
+    """The common beginning of two texts as their prompt; a space belongs to the answers."""
+    letters = zip(chosen, rejected, strict=False)
+    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
+    place -= chosen[:place].endswith(" ")
+    return {"prompt": chosen[:place], "chosen": chosen[place:], "rejected": rejected[place:]}
+
+
+def _parting(chosen: list[Any], rejected: list[Any]) -> int:
+    """Where two conversations part, back to where the model begins to speak."""
+    pairs = zip(chosen, rejected, strict=False)
+    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    while place and not (_speaks(chosen, place) and _speaks(rejected, place)):
+        place -= 1
+    if not place:
+        raise BadField("chosen.0", chosen[0], "what rejected begins with, too")
+    return place
+
+
+def _looks_like(row: Row) -> str:
+    """The format of a row: that of the first line in the table whose columns it has."""
+    name = next((name for columns, name in _COLUMNS if row.keys() >= columns), "trl")
+    if name == "ultrafeedback" and isinstance(row["chosen"], dict):
+        return "axolotl"
+    return name
+
+
+def _is_whole(answer: Any) -> bool:
+    """Whether an answer begins with the conversation before it."""
+    return (
+        isinstance(answer, list)
+        and bool(answer)
+        and isinstance(answer[0], dict)
+        and answer[0].get("role") not in (None, "assistant")
+    )
+
+
+def _speaks(messages: list[Any], place: int) -> bool:
+    """Whether the model begins to speak there."""
+    if place >= len(messages) or _role(messages[place]) != "assistant":
+        return False
+    return bool(_role(messages[place - 1]) != "assistant")
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _content(message: Any) -> Any:
+    return message.get("content") if isinstance(message, dict) else None

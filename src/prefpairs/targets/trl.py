@@ -1,0 +1,97 @@
+"""TRL: preferences with an explicit prompt, in chat form; DPO, rewards, ORPO and the like.
+
+Read as it stands from TRL 0.24 to 1.16. An explicit prompt, because an implicit one is cut wrongly
+where one answer is the beginning of the other. The schemas of tools are the text of a list: a
+column of one type, whatever they hold.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefpairs.records.wire import encode
+from prefpairs.targets.card import card
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.reading import parted
+
+SPLITS = {"train": "train", "val": "validation", "test": "test"}
+"""What `load_dataset` calls the sides."""
+
+
+_SCRIPT = """#!/bin/sh
+# {method} with TRL on the files of this folder: MODEL=... OUTPUT=... sh {script}.sh [OPTION]...
+here=$(cd "$(dirname "$0")" && pwd)
+exec trl {words} --model_name_or_path "${{MODEL:-Qwen/Qwen3-0.6B}}" \\
+  --dataset_name "$here" --output_dir "${{OUTPUT:-{script}-output}}"{val} "$@"
+"""
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    row: Row = {
+        "prompt": example.prompt,
+        "chosen": example.chosen,
+        "rejected": example.rejected,
+    }
+    if example.tools:
+        row["tools"] = encode(example.tools).decode()
+    return [{**row, **provenance(example)}]
+
+
+def read(row: Row) -> Row:
+    """The pair of a row, whether the prompt stands by itself or in both answers."""
+    return parted(row)
+
+
+def provenance(example: Example) -> Row:
+    """What may travel along: TRL leaves columns of these names alone."""
+    pair = example.pair
+    scores = {
+        "score_chosen": pair.chosen_score,
+        "score_rejected": pair.rejected_score,
+        "score_gap": pair.gap,
+    }
+    known = {name: score for name, score in scores.items() if score is not None}
+    return {"pair_id": pair.id, **known}
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """A card that types every column, and the command that trains."""
+    return {
+        "README.md": card(dataset, COLUMNS, SPLITS),
+        "dpo.sh": command(dataset, "DPO", "dpo"),
+    }
+
+
+def command(dataset: Dataset, method: str, words: str) -> str:
+    """The command that trains on a dataset."""
+    val = " \\\n  --dataset_test_split validation --eval_strategy epoch"
+    return _SCRIPT.format(
+        method=method,
+        script=words.partition(" ")[0],
+        words=words,
+        val=val if "val" in dataset.files else "",
+    )
+
+
+COLUMNS: dict[str, Any] = {
+    "prompt": None,
+    "chosen": None,
+    "rejected": None,
+    "tools": "[]",
+    "pair_id": None,
+    "score_chosen": None,
+    "score_rejected": None,
+    "score_gap": None,
+}
+
+TARGET = Target(
+    name="trl",
+    rows=rows,
+    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
+    columns=COLUMNS,
+    extras=extras,
+    extra_names=("README.md", "dpo.sh"),
+    speech=Speech(calls=True, tools=True, reasoning=True),
+    tool_args="dict",
+    words=frozenset({"text"}),
+)

@@ -1,0 +1,49 @@
+"""TRL: KTO. Answers one by one, each with a label.
+
+The trainer holds each answer against its neighbour's prompt, so neighbours are answers to
+different prompts (see unpaired.py).
+"""
+
+from collections.abc import Mapping
+
+from prefpairs.records.message import Text
+from prefpairs.records.wire import encode
+from prefpairs.targets import trl
+from prefpairs.targets.card import card
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The rows of the two answers, the chosen one first."""
+    pair = example.pair
+    return [
+        _row(example, example.chosen, pair.chosen_score, label=True),
+        _row(example, example.rejected, pair.rejected_score, label=False),
+    ]
+
+
+def _row(example: Example, answer: Text, score: float | None, *, label: bool) -> Row:
+    row: Row = {"prompt": example.prompt, "completion": answer, "label": label}
+    if example.tools:
+        row["tools"] = encode(example.tools).decode()
+    return row if score is None else {**row, "score": score}
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """A card that types every column, and the command that trains."""
+    command = trl.command(dataset, "KTO", "kto --per_device_train_batch_size 8")
+    return {"README.md": card(dataset, TARGET.columns, trl.SPLITS), "kto.sh": command}
+
+
+TARGET = Target(
+    name="trl-kto",
+    rows=rows,
+    files=trl.TARGET.files,
+    columns={"prompt": None, "completion": None, "label": None, "tools": "[]", "score": None},
+    extras=extras,
+    extra_names=("README.md", "kto.sh"),
+    speech=trl.TARGET.speech,
+    tool_args="dict",
+    words=frozenset({"text"}),
+    unpaired=True,
+)
