@@ -84,6 +84,8 @@ class Report:
     stages: list[Stage] = field(default_factory=list)
     pairs: int = 0
     sides: dict[str, int] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+    """The number of lines of each output."""
     gaps: Tally = field(default_factory=Tally)
     chosen_scores: Tally = field(default_factory=Tally)
     rejected_scores: Tally = field(default_factory=Tally)

@@ -29,6 +29,9 @@ READERS = {
     "filter": ["filter", "--min-gap", "0.3"],
     "sample": ["sample", "--max-pairs", "300"],
     "sample fraction": ["sample", "--fraction", "0.9"],
+    "export": ["export", "--to", "trl"],
+    "export answers": ["export", "--to", "trl-kto"],
+    "export untyped": ["export", "--to", "openai"],
     "sample shuffled": ["sample", "--per-group", "3", "--order", "shuffle"],
 }
 ROLLOUTS = {"extract", "pair"}

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from typer import Option
 
+from prefpairs.cli.form import TargetWords
 from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.words import FLAG, command_of, one_of
-from prefpairs.cli.writing import WriteWords
+from prefpairs.cli.writing import PlaceWords
 from prefpairs.engines.pair import pair as run
-from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.plan import DatasetPlan, PairPlan, ReadPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.report import Report
@@ -164,7 +165,14 @@ class PairWords:
 
 
 @command_of
-def pair(*, reading: ReadWords, pairing: PairWords, aside: AsideWords, writing: WriteWords) -> None:
+def pair(
+    *,
+    reading: ReadWords,
+    pairing: PairWords,
+    form: TargetWords,
+    aside: AsideWords,
+    writing: PlaceWords,
+) -> None:
     """Rollouts or candidates to preference pairs.
 
     Candidates of one task compete if prompt and tools are equal. Every pair has a chosen answer
@@ -172,9 +180,20 @@ def pair(*, reading: ReadWords, pairing: PairWords, aside: AsideWords, writing: 
 
         prefpairs pair --strategy same_prompt --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
 
+    With --to TARGET they come out as `prefpairs export` would write them.
+
     Memory: about 90 bytes a candidate, however long the texts are.
     """
     report = Report()
     plan = pairing.plan(reading.plan(report), aside.temp_dir)
-    with writing.opened("pair", plan.read, report) as output:
-        run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+    export = form.plan_of(aside.temp_dir)
+    if export is None:
+        if writing.out_dir is not None:
+            raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
+        with writing.opened("pair", plan.read, report) as output:
+            run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+        return
+    whole = dict.fromkeys(plan.read.inputs, WHOLE)
+    dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
+    with writing.placed("pair", dataset, report) as outputs:
+        run(plan, outputs, report, export=export, allow_empty=writing.allow_empty)

@@ -5,11 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from prefpairs.cli.form import TargetWords
 from prefpairs.cli.pair import PairWords
-from prefpairs.cli.recipe import SIEVES, InputTable, ReadTable, Recipe, WriteTable
+from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
+from prefpairs.cli.recipe import (
+    SIEVES,
+    InputTable,
+    ReadTable,
+    Recipe,
+    WriteTable,
+)
 from prefpairs.cli.split import SplitWords
-from prefpairs.cli.writing import open_sides, side_files
-from prefpairs.engines.plan import PairPlan, SievePlan
+from prefpairs.engines.plan import ExportPlan, PairPlan, SievePlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
@@ -17,7 +24,6 @@ from prefpairs.files.output import STDOUT, Output, is_special, open_output
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.shares import SIDES
 from prefpairs.sieves.split import Split
 
 _MANIFEST = "manifest.json"
@@ -30,7 +36,7 @@ class Pipeline:
     plan: SievePlan
     references: Sequence[Input]
     output: str
-    out_dir: str | None
+    folder: Folder | None
     manifest: str | None
 
     @property
@@ -46,21 +52,20 @@ class Pipeline:
     @property
     def swept(self) -> list[str]:
         """The files that go where the result comes, whether it has them or not."""
-        return self.outputs if self.out_dir is None else side_files(self.out_dir, SIDES)
+        return self.outputs if self.folder is None else self.folder.swept
 
     @property
     def outputs(self) -> list[str]:
         """The files that hold the result."""
-        if self.out_dir is not None and self.plan.parting is not None:
-            return side_files(self.out_dir, self.plan.parting.sides)
+        if self.folder is not None:
+            return [*self.folder.paths.values()]
         return [] if self.output == STDOUT else [self.output]
 
     @contextmanager
     def opened(self, *, keep_if_same: bool) -> Iterator[Mapping[str, Output]]:
-        """An output for each side, or the only one."""
-        if self.out_dir is not None and self.plan.parting is not None:
-            sides = self.plan.parting.sides
-            with open_sides(self.out_dir, sides, self.inputs, keep_if_same=keep_if_same) as outputs:
+        """An output for each file of the folder, or the only one."""
+        if self.folder is not None:
+            with self.folder.opened(self.inputs, keep_if_same=keep_if_same) as outputs:
                 yield outputs
         else:
             with open_output(self.output, self.inputs, keep_if_same=keep_if_same) as output:
@@ -71,21 +76,22 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     """The plan that a recipe stands for."""
     pairs = _pairs(recipe, report)
     sieves, references = _sieves(recipe)
-    parting = _parting(recipe)
+    parting, export = _parting(recipe), _export(recipe, pairs.temp_dir)
     plan = SievePlan(
         read=pairs.read,
         pair=pairs.pair,
         sieves=sieves,
         parting=parting,
+        export=export,
         temp_dir=pairs.temp_dir,
     )
-    output, out_dir = _destination(recipe, writing, parting)
+    output, folder = _destination(recipe, writing, plan)
     return Pipeline(
         plan=plan,
         references=references,
         output=output,
-        out_dir=out_dir,
-        manifest=writing.manifest or _beside(output, out_dir),
+        folder=folder,
+        manifest=writing.manifest or _beside(output, writing.out_dir),
     )
 
 
@@ -126,15 +132,31 @@ def _parting(recipe: Recipe) -> Split | None:
         return recipe.words("split", SplitWords).parting()
 
 
-def _destination(
-    recipe: Recipe, writing: WriteTable, parting: Split | None
-) -> tuple[str, str | None]:
+def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:
+    if "export" not in recipe.tables:
+        return None
+    with recipe.telling_place("export"):
+        plan = recipe.words("export", TargetWords).plan_of(temp_dir)
+        if plan is None:
+            raise UsageError("[export] names no target", 'to = "trl"')
+        return plan
+
+
+def _destination(recipe: Recipe, writing: WriteTable, plan: SievePlan) -> tuple[str, Folder | None]:
+    parting, out_dir = plan.parting, writing.out_dir
     with recipe.telling_place("write"):
-        if parting is None and writing.out_dir is not None:
+        if parting is None and plan.export is None and out_dir is not None:
             raise UsageError("out_dir goes with [split]", 'write.output = "pairs.jsonl"')
-        if parting is not None and (not writing.out_dir or writing.output is not None):
+        if parting is not None and (not out_dir or writing.output is not None):
             raise UsageError("[split] writes several files", 'write.out_dir = "data" says where')
-        return STDOUT if writing.output is None else writing.output, writing.out_dir
+        if out_dir is not None and writing.output is not None:
+            raise UsageError("output and out_dir do not go together", "leave one away")
+    if out_dir is None:
+        return STDOUT if writing.output is None else writing.output, None
+    sides = [WHOLE] if parting is None else parting.sides
+    if plan.export is not None:
+        return STDOUT, folder_of_dataset(out_dir, plan.export.target, sides)
+    return STDOUT, folder_of_sides(out_dir, sides)
 
 
 def _beside(output: str, out_dir: str | None) -> str | None:

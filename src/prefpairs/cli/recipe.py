@@ -47,7 +47,7 @@ SIEVES: dict[str, type[SieveWords]] = {
     "filter": FilterWords,
     "sample": SampleWords,
 }
-STAGES = ("pair", *SIEVES, "split")
+STAGES = ("pair", *SIEVES, "split", "export")
 TABLES = ("read", *STAGES, "write")
 
 _HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
@@ -164,12 +164,15 @@ def _check_table(recipe: Recipe, name: str, table: Any) -> None:
 
 
 def _check_order(recipe: Recipe) -> None:
-    """`pair` makes what the others read, and `split` is the end."""
+    """`pair` makes what the others read; `split` and then `export` are the end."""
     stages = recipe.stages
-    for name, place, where in (("pair", 0, "first"), ("split", len(stages) - 1, "last")):
-        if name in stages and stages.index(name) != place:
-            error = UsageError(f"[{name}] must be the {where} stage")
-            raise error.at(recipe.lines.get((name, "")))
+    ends = [name for name in ("split", "export") if name in stages]
+    if "pair" in stages[1:]:
+        raise UsageError("[pair] must be the first stage").at(recipe.lines.get(("pair", "")))
+    for name, place in zip(reversed(ends), (-1, -2), strict=False):
+        if stages[place] != name:
+            where = "last stage" if place == -1 else "last stage but [export]"
+            raise UsageError(f"[{name}] must be the {where}").at(recipe.lines.get((name, "")))
     if not stages:
         raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
 

@@ -10,6 +10,7 @@ from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import TellWords, check_written
 from prefpairs.engines.sieve import sieve
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.digest import Stamp, stamp_of
 from prefpairs.files.inputs import Input
@@ -121,7 +122,9 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
         raise UsageError("--depfile is about the manifest, and there is none", "name an output")
     extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
     read = [*pipeline.inputs, Input(words.recipe, words.recipe)]
-    check_written([*pipeline.swept, *extra], read, new=pipeline.out_dir)
+    check_written(
+        [*pipeline.swept, *extra], read, new=pipeline.folder.path if pipeline.folder else None
+    )
     if words.depfile is not None:
         for path in _paths(words, pipeline):
             for_make(path)
@@ -165,10 +168,11 @@ def _leave_records(
     """Write the manifest, and the rule for make. What cannot be read twice is in neither."""
     from prefpairs.cli.manifest import Read, depfile_of, manifest_of
 
-    rows = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
-    read = [Read(path, stamp, rows.get(path)) for path, stamp in stamps.items() if stamp]
-    sizes = list(report.sides.values()) or [report.pairs]
-    outputs = dict(zip(pipeline.outputs, sizes, strict=False))
+    counts_of = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
+    read = [Read(path, stamp, counts_of.get(path)) for path, stamp in stamps.items() if stamp]
+    names = [*pipeline.folder.files] if pipeline.folder else [WHOLE]
+    rows = zip(pipeline.outputs, names, strict=False)
+    outputs = {path: report.written.get(name) for path, name in rows}
     if pipeline.manifest is not None:
         counts = summary_of(pipeline.kind, report)
         write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, outputs, counts))

@@ -12,13 +12,13 @@ from typer import Option
 
 from prefpairs.cli.advice import next_steps, why_nothing
 from prefpairs.cli.gates import Gate, read_gates
+from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
 from prefpairs.engines.plan import DatasetPlan, InputPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
-from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
@@ -30,7 +30,6 @@ from prefpairs.files.output import (
 )
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
-from prefpairs.sieves.shares import SIDES
 
 _WRITE = "What is written"
 
@@ -87,6 +86,21 @@ class TellWords:
         self._summarise(command, report, written, aloud=True)
         if sys.stderr is not None and sys.stderr.isatty() and not self.quiet:
             say(next_steps(command, report, written))
+
+    @contextmanager
+    def filling(
+        self, command: str, folder: Folder, plan: InputPlan, report: Report
+    ) -> Iterator[Mapping[str, Output]]:
+        """The files of a folder; they appear when the run ends well and meets its gates."""
+        check_written([*folder.swept, self.summary, plan.quarantine], plan.inputs, new=folder.path)
+        gates = self.gates(command)
+        with (
+            self.telling(command, report, ", ".join(folder.paths.values())),
+            folder.opened(plan.inputs) as outputs,
+        ):
+            yield outputs
+            for gate in gates:
+                gate.check(summary_of(command, report))
 
     def gates(self, command: str) -> list[Gate]:
         """What the counts must be."""
@@ -156,27 +170,18 @@ class PlaceWords(WriteWords):
     def placed(
         self, command: str, plan: DatasetPlan, report: Report
     ) -> Iterator[Mapping[str, Output]]:
-        """An output for each file; they appear when the run ends well and meets its gates."""
+        """The outputs of a dataset; they appear when the run ends well and meets its gates."""
         if self.out_dir is None:
             with self.opened(command, plan.read, report) as output:
                 yield {WHOLE: output}
             return
         if self.output != STDOUT:
             raise UsageError("-o and --out-dir do not go together", "leave one away")
-        target, inputs = plan.export.target, plan.read.inputs
-        present = [side for side in target.files if side in plan.sides.values()]
-        files = target.files_of(present or ["train"])
-        family = [*target.files_of(target.files).values()]
-        paths = [os.path.join(self.out_dir, name) for name in family]
-        check_written([*paths, self.summary, plan.read.quarantine], inputs, new=self.out_dir)
-        gates = self.gates(command)
-        with (
-            self.telling(command, report, self.out_dir),
-            open_folder(self.out_dir, [*files.values()], family, inputs) as outputs,
-        ):
-            yield {name: outputs[path] for name, path in files.items()}
-            for gate in gates:
-                gate.check(summary_of(command, report))
+        target, sides = plan.export.target, {*plan.sides.values()}
+        ordered = [side for side in (WHOLE, *target.files) if side in sides]
+        folder = folder_of_dataset(self.out_dir, target, ordered or [WHOLE])
+        with self.filling(command, folder, plan.read, report) as outputs:
+            yield outputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,36 +204,8 @@ class FolderWords(TellWords):
         """The output of each side; all appear when the run ends well and meets its gates."""
         if not self.out_dir:
             raise UsageError("split writes several files", "--out-dir DIR says where")
-        files = side_files(self.out_dir, sides)
-        family = side_files(self.out_dir, SIDES)
-        check_written([*family, self.summary, plan.quarantine], plan.inputs, new=self.out_dir)
-        gates = self.gates("split")
-        with (
-            self.telling("split", report, ", ".join(files)),
-            open_sides(self.out_dir, sides, plan.inputs) as outputs,
-        ):
+        with self.filling("split", folder_of_sides(self.out_dir, sides), plan, report) as outputs:
             yield outputs
-            for gate in gates:
-                gate.check(summary_of("split", report))
-
-
-def side_files(folder: str, sides: Sequence[str]) -> list[str]:
-    """The file of each side."""
-    return [os.path.join(folder, _file_of(side)) for side in sides]
-
-
-@contextmanager
-def open_sides(
-    folder: str, sides: Sequence[str], inputs: Sequence[Input], *, keep_if_same: bool = False
-) -> Iterator[Mapping[str, Output]]:
-    """The output of each side. A side of an earlier run that was not asked for goes."""
-    names, family = map(_file_of, sides), map(_file_of, SIDES)
-    with open_folder(folder, [*names], [*family], inputs, keep_if_same=keep_if_same) as files:
-        yield {side: files[_file_of(side)] for side in sides}
-
-
-def _file_of(side: str) -> str:
-    return f"{side}.jsonl"
 
 
 def _is_within(folder: str, new: str) -> bool:

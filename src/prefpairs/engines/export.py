@@ -45,7 +45,7 @@ class Exporter:
         extras = plan.target.extra_names
         self._outputs = {side: out for side, out in outputs.items() if side not in extras}
         self._extras = {name: out for name, out in outputs.items() if name in extras}
-        self._rows = dict.fromkeys(self._outputs, 0)
+        report.written.update(dict.fromkeys(self._outputs, 0))
         self._singles: dict[str, list[Single]] = {side: [] for side in self._outputs}
         self._drafts: dict[str, Drafts] = {}
 
@@ -83,7 +83,7 @@ class Exporter:
         return True
 
     def _write(self, row: Row, side: str) -> None:
-        self._rows[side] += 1
+        self._report.written[side] += 1
         if self._drafts:
             self._drafts[side].add(row)
         else:
@@ -95,9 +95,9 @@ class Exporter:
             for side, drafts in self._drafts.items():
                 order = in_turn(self._singles[side])
                 drafts.arrange(order.positions)
-                self._rows[side] = drafts.count
+                self._report.written[side] = drafts.count
                 self._stage.noticed.update(order.left_out)
-            self._stage.notes.append(f"{sum(self._rows.values()):,} rows, an answer each")
+            self._stage.notes.append(f"{self._report.written.total():,} rows, an answer each")
         columns = 0
         for drafts in self._drafts.values():
             columns |= drafts.columns
@@ -111,10 +111,10 @@ class Exporter:
 
     def _dataset(self) -> Dataset:
         shapes = [drafts.shape for drafts in self._drafts.values()]
-        files = self._plan.target.files
+        sides = {side or "train": rows for side, rows in self._report.written.items()}
         return Dataset(
-            files={side: files[side] for side in self._outputs},
-            rows=self._rows,
+            files={side: self._plan.target.file_of(side) for side in sides},
+            rows=sides,
             shape=frozenset().union(*shapes),
             options=self._plan.options,
         )

@@ -8,13 +8,12 @@ from prefpairs.engines.made import MadePairs
 from prefpairs.engines.pairs import FiledPairs
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.rows import reading_rows
-from prefpairs.engines.writing import WHOLE, Sink, open_sink
+from prefpairs.engines.writing import WHOLE, open_sink
 from prefpairs.errors import NothingCameOut
 from prefpairs.files.output import Output
 from prefpairs.report import Report, Stage
 from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.protocol import Texts
-from prefpairs.sieves.split import Split
 from prefpairs.sources.pairs import PairReading
 
 _TRY_EXACT = "on small inputs --exact fills every side"
@@ -26,12 +25,13 @@ def sieve(
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
     with _open_pairs(plan, report) as pairs:
         entries = _sieved(pairs.entries(), pairs, plan, report)
+        parted = _parted(entries, pairs, plan, report)
         with open_sink(outputs, report, plan.export) as sink:
-            if plan.parting is None:
-                for entry in entries:
-                    sink.put(pairs.pair(entry), WHOLE)
-            else:
-                _write_sides(entries, pairs, plan.parting, sink, report)
+            for entry, side in parted:
+                written = sink.put(pairs.pair(entry), side)
+                if side in report.sides:
+                    report.sides[side] += written
+    _tell_empty_sides(plan, report)
     if not report.pairs and not allow_empty:
         raise NothingCameOut("pair")
 
@@ -64,20 +64,26 @@ def _sieved(
     return entries
 
 
-def _write_sides(
-    entries: Iterator[Entry],
-    texts: Texts,
-    parting: Split,
-    sink: Sink,
-    report: Report,
-) -> None:
-    stage = _stage_of(parting.name, report)
-    report.sides = dict.fromkeys(parting.sides, 0)
-    for entry, side in parting.sides_of(_counted(entries, stage), texts, stage):
-        report.sides[side] += sink.put(texts.pair(entry), side)
+def _parted(
+    entries: Iterator[Entry], texts: Texts, plan: SievePlan, report: Report
+) -> Iterator[tuple[Entry, str]]:
+    """The entries, each with its side."""
+    if plan.parting is None:
+        return ((entry, WHOLE) for entry in entries)
+    stage = _stage_of(plan.parting.name, report)
+    report.sides = dict.fromkeys(plan.parting.sides, 0)
+    return plan.parting.sides_of(_counted(entries, stage), texts, stage)
+
+
+def _tell_empty_sides(plan: SievePlan, report: Report) -> None:
+    """Say that a side came out empty, and why that may be."""
+    stage = next((stage for stage in report.stages if stage.name == "split"), None)
+    if stage is None or stage.notes or plan.parting is None or not report.pairs:
+        return
     for side, pairs in report.sides.items():
-        if report.pairs and not pairs and not stage.notes:
-            why = "too few keys, or all of them hang together" if parting.exact else _TRY_EXACT
+        if not pairs and not stage.notes:
+            why = "too few keys, or all of them hang together"
+            why = why if plan.parting.exact else _TRY_EXACT
             stage.notes.append(f"{side} came out empty: {why}")
 
 

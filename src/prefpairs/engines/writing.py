@@ -42,10 +42,12 @@ class PairLines:
     def __init__(self, outputs: Mapping[str, Output], report: Report) -> None:
         self._outputs = outputs
         self._report = report
+        report.written.update(dict.fromkeys(outputs, 0))
 
     def put(self, pair: Pair, side: str, /) -> bool:
         """Write one pair, and count it."""
         self._outputs[side].write(pair_line(pair))
+        self._report.written[side] += 1
         count_pair(pair, self._report)
         return True
 

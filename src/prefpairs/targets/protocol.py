@@ -107,7 +107,11 @@ class Target:
     typed: bool = True
     """The trainer types every column by the first rows of a file."""
 
+    def file_of(self, side: str) -> str:
+        """The file of a side; what belongs to none is training data."""
+        return self.files.get(side, self.files["train"])
+
     def files_of(self, sides: Iterable[str]) -> dict[str, str]:
         """The files of a dataset: the data by side, and those around them by name."""
-        data = {side: self.files[side] for side in sides}
+        data = {side: self.file_of(side) for side in sides}
         return {**data, **{name: name for name in self.extra_names}}

@@ -198,7 +198,7 @@ def test_destination_of_one_file(write: str, outputs: list[str], manifest: str |
     """The manifest stands beside it, if it is a file."""
     pipeline = _pipeline(f"{READ}[pair]\n[write]\n{write}\n")
     assert (pipeline.outputs, pipeline.manifest) == (outputs, manifest)
-    assert (pipeline.out_dir, pipeline.swept) == (None, outputs)
+    assert (pipeline.folder, pipeline.swept) == (None, outputs)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,8 @@ def test_destination_of_sides(
 ) -> None:
     """A file a side; those of sides that nobody asked for go as well."""
     pipeline = _pipeline(f"{READ}[split]\n{split}\n[write]\nout_dir = 'd'\n{write}\n")
-    assert (pipeline.outputs, pipeline.manifest, pipeline.out_dir) == (outputs, manifest, "d")
+    assert pipeline.folder is not None
+    assert (pipeline.outputs, pipeline.manifest, pipeline.folder.path) == (outputs, manifest, "d")
     assert pipeline.swept == ["d/train.jsonl", "d/val.jsonl", "d/test.jsonl"]
 
 

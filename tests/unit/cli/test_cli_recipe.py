@@ -10,7 +10,9 @@ import typer
 from typer.main import get_command
 
 from prefpairs.cli.dedupe import DedupeWords, dedupe
+from prefpairs.cli.export import export
 from prefpairs.cli.filter import FilterWords, filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.form import TargetWords
 from prefpairs.cli.pair import PairWords, pair
 from prefpairs.cli.recipe import (
     SIEVES,
@@ -122,6 +124,21 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "exact": True,
         },
     ),
+    "export": (
+        TargetWords,
+        {
+            "to": "trl",
+            "turns": "all",
+            "lossy": "drop",
+            "reasoning_as": "field",
+            "tool_args": "string",
+            "system": "merge",
+            "text": True,
+            "last_message": True,
+            "release": "0.5",
+            "host": "azure",
+        },
+    ),
     "write": (
         WriteTable,
         {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json"},
@@ -135,6 +152,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "filter": filter,
     "sample": sample,
     "split": split,
+    "export": export,
 }
 every_table = pytest.mark.parametrize("table", TABLES)
 
@@ -250,20 +268,21 @@ def test_every_option_of_a_command_has_its_word(command: str) -> None:
     }
     reading = ReadTable if command == "pair" else InputTable
     words = _known(TABLES[command][0]) | _known(reading) | _known(WriteTable)
+    words |= _known(TargetWords) if command == "pair" else set()
     assert options - {"help"} <= words
     assert _known(TABLES[command][0]) <= options
 
 
 def test_all_stages_are_here() -> None:
     """A stage that is added must be added above."""
-    assert {*STAGES} == {*COMMANDS} == {"pair", *SIEVES, "split"}
+    assert {*STAGES} == {*COMMANDS} == {"pair", *SIEVES, "split", "export"}
 
 
 def test_table_of_inputs_that_are_pairs() -> None:
     """Words about rollouts say nothing there."""
     assert _known(InputTable) == {*INPUT_WORDS, "from"}
-    recipe = _recipe('[read]\nfrom = "nat"\n[sample]\n')
-    assert _wrong(recipe, "read", InputTable) == ["r.toml:2: unknown word in [read]: from"]
+    recipe = _recipe('[read]\nscore = "x"\n[sample]\n')
+    assert _wrong(recipe, "read", InputTable) == ["r.toml:2: unknown word in [read]: score"]
 
 
 @pytest.mark.parametrize(
@@ -500,8 +519,12 @@ def test_line_of_an_unknown_source() -> None:
         ("\npair = 3\n", "r.toml:2: pair is no table", "write [pair] on a line of its own"),
         ("[[pair]]\n", "r.toml: pair is no table", "write [pair] on a line of its own"),
         ("write = 'o'\n[pair]\n", "r.toml:1: write is no table", None),
-        ("", "r.toml has no stage", "one of pair, dedupe, filter, sample, split"),
-        ("[read]\n[write]\n", "r.toml has no stage", "one of pair, dedupe, filter, sample, split"),
+        ("", "r.toml has no stage", "one of pair, dedupe, filter, sample, split, export"),
+        (
+            "[read]\n[write]\n",
+            "r.toml has no stage",
+            "one of pair, dedupe, filter, sample, split, export",
+        ),
         ("[sample]\n[pair]\n", "r.toml:2: [pair] must be the first stage", None),
         ("[split]\n\n[sample]\n", "r.toml:1: [split] must be the last stage", None),
         ("[split]\n[pair]\n", "r.toml:2: [pair] must be the first stage", None),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.writing import FolderWords, WriteWords, check_written, side_files
+from prefpairs.cli.writing import FolderWords, WriteWords, check_written
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import BadRecords, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.inputs import Input
@@ -219,8 +219,3 @@ def test_split_over_its_input(name: str) -> None:
     with pytest.raises(UsageError, match="is both input and output"):
         _split(out_dir=".")
     assert Path(f"{name}.jsonl").read_bytes() == b"in\n"
-
-
-def test_names_of_sides() -> None:
-    """A file each."""
-    assert side_files("d", ["train", "test"]) == ["d/train.jsonl", "d/test.jsonl"]

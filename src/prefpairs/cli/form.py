@@ -1,0 +1,165 @@
+"""The options that say how pairs become the examples of a trainer."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.words import FLAG, one_of
+from prefpairs.engines.plan import ExportPlan
+from prefpairs.errors import UsageError
+from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets.protocol import ExportOptions, Target
+from prefpairs.targets.releases import release_of
+
+_FORM = "How pairs become examples"
+
+_TO = Option(
+    "--to",
+    metavar="TARGET",
+    rich_help_panel=_FORM,
+    help=f"Who will read it: {', '.join(TARGETS)}.",
+    show_default=False,
+)
+To = Annotated[str, _TO]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportWords:
+    """The words about the form of examples, as they were typed."""
+
+    turns: Annotated[
+        str,
+        Option(
+            metavar="auto|first|all",
+            rich_help_panel=_FORM,
+            help="How much of an answer: the first turn in which both differ, or all that "
+            "follows. auto is what the trainer learns from.",
+        ),
+    ] = "auto"
+    lossy: Annotated[
+        str,
+        Option(
+            metavar="flatten|refuse|drop",
+            rich_help_panel=_FORM,
+            help="What the target cannot hold, such as calls of tools: write it as text, "
+            "stop there, or leave such pairs out.",
+        ),
+    ] = "flatten"
+    reasoning_as: Annotated[
+        str,
+        Option(
+            metavar="text|field|nothing",
+            rich_help_panel=_FORM,
+            help="Thinking: between <think> and </think>, in reasoning_content (trl; many chat "
+            "templates leave it out), or not at all.",
+        ),
+    ] = "text"
+    tool_args: Annotated[
+        str | None,
+        Option(
+            metavar="dict|string",
+            rich_help_panel=_FORM,
+            help="Arguments of calls: an object (most chat templates of open models) or its "
+            "JSON text (OpenAI). Default: what the target documents.",
+        ),
+    ] = None
+    system: Annotated[
+        str,
+        Option(
+            metavar="keep|merge",
+            rich_help_panel=_FORM,
+            help="merge: put system messages into the user's first one, for models without them.",
+        ),
+    ] = "keep"
+    text: Annotated[
+        bool,
+        Option(
+            "--text",
+            metavar=FLAG,
+            rich_help_panel=_FORM,
+            help="trl: write plain texts as they are; they hold the chat template already.",
+        ),
+    ] = False
+    last_message: Annotated[
+        bool,
+        Option(
+            "--last-message",
+            metavar=FLAG,
+            rich_help_panel=_FORM,
+            help="customizer: only the last message of a prompt, as the NeMo Agent Toolkit does.",
+        ),
+    ] = False
+    release: Annotated[
+        str | None,
+        Option(
+            metavar="VERSION",
+            rich_help_panel=_FORM,
+            help="The release of the trainer that will read it (nemo-rl). Default: the newest.",
+        ),
+    ] = None
+
+    host: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            rich_help_panel=_FORM,
+            help="openai: openai, azure, together or fireworks; the last two know no tools.",
+        ),
+    ] = None
+
+    def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
+        """The plan that these words ask for."""
+        target = self._hosted(target_named(to))
+        self._check(target)
+        options = ExportOptions(
+            turns=one_of("--turns", self.turns, "auto", "first", "all"),
+            lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
+            tool_args=one_of("--tool-args", self.tool_args or target.tool_args, "dict", "string"),
+            reasoning_as=one_of("--reasoning-as", self.reasoning_as, "text", "field", "nothing"),
+            system=one_of("--system", self.system, "keep", "merge"),
+            text=self.text,
+            last_message=self.last_message,
+            release=release_of(self.release, target.releases),
+        )
+        return ExportPlan(target=target, options=options, temp_dir=temp_dir)
+
+    def _hosted(self, target: Target) -> Target:
+        """The target as a host reads it."""
+        if self.host is None:
+            return target
+        if not target.hosts:
+            raise UsageError(f"--to {target.name} is for one reader: no --host")
+        host = one_of("--host", self.host, *target.hosts)
+        return replace(target, speech=target.hosts[host])
+
+    def _check(self, target: Target) -> None:
+        """Raise for words that this target does not know."""
+        given = {"text": self.text, "last_message": self.last_message}
+        for word, value in given.items():
+            if value and word not in target.words:
+                option = word.replace("_", "-")
+                raise UsageError(f"--{option} does not go with --to {target.name}")
+        if self.tool_args is not None and not target.speech.calls:
+            raise UsageError(f"--to {target.name} has calls of tools as text: no --tool-args")
+        if self.reasoning_as == "field" and not target.speech.reasoning:
+            raise UsageError(f"--to {target.name} has no field for thinking", "text, or nothing")
+        if self.turns == "all" and target.single:
+            raise UsageError(f"--to {target.name} holds one turn of the model: no --turns all")
+        if self.release is not None and not target.releases:
+            raise UsageError(f"--to {target.name} is the same for all releases: no --release")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetWords(ExportWords):
+    """The words about a target and the form of its examples, where pairs may also stay pairs."""
+
+    to: Annotated[str | None, _TO] = None
+
+    def plan_of(self, temp_dir: str | None) -> ExportPlan | None:
+        """The plan that these words ask for, if they name a target."""
+        if self.to is not None:
+            return self.plan(self.to, temp_dir)
+        if self != TargetWords():
+            raise UsageError("the form of examples goes with a target", "--to TARGET")
+        return None

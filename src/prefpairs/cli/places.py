@@ -1,0 +1,56 @@
+"""Where the files of a run appear, if there are several."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prefpairs.files.folder import open_folder
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import Output
+from prefpairs.sieves.shares import SIDES
+from prefpairs.targets.protocol import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of files that appear together, each known by a name of ours."""
+
+    path: str
+    files: Mapping[str, str]
+    """The file of each name."""
+    family: Sequence[str]
+    """All files that such a run may write; those that this one does not are swept."""
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Where each name is written."""
+        return {name: os.path.join(self.path, file) for name, file in self.files.items()}
+
+    @property
+    def swept(self) -> list[str]:
+        """Every file that is written, or goes."""
+        return [os.path.join(self.path, file) for file in self.family]
+
+    @contextmanager
+    def opened(
+        self, inputs: Sequence[Input], *, keep_if_same: bool = False
+    ) -> Iterator[Mapping[str, Output]]:
+        """The output of each name."""
+        files = [*self.files.values()]
+        with open_folder(
+            self.path, files, self.family, inputs, keep_if_same=keep_if_same
+        ) as outputs:
+            yield {name: outputs[file] for name, file in self.files.items()}
+
+
+def folder_of_sides(path: str, sides: Iterable[str]) -> Folder:
+    """The folder of a split."""
+    return Folder(
+        path, {side: f"{side}.jsonl" for side in sides}, [f"{side}.jsonl" for side in SIDES]
+    )
+
+
+def folder_of_dataset(path: str, target: Target, sides: Iterable[str]) -> Folder:
+    """The folder of a trainer's dataset."""
+    return Folder(path, target.files_of(sides), [*target.files_of(target.files).values()])
