@@ -9,6 +9,7 @@ PrefpairsError
 │   ├── BadInput           a whole file cannot be read as what it claims to be
 │   ├── InputChanged       a file is not what it was when it was indexed
 │   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
+│   ├── ReadsAsDates       all texts of a column look like dates, and would be loaded as such
 │   └── FilesDiffer        files are not what a manifest says
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
@@ -16,6 +17,7 @@ PrefpairsError
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
 ├── GateNotMet             a count is not what --require asks for (exit 4)
+├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
 └── FileTrouble            the file system said no (exit 5)
 """
 
@@ -112,6 +114,15 @@ class CannotHold(DataError):
         self.codes = codes
 
 
+class ReadsAsDates(DataError):
+    """All texts at a path look like dates, so a loader would make timestamps of them."""
+
+    def __init__(self, file: str, path: str) -> None:
+        super().__init__(file, path)
+        self.file = file
+        self.path = path
+
+
 class UsageError(PrefpairsError):
     """The words of the command do not fit together."""
 
@@ -180,6 +191,18 @@ class GateNotMet(PrefpairsError):
         super().__init__(gate, actual)
         self.gate = gate
         self.actual = actual
+
+
+class WouldBeLost(PrefpairsError):
+    """A trainer would lose rows of its dataset, or whole files."""
+
+    exit_code = 4
+
+    def __init__(self, rows: int, of: int, target: str) -> None:
+        super().__init__(rows, of, target)
+        self.rows = rows
+        self.of = of
+        self.target = target
 
 
 class FileTrouble(PrefpairsError):

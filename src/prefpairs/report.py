@@ -5,7 +5,7 @@ they pass: found = kept + dropped. Each loss has a reason.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any
@@ -121,6 +121,55 @@ class Report:
             self.chosen_scores.add(chosen)
         if rejected is not None:
             self.rejected_scores.add(rejected)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What a trainer would make of its dataset: rows read = fine + lost."""
+
+    files: list[str] = field(default_factory=list)
+    rows_read: int = 0
+    rows_lost: int = 0
+    files_lost: int = 0
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each effect had each cause."""
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def add_row(self, found: Sequence[tuple[str, str]], *, lost: bool) -> None:
+        """Count a row, and each different thing that was found in it."""
+        self.rows_read += 1
+        self.rows_lost += lost
+        for effect, code in dict.fromkeys(found):
+            self._count(effect, code)
+
+    def add_file(self, effect: str, code: str, *, lost: bool) -> None:
+        """Count what was found in a file as a whole."""
+        self.files_lost += lost
+        self._count(effect, code)
+
+    def _count(self, effect: str, code: str) -> None:
+        if effect == "warning":
+            self.warnings[code] += 1
+        else:
+            self.lost[effect, code] += 1
+
+
+def validate_summary(judgement: Judgement) -> dict[str, Any]:
+    """The summary of `validate`."""
+    lost: dict[str, dict[str, int]] = {}
+    for (effect, code), count in sorted(judgement.lost.items()):
+        lost.setdefault(effect, {})[code] = count
+    return {
+        "files": judgement.files,
+        "rows": {
+            "read": judgement.rows_read,
+            "fine": judgement.rows_read - judgement.rows_lost,
+            "lost": judgement.rows_lost,
+        },
+        "files_lost": judgement.files_lost,
+        "lost": lost,
+        "warnings": _ordered(judgement.warnings),
+    }
 
 
 def extract_summary(report: Report) -> dict[str, Any]:

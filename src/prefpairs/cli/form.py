@@ -131,7 +131,7 @@ class ExportWords:
         if not target.hosts:
             raise UsageError(f"--to {target.name} is for one reader: no --host")
         host = one_of("--host", self.host, *target.hosts)
-        return replace(target, speech=target.hosts[host])
+        return replace(target, **target.hosts[host]._asdict())
 
     def _check(self, target: Target) -> None:
         """Raise for words that this target does not know."""

@@ -17,6 +17,7 @@ COMMANDS = {
     "sample": "Some of the pairs, drawn by seed.",
     "split": "Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.",
     "export": "Pairs to the dataset of a trainer.",
+    "validate": "What a trainer would do with each row of its dataset.",
     "run": "A whole pipeline out of a recipe, in one process.",
     "verify": "Whether files are still what a manifest says.",
     "formats": "List sources, strategies, targets and record schemas.",

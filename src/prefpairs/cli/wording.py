@@ -25,9 +25,11 @@ from prefpairs.errors import (
     InputChanged,
     NoSuchPath,
     NothingCameOut,
+    ReadsAsDates,
     TooManyPairs,
     UnknownWord,
     UsageError,
+    WouldBeLost,
 )
 from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
@@ -72,6 +74,10 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             what = "; ".join(ALL[code] for code in error.codes)
             sentence = f"pair {error.pair}: {error.target} cannot hold it as it is: {what}"
             return [sentence], "--lossy flatten writes it so, --lossy drop leaves such pairs out"
+        case ReadsAsDates():
+            sentence = f"{error.file}: every text of {error.path} looks like a date"
+            hint = "loaders would make timestamps of them; one pair with other words is enough"
+            return [sentence], hint
         case FilesDiffer():
             return [visible(difference) for difference in error.differences], None
         case UnknownWord():
@@ -92,6 +98,10 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
             hint = "the summary says what was lost, and why"
             return [f"--require {visible(error.gate)} is not met: it is {actual}"], hint
+        case WouldBeLost():
+            sentence = f"{error.target} would lose {error.rows:,} of {plural(error.of, 'row')}"
+            hint = f"`prefpairs export --to {error.target}` writes the others so that they train"
+            return [sentence], hint
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None
     return _word_foreign(error)

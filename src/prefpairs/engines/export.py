@@ -1,6 +1,8 @@
 """export: pairs to the dataset of a trainer."""
 
+import functools
 from collections.abc import Mapping
+from operator import or_
 from typing import Self
 
 from prefpairs.engines.drafts import Drafts
@@ -8,13 +10,14 @@ from prefpairs.engines.pairs import pair_readings
 from prefpairs.engines.plan import DatasetPlan, ExportPlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.engines.writing import count_pair, open_sink
-from prefpairs.errors import CannotHold, NothingCameOut
+from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates
 from prefpairs.files.output import Output
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode
 from prefpairs.report import Report, Stage
 from prefpairs.targets.example import LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
+from prefpairs.targets.shape import dates_alone
 from prefpairs.targets.unpaired import Single, in_turn, single_of
 
 
@@ -91,23 +94,29 @@ class Exporter:
 
     def finish(self) -> None:
         """Write what waited, and the files around it."""
-        if self._plan.target.unpaired:
-            for side, drafts in self._drafts.items():
-                order = in_turn(self._singles[side])
-                drafts.arrange(order.positions)
-                self._report.written[side] = drafts.count
-                self._stage.noticed.update(order.left_out)
-            self._stage.notes.append(f"{self._report.written.total():,} rows, an answer each")
-        columns = 0
-        for drafts in self._drafts.values():
-            columns |= drafts.columns
+        target = self._plan.target
+        if target.unpaired:
+            self._take_turns()
+        for side, drafts in self._drafts.items():
+            if dates := dates_alone(drafts.shape):
+                raise ReadsAsDates(target.file_of(side), dates[0])
+        columns = functools.reduce(or_, (drafts.columns for drafts in self._drafts.values()), 0)
         for side, drafts in self._drafts.items():
             for line in drafts.lines(columns):
                 self._outputs[side].write(line)
         if self._extras:
-            texts = self._plan.target.extras(self._dataset())
+            texts = target.extras(self._dataset())
             for name, output in self._extras.items():
                 output.write(texts[name].encode())
+
+    def _take_turns(self) -> None:
+        """Put single answers into an order in which neighbours have different prompts."""
+        for side, drafts in self._drafts.items():
+            order = in_turn(self._singles[side])
+            drafts.arrange(order.positions)
+            self._report.written[side] = drafts.count
+            self._stage.noticed.update(order.left_out)
+        self._stage.notes.append(f"{self._report.written.total():,} rows, an answer each")
 
     def _dataset(self) -> Dataset:
         shapes = [drafts.shape for drafts in self._drafts.values()]

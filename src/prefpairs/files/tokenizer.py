@@ -8,6 +8,12 @@ from prefpairs.errors import BadInput, FileTrouble, UsageError
 
 def open_tokenizer(path: str) -> Callable[[str], int]:
     """What counts the tokens of a text."""
+    encode = open_encoder(path)
+    return lambda text: len(encode(text))
+
+
+def open_encoder(path: str) -> Callable[[str], list[int]]:
+    """What makes tokens of a text."""
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -23,4 +29,4 @@ def open_tokenizer(path: str) -> Callable[[str], int]:
         raise BadInput(path, f"no tokenizer.json ({error})") from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False))
+    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)

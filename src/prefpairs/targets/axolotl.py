@@ -4,12 +4,21 @@ It finds an answer in the rendered conversation by searching for its text. So an
 no white space at its ends, where templates trim, and must not stand in what comes before it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from prefpairs.errors import BadField
 from prefpairs.records.message import Message, as_chat
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target, Unfit
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Target,
+    Unfit,
+)
 from prefpairs.targets.trl import provenance
+from prefpairs.targets.verdict import Effect, Finding
 
 _DUMMY = "[[dummy_message]]"
 _HEADS = (
@@ -70,6 +79,22 @@ def is_miscut(text: str) -> bool:
     return any(text in head for head in _HEADS)
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What Axolotl makes of a row, besides what the rules say."""
+    for side in ("chosen", "rejected"):
+        answer = row.get(side)
+        message = answer[-1] if isinstance(answer, list) and answer else answer
+        content = message.get("content") if isinstance(message, dict) else message
+        if content is None:
+            yield Finding(Effect.CRASH, "content_null", side)
+        elif isinstance(content, str) and content != content.strip():
+            yield Finding(Effect.WRONG, "space_around_answer", side)
+        elif isinstance(content, str) and content and is_miscut(content):
+            yield Finding(Effect.WRONG, "miscut", side)
+        if isinstance(message, dict) and message.get("tool_calls"):
+            yield Finding(Effect.WRONG, "tools_unseen", side)
+
+
 def _messages(answer: object, side: str) -> object:
     """An answer as a list; of a list axolotl takes the last message."""
     if isinstance(answer, list) and not answer:
@@ -115,6 +140,8 @@ def _data(file: str) -> list[str]:
     ]
 
 
+_ANSWER = frozenset({"object", "text", "list"})
+
 TARGET = Target(
     name="axolotl",
     rows=rows,
@@ -131,4 +158,15 @@ TARGET = Target(
     extras=extras,
     extra_names=("dpo.yaml",),
     single=True,
+    rules=Rules(
+        needs={
+            "messages": frozenset({"chat", "text"}),
+            "chosen": _ANSWER,
+            "rejected": _ANSWER,
+        },
+        read=read,
+        check=check,
+        on_role=Effect.CRASH,
+        trains="last",
+    ),
 )

@@ -10,7 +10,13 @@ from typing import Any
 from prefpairs.targets.protocol import Dataset
 from prefpairs.targets.shape import column_of
 
-_SCALARS = {"string": "string", "float": "float64", "int": "int64", "bool": "bool"}
+_SCALARS = {
+    "string": "string",
+    "date": "string",
+    "float": "float64",
+    "int": "int64",
+    "bool": "bool",
+}
 
 
 def card(dataset: Dataset, columns: Mapping[str, Any], splits: Mapping[str, str]) -> str:
@@ -39,7 +45,7 @@ def _feature(name: str, shape: frozenset[str]) -> Iterator[str]:
         types = sorted(path.rpartition(": ")[2] for path in paths)
         yield f"    dtype: {_SCALARS[types[0]]}\n"
         return
-    plain = {f"{name}[].role: string", f"{name}[].content: string"}
+    plain = {f"{name}[].role: string", f"{name}[].content: string", f"{name}[].content: date"}
     if paths - {f"{name}: list", f"{name}[]: object"} <= plain:
         yield "    list:\n"
         yield "    - name: role\n      dtype: string\n"

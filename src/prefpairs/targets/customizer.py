@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from prefpairs.records.message import as_chat
 from prefpairs.targets import nemo_rl
 from prefpairs.targets.nemo_rl import text_of
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
 
 _JOB = {
     "config": "meta/llama-3.1-8b-instruct@v1.0.0+A100",
@@ -66,4 +66,13 @@ TARGET = Target(
     extra_names=("job.json",),
     single=True,
     words=frozenset({"last_message"}),
+    rules=Rules(
+        needs={
+            "prompt": frozenset({"chat", "text"}),
+            "chosen_response": nemo_rl.TEXT,
+            "rejected_response": nemo_rl.TEXT,
+        },
+        read=read,
+        trains="last",
+    ),
 )

@@ -4,11 +4,20 @@ Every message has a role and a text. The first row of a file says what all of it
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from prefpairs.records.message import as_chat
-from prefpairs.targets.nemo_rl import rewards, text_of
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.nemo_rl import TEXT, check_prompt, rewards, text_of
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
+from prefpairs.targets.verdict import Effect, Finding
 
 _JOB = {
     "model": "default/your-model",
@@ -41,6 +50,16 @@ def read(row: Row) -> Row:
     return row
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What the platform's validation says of a row, besides what the rules say."""
+    if "chosen_response" in row and "chosen" not in row:
+        yield Finding(Effect.NO_LOAD, "old_keys", "chosen_response")
+    for place, message in enumerate(row["prompt"] if isinstance(row.get("prompt"), list) else []):
+        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
+            yield Finding(Effect.NO_LOAD, "wrong_type", f"prompt.{place}.content")
+    yield from check_prompt(row, "prompt")
+
+
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The specification of a job."""
     return {"job.json": json.dumps(_JOB, indent=2) + "\n"}
@@ -63,4 +82,12 @@ TARGET = Target(
     extra_names=("job.json",),
     speech=Speech(earlier_reasoning=False),
     single=True,
+    rules=Rules(
+        needs={"prompt": frozenset({"chat", "text"}), "chosen": TEXT, "rejected": TEXT},
+        read=read,
+        check=check,
+        on_missing=Effect.NO_LOAD,
+        on_null=Effect.NO_LOAD,
+        trains="last",
+    ),
 )

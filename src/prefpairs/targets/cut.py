@@ -28,7 +28,7 @@ def cut(one: list[Message], other: list[Message]) -> Cut:
     >>> [len(part) for part in cut([ask, call, told, yes], [ask, call, told, no])]
     [3, 1, 1]
     """
-    shared = _shared(one, other)
+    shared = shared_length(one, other)
     both_go_on = shared < min(len(one), len(other))
     if both_go_on and not (_is_model(one[shared]) and _is_model(other[shared])):
         raise Unfit("environment_differs")
@@ -45,7 +45,7 @@ def first_turn(messages: list[Message]) -> list[Message]:
     return list(takewhile(_is_model, messages))
 
 
-def _shared(one: list[Message], other: list[Message]) -> int:
+def shared_length(one: list[Message], other: list[Message]) -> int:
     """How many messages two conversations have in common from the beginning."""
     pairs = zip(canonical(one, ""), canonical(other, ""), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

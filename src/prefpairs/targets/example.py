@@ -43,7 +43,7 @@ def example_of(
     if options.last_message and len(prompt) > 1:
         prompt = prompt[-1:]
         speaker.noticed.add("history_left_out")
-    prompt, chosen, rejected = map(speaker.with_objects, (prompt, chosen, rejected))
+    prompt, chosen, rejected = map(speaker.settle_calls, (prompt, chosen, rejected))
     noticed = frozenset(speaker.noticed)
     if options.lossy == "drop" and noticed & LOSSY:
         raise Unfit("cannot_be_held")

@@ -5,15 +5,25 @@ a row that is otherwise is dropped with a warning in the log.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.message import Message, as_chat
 from prefpairs.records.wire import decode, encode
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target, Unfit
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+    Unfit,
+)
 from prefpairs.targets.spoken import in_text
 from prefpairs.targets.trl import provenance
+from prefpairs.targets.verdict import Effect, Finding
 
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
 _ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}
@@ -45,6 +55,52 @@ def read(row: Row) -> Row:
         for side in ("chosen", "rejected")
     }
     return {"prompt": prompt, **answers, **others}
+
+
+def check(row: Row) -> Iterator[Finding]:
+    """What LLaMA-Factory makes of a row: what does not fit is dropped."""
+    if "instruction" in row:
+        for side in ("chosen", "rejected"):
+            if not isinstance(row.get(side), str):
+                yield Finding(Effect.DROP, "wrong_type", side)
+        return
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        yield Finding(Effect.CRASH, "missing_column", "conversations")
+        return
+    if not _alternate(turns):
+        yield Finding(Effect.DROP, "uneven_turns", "conversations")
+    if isinstance(row.get("tools"), list):
+        yield Finding(Effect.CRASH, "tools_not_a_list", "tools")
+    if any(map(_is_broken_call, (*turns, row.get("chosen"), row.get("rejected")))):
+        yield Finding(Effect.CRASH, "call_not_json", "function_call")
+    for side in ("chosen", "rejected"):
+        yield from _check_answer(row.get(side), side)
+
+
+def _check_answer(answer: Any, side: str) -> Iterator[Finding]:
+    if not isinstance(answer, dict):
+        yield Finding(Effect.DROP, "wrong_type", side)
+    elif answer.get("from") not in ("gpt", "function_call"):
+        yield Finding(Effect.WRONG, "wrong_role", side)
+
+
+def _alternate(turns: list[Any]) -> bool:
+    """Whether the user and the model speak in turn, and the user last."""
+    names = [turn.get("from") if isinstance(turn, dict) else None for turn in turns]
+    asking = [name in _ASKING for name in names[names[:1] == ["system"] :]]
+    return len(asking) % 2 == 1 and asking == [place % 2 == 0 for place in range(len(asking))]
+
+
+def _is_broken_call(turn: Any) -> bool:
+    """Whether a call stands beside words; thinking before it is cut off first."""
+    if not isinstance(turn, dict) or turn.get("from") != "function_call":
+        return False
+    try:
+        decode(str(turn.get("value")).rpartition("</think>")[2].encode())
+    except NotJson:
+        return True
+    return False
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -105,21 +161,17 @@ def _conversation(prompt: list[Message]) -> list[Row]:
 
 def _turn(message: Message) -> Row:
     """One message. Calls beside words are text, for a call stands alone."""
-    if message.get("tool_calls"):
-        calls = [_call(call["function"]) for call in message["tool_calls"]]
-        if message["content"] or any(call is None for call in calls):
-            return {"from": "gpt", "value": in_text(message)["content"]}
+    calls = [_call(call["function"]) for call in message.get("tool_calls", [])]
+    if calls and message["content"]:
+        return {"from": "gpt", "value": in_text(message)["content"]}
+    if calls:
         value = encode(calls[0] if len(calls) == 1 else calls).decode()
         return {"from": "function_call", "value": value}
     return {"from": _SPEAKERS[message["role"]], "value": message["content"]}
 
 
-def _call(function: Mapping[str, str]) -> Row | None:
-    try:
-        arguments = decode(function["arguments"].encode())
-    except NotJson:
-        return None
-    return {"name": function["name"], "arguments": arguments}
+def _call(function: Mapping[str, str]) -> Row:
+    return {"name": function["name"], "arguments": decode(function["arguments"].encode())}
 
 
 def _read_turns(row: Row) -> list[Row]:
@@ -171,4 +223,5 @@ TARGET = Target(
     extra_names=("dataset_info.json", "dpo.yaml"),
     speech=Speech(calls=True, tools=True),
     single=True,
+    rules=Rules(needs={}, read=read, check=check, trains="last"),
 )

@@ -1,18 +1,28 @@
 """ms-swift: the whole conversation twice, in `messages` and in `rejected_messages`.
 
-Its loader masks what tools and users say, so answers are written whole. A shorter form with
-`rejected_response` would replace all after the user's last turn, calls of tools included.
+It trains on what follows the last user or tool message, and takes all before it for the prompt.
+The shorter form with `rejected_response` would replace all after the user's last turn, calls of
+tools that both sides share included.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.records.message import as_chat
 from prefpairs.records.wire import encode
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
 from prefpairs.targets.reading import parted
 from prefpairs.targets.trl import provenance
+from prefpairs.targets.verdict import Effect, Finding
 
 _SCRIPT = """#!/bin/sh
 # DPO with ms-swift on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...
@@ -50,6 +60,23 @@ def read(row: Row) -> Row:
     return parted({"chosen": messages, "rejected": rejected, **others})
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What ms-swift makes of a row, besides what the rules say."""
+    if row.get("rejected_messages") is not None:
+        if row.get("tools") and not row.get("rejected_tools"):
+            yield Finding(Effect.WRONG, "prompts_differ", "rejected_tools")
+        return
+    answer, messages = row.get("rejected_response"), row.get("messages")
+    if answer is None:
+        yield Finding(Effect.DROP, "missing_column", "rejected_response")
+    elif isinstance(messages, list) and answer == _content(messages[-1:]):
+        yield Finding(Effect.DROP, "equal_sides", "rejected_response")
+
+
+def _content(messages: list[Any]) -> Any:
+    return messages[0].get("content") if messages and isinstance(messages[0], dict) else None
+
+
 def _until_user(messages: list[Any]) -> list[Any]:
     """The messages up to the user's last one, as ms-swift counts."""
     users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
@@ -81,5 +108,15 @@ TARGET = Target(
     extras=extras,
     extra_names=("dpo.sh",),
     speech=Speech(calls=True, tools=True),
-    turns="all",
+    rules=Rules(
+        needs={"messages": frozenset({"chat"})},
+        read=read,
+        check=check,
+        reserved={"margin": Effect.WARNING, "label": Effect.WARNING},
+        on_missing=Effect.DROP,
+        on_null=Effect.DROP,
+        on_role=Effect.DROP,
+        trains="last",
+        text_arguments=True,
+    ),
 )

@@ -4,13 +4,25 @@ Its loader puts an answer as it is into one message, renders the prompt without 
 trains on the last message alone. Releases up to 0.3 call the answers otherwise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from prefpairs.records.message import Text, as_chat
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
+from prefpairs.targets.verdict import Effect, Finding
 
 RELEASES = ("0.3", "0.4", "0.6")
 """The first and last releases of which more wants the same: up to 0.3, 0.4 and 0.5, 0.6 on."""
+
+BATCH = 128
+TEXT = frozenset({"text"})
 
 _SCRIPT = """#!/bin/sh
 # DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:
@@ -35,6 +47,24 @@ def read(row: Row) -> Row:
     """The pair of a row."""
     renamed = {"chosen_response": "chosen", "rejected_response": "rejected"}
     return {renamed.get(key, key): value for key, value in row.items()}
+
+
+def check(row: Row) -> Iterator[Finding]:
+    """What NeMo RL makes of a row, besides what the rules say."""
+    if "chosen_response" in row and "chosen" not in row:
+        yield Finding(Effect.CRASH, "old_keys", "chosen_response")
+    yield from check_prompt(row, "prompt")
+
+
+def check_prompt(row: Row, name: str) -> Iterator[Finding]:
+    """What becomes of a prompt: tools are not told, and thinking stands in it twice."""
+    if row.get("tools"):
+        yield Finding(Effect.WARNING, "tools_unseen", "tools")
+    prompt = row.get(name)
+    for place, message in enumerate(prompt if isinstance(prompt, list) else []):
+        given = message if isinstance(message, dict) else {}
+        if given.get("role") == "assistant" and "</think>" in str(given.get("content")):
+            yield Finding(Effect.WARNING, "thinking_in_prompt", f"{name}.{place}")
 
 
 def text_of(answer: Text) -> str:
@@ -103,4 +133,12 @@ TARGET = Target(
     speech=Speech(earlier_reasoning=False),
     single=True,
     releases=RELEASES,
+    rules=Rules(
+        needs={"prompt": frozenset({"chat", "text"}), "chosen": TEXT, "rejected": TEXT},
+        read=read,
+        check=check,
+        on_null=Effect.NOTHING,
+        trains="last",
+        batch=BATCH,
+    ),
 )

@@ -4,13 +4,22 @@ Lower ranks are better. The schemas of tools never reach its chat template, so t
 the system message. `reward` stands where a loss that weighs pairs will look for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.records.message import Text, as_chat
-from prefpairs.targets.nemo_rl import RELEASES, command
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.nemo_rl import BATCH, RELEASES, check_prompt, command
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
+from prefpairs.targets.verdict import Effect, Finding
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -50,6 +59,25 @@ def read(row: Row) -> Row:
     return {"prompt": row.get("context"), **answers, **scores, **others}
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What NeMo RL makes of a row, besides what the rules say."""
+    if "task_name" in row:
+        yield Finding(Effect.NO_LOAD, "own_task_name", "task_name")
+    completions = row.get("completions")
+    if not isinstance(completions, list) or len(completions) != 2:
+        yield Finding(Effect.CRASH, "not_two_answers", "completions")
+        return
+    ranks = []
+    for place, completion in enumerate(completions):
+        given = completion if isinstance(completion, dict) else {}
+        ranks.append(given.get("rank"))
+        if not isinstance(given.get("completion"), list) or not _is_number(given.get("rank")):
+            yield Finding(Effect.CRASH, "wrong_type", f"completions.{place}")
+    if ranks[0] == ranks[1]:
+        yield Finding(Effect.CRASH, "tied_ranks", "completions")
+    yield from check_prompt(row, "context")
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -73,4 +101,11 @@ TARGET = Target(
     extra_names=("dpo.sh",),
     speech=Speech(calls=True, earlier_reasoning=False),
     releases=RELEASES[1:],
+    rules=Rules(
+        needs={"context": frozenset({"chat"}), "completions": frozenset({"list"})},
+        read=read,
+        check=check,
+        trains="last",
+        batch=BATCH,
+    ),
 )

@@ -5,11 +5,23 @@ Fireworks know neither tools nor their results.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
 
 from prefpairs.errors import BadField
 from prefpairs.records.message import as_chat
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Host,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
+from prefpairs.targets.verdict import Effect, Finding
 
 _JOB = {
     "training_file": "id of the uploaded train.jsonl",
@@ -46,6 +58,39 @@ def read(row: Row) -> Row:
     return {**pair, **({"tools": given["tools"]} if given.get("tools") else {}), **others}
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What all hosts make of a row, besides what the rules say."""
+    for name in row.keys() - {*_COLUMNS}:
+        yield Finding(Effect.NO_LOAD, "unknown_column", name)
+    given = row.get("input")
+    messages = given.get("messages") if isinstance(given, dict) else None
+    if not isinstance(messages, list) or not messages:
+        yield Finding(Effect.NO_LOAD, "wrong_type", "input.messages")
+    for name in _COLUMNS[1:]:
+        answer = row.get(name)
+        if isinstance(answer, list) and len(answer) != 1:
+            yield Finding(Effect.NO_LOAD, "not_one_message", name)
+
+
+def check_strictly(row: Row) -> Iterator[Finding]:
+    """What hosts make of a row that know roles and texts alone."""
+    found = [*check(row)]
+    yield from found
+    if found:
+        return
+    conversation = [*row["input"]["messages"], *row["preferred_output"]]
+    conversation += row["non_preferred_output"]
+    for place, message in enumerate(conversation):
+        given = message if isinstance(message, dict) else {}
+        if given.get("role") not in ("system", "user", "assistant"):
+            yield Finding(Effect.NO_LOAD, "wrong_role", f"message {place + 1}")
+        if not isinstance(given.get("content"), str):
+            yield Finding(Effect.NO_LOAD, "content_null", f"message {place + 1}")
+    roles = [message.get("role") for message in row["input"]["messages"]]
+    if any(one == other for one, other in pairwise(roles)):
+        yield Finding(Effect.NO_LOAD, "uneven_turns", "input.messages")
+
+
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The body of a job, for POST /v1/fine_tuning/jobs."""
     job = dict(_JOB)
@@ -55,6 +100,25 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 
 
 _COLUMNS = ("input", "preferred_output", "non_preferred_output")
+_CHAT = frozenset({"chat"})
+_OWN = Host(
+    Speech(calls=True, broken_calls=True, tools=True),
+    Rules(
+        needs={
+            "input": frozenset({"object"}),
+            "preferred_output": _CHAT,
+            "non_preferred_output": _CHAT,
+        },
+        read=read,
+        check=check,
+        on_missing=Effect.NO_LOAD,
+        on_null=Effect.NO_LOAD,
+        trains="last",
+        text_arguments=True,
+        least=10,
+    ),
+)
+_STRICT = Host(Speech(), replace(_OWN.rules, check=check_strictly, least=3))
 
 TARGET = Target(
     name="openai",
@@ -63,13 +127,9 @@ TARGET = Target(
     columns=dict.fromkeys(_COLUMNS),
     extras=extras,
     extra_names=("job.json",),
-    speech=Speech(calls=True, tools=True),
+    speech=_OWN.speech,
+    rules=_OWN.rules,
     single=True,
-    hosts={
-        "openai": Speech(calls=True, tools=True),
-        "azure": Speech(calls=True, tools=True),
-        "together": Speech(),
-        "fireworks": Speech(),
-    },
+    hosts={"openai": _OWN, "azure": _OWN, "together": _STRICT, "fireworks": _STRICT},
     typed=False,
 )

@@ -1,11 +1,13 @@
 """OpenRLHF: prompt, chosen and rejected in chat form, of roles and texts alone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from prefpairs.records.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+from prefpairs.targets.judge import repeats
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
 from prefpairs.targets.reading import parted
+from prefpairs.targets.verdict import Effect, Finding
 
 _SCRIPT = """#!/bin/sh
 # DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...
@@ -34,6 +36,17 @@ def read(row: Row) -> Row:
     return parted(row)
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What OpenRLHF makes of a row, besides what the rules say."""
+    texts = [row.get(name) for name in ("prompt", "chosen", "rejected")]
+    if len({type(text) for text in texts if text is not None}) > 1:
+        yield Finding(Effect.CRASH, "forms_differ")
+    elif repeats(texts[0], texts[1]):
+        yield Finding(Effect.WRONG, "prompt_repeated", "chosen")
+    if row.get("tools"):
+        yield Finding(Effect.WARNING, "tools_unseen", "tools")
+
+
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The command that trains."""
     files = dataset.files
@@ -49,4 +62,11 @@ TARGET = Target(
     columns={name: None for name in trl.TARGET.columns if name != "tools"},
     extras=extras,
     extra_names=("dpo.sh",),
+    rules=Rules(
+        needs={"chosen": trl.CHAT_OR_TEXT, "rejected": trl.CHAT_OR_TEXT},
+        read=read,
+        check=check,
+        reserved={"margin": Effect.WARNING},
+        batch=128,
+    ),
 )

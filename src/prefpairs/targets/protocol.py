@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from prefpairs.records.message import Text
 from prefpairs.records.pair import Pair
+from prefpairs.targets.verdict import Effect, Finding
 
 Row = dict[str, Any]
 
@@ -24,6 +25,8 @@ class Speech:
 
     calls: bool = False
     """Calls of tools and their results, as messages of their own kind."""
+    broken_calls: bool = False
+    """Calls whose arguments are no JSON object, as models write them at times."""
     tools: bool = False
     """Schemas of tools, beside the messages."""
     reasoning: bool = False
@@ -70,8 +73,49 @@ class Dataset(NamedTuple):
     options: ExportOptions
 
 
+def _nothing_more(_row: Row) -> Iterable[Finding]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a trainer makes of the rows of its files, whoever wrote them."""
+
+    needs: Mapping[str, frozenset[str]]
+    """The columns that every row has, each with the kinds that it may be of."""
+    read: Callable[[Row], Row]
+    """The prompt and the answers of a row, under the names of a pair."""
+    check: Callable[[Row], Iterable[Finding]] = _nothing_more
+    """What is particular to this trainer."""
+    reserved: Mapping[str, Effect] = field(default_factory=dict)
+    """Columns that change what it does."""
+    trains: Literal["all", "last", "turns"] = "all"
+    """What of an answer is in the loss: all of it, its last message, or what the model wrote."""
+    on_missing: Effect = Effect.CRASH
+    """What becomes of a row without a column that it needs."""
+    on_null: Effect = Effect.CRASH
+    """What becomes of a row with null there."""
+    on_role: Effect = Effect.WRONG
+    """What becomes of a row with a role that nobody knows."""
+    text_arguments: bool = False
+    """Arguments of calls are right as text."""
+    batch: int = 0
+    """How many rows a step takes unless the user says otherwise; with fewer there is none."""
+    least: int = 0
+    """How many rows there must be."""
+    together: bool = False
+    """The files of a folder are loaded together, and must agree."""
+
+
 def _no_extras(_dataset: Dataset) -> Mapping[str, str]:
     return {}
+
+
+class Host(NamedTuple):
+    """One of several readers of a format."""
+
+    speech: Speech
+    rules: Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +144,12 @@ class Target:
     """The options that only some targets know."""
     releases: Sequence[str] = ()
     """The generations of the trainer that want different files, the newest last."""
-    hosts: Mapping[str, Speech] = field(default_factory=dict)
-    """The hosts that read it, each with what messages can say there."""
+    hosts: Mapping[str, "Host"] = field(default_factory=dict)
+    """The hosts that read it, where they differ."""
     unpaired: bool = False
     """The rows of an example are answers by themselves."""
+    rules: Rules
+    """What it makes of rows that it reads."""
     typed: bool = True
     """The trainer types every column by the first rows of a file."""
 

@@ -1,10 +1,12 @@
 """The shape of a row: which fields it has, and of which types.
 
 Loaders that rest on Arrow type every column by the first 10 MiB of a file, so a field that comes
-later for the first time breaks the load, at whatever line it stands.
+later for the first time breaks the load, at whatever line it stands. Texts that all look like
+dates they even turn into timestamps.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 _TYPES = {
@@ -12,8 +14,11 @@ _TYPES = {
     bool: "bool",
     int: "int",
     float: "float",
-    type(None): "null",
 }
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d)?)?([.,]\d{1,9})?(Z|[+-]\d\d(:?\d\d)?)?)?"
+)
+_LONGEST_DATE = len("2026-01-01T00:00:00.000000000+00:00")
 
 
 def shape_of(row: dict[str, Any]) -> frozenset[str]:
@@ -23,6 +28,26 @@ def shape_of(row: dict[str, Any]) -> frozenset[str]:
     ['a: list', 'a[].b: float', 'a[]: object']
     """
     return frozenset(_paths(row))
+
+
+def is_date(text: str) -> bool:
+    """Whether Arrow takes a text for a date or a time, if it sees nothing else there.
+
+    >>> is_date("2026-01-01"), is_date("2026")
+    (True, False)
+    """
+    # The dash tells nearly all other texts apart, in a tenth of the time.
+    return text[4:5] == "-" and len(text) <= _LONGEST_DATE and _DATE.fullmatch(text) is not None
+
+
+def dates_alone(shape: Collection[str]) -> list[str]:
+    """The paths at which all texts look like dates.
+
+    >>> dates_alone({"a: date", "b[].c: date", "b[].c: string"})
+    ['a']
+    """
+    paths = (path.removesuffix(": date") for path in shape if path.endswith(": date"))
+    return sorted(path for path in paths if f"{path}: string" not in shape)
 
 
 def column_of(path: str) -> str:
@@ -47,5 +72,7 @@ def _of_value(value: Any, path: str) -> Iterator[str]:
         yield f"{path}: list"
         for item in value:
             yield from _of_value(item, f"{path}[]")
+    elif isinstance(value, str) and is_date(value):
+        yield f"{path}: date"
     elif value is not None:
         yield f"{path}: {_TYPES[type(value)]}"

@@ -54,11 +54,9 @@ class Speaker:
             return [first, *prompt[1:]]
         return [{"role": "system", "content": told}, *prompt]
 
-    def with_objects(self, messages: list[Message]) -> list[Message]:
-        """The messages with the arguments of calls as objects, if they are wanted so."""
-        if self.options.tool_args == "string":
-            return messages
-        return [self._with_objects(message) for message in messages]
+    def settle_calls(self, messages: list[Message]) -> list[Message]:
+        """The messages with the arguments of calls in the form that is wanted."""
+        return [self._settle_calls(message) for message in messages]
 
     def _say(self, message: Message, *, trained: bool) -> Message:
         if not isinstance(message["content"], str):
@@ -86,14 +84,16 @@ class Speaker:
         thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
         return {**bare, "content": thought}
 
-    def _with_objects(self, message: Message) -> Message:
+    def _settle_calls(self, message: Message) -> Message:
         calls = message.get("tool_calls")
-        if not calls:
+        if not calls or self.speech.broken_calls:
             return message
         parsed = [_parsed(call["function"]["arguments"]) for call in calls]
         if not all(isinstance(arguments, dict) for arguments in parsed):
             self.noticed.add("broken_arguments_as_text")
             return in_text(message)
+        if self.options.tool_args == "string":
+            return message
         taken = zip(calls, parsed, strict=True)
         return {**message, "tool_calls": [_with_object(*each) for each in taken]}
 

@@ -5,13 +5,25 @@ where one answer is the beginning of the other. The schemas of tools are the tex
 column of one type, whatever they hold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.errors import BadField
+from prefpairs.records.candidate import read_tools
 from prefpairs.records.wire import encode
 from prefpairs.targets.card import card
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Speech, Target
+from prefpairs.targets.judge import repeats
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+)
 from prefpairs.targets.reading import parted
+from prefpairs.targets.verdict import Effect, Finding
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}
 """What `load_dataset` calls the sides."""
@@ -40,6 +52,33 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 def read(row: Row) -> Row:
     """The pair of a row, whether the prompt stands by itself or in both answers."""
     return parted(row)
+
+
+def check(row: Row) -> Iterator[Finding]:
+    """What TRL makes of a row, besides what the rules say."""
+    prompt, chosen, rejected = (row.get(name) for name in ("prompt", "chosen", "rejected"))
+    if prompt is None:
+        yield Finding(Effect.WARNING, "prompt_in_both")
+    if len({type(text) for text in (prompt, chosen, rejected) if text is not None}) > 1:
+        yield Finding(Effect.CRASH, "forms_differ")
+    elif repeats(prompt, chosen) or repeats(prompt, rejected):
+        yield Finding(Effect.WRONG, "prompt_repeated", "chosen")
+    if isinstance(prompt, str) and prompt.endswith(" "):
+        yield Finding(Effect.WARNING, "space_at_end", "prompt")
+    yield from check_columns(row)
+
+
+def check_columns(row: Row) -> Iterator[Finding]:
+    """What TRL makes of the columns around the texts."""
+    if row.keys() >= _TRACE:
+        yield Finding(Effect.NO_LOAD, "trace_columns")
+    if not isinstance(row.get("chat_template_kwargs", {}), dict):
+        yield Finding(Effect.CRASH, "kwargs_missing", "chat_template_kwargs")
+    try:
+        if row.get("tools") != []:
+            read_tools(row.get("tools"), "tools")
+    except BadField:
+        yield Finding(Effect.CRASH, "tools_not_a_list", "tools")
 
 
 def provenance(example: Example) -> Row:
@@ -73,6 +112,19 @@ def command(dataset: Dataset, method: str, words: str) -> str:
     )
 
 
+CHAT_OR_TEXT = frozenset({"chat", "text"})
+RESERVED = {
+    "image": Effect.CRASH,
+    "images": Effect.CRASH,
+    "messages": Effect.CRASH,
+    "ref_chosen_logps": Effect.WRONG,
+    "ref_rejected_logps": Effect.WRONG,
+    "margin": Effect.WARNING,
+}
+"""What else a column of such a name is for."""
+
+_TRACE = frozenset({"id", "source", "model", "system_prompt", "messages"})
+
 COLUMNS: dict[str, Any] = {
     "prompt": None,
     "chosen": None,
@@ -94,4 +146,11 @@ TARGET = Target(
     speech=Speech(calls=True, tools=True, reasoning=True),
     tool_args="dict",
     words=frozenset({"text"}),
+    rules=Rules(
+        needs={"chosen": CHAT_OR_TEXT, "rejected": CHAT_OR_TEXT},
+        read=read,
+        check=check,
+        reserved={**RESERVED, "completion": Effect.CRASH, "label": Effect.CRASH},
+        together=True,
+    ),
 )

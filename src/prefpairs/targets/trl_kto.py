@@ -4,13 +4,15 @@ The trainer holds each answer against its neighbour's prompt, so neighbours are 
 different prompts (see unpaired.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from prefpairs.records.message import Text
 from prefpairs.records.wire import encode
 from prefpairs.targets import trl
 from prefpairs.targets.card import card
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+from prefpairs.targets.judge import repeats
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
+from prefpairs.targets.verdict import Effect, Finding
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -22,11 +24,25 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     ]
 
 
+def check(row: Row) -> Iterator[Finding]:
+    """What TRL makes of a row, besides what the rules say."""
+    if isinstance(row.get("prompt"), str) != isinstance(row.get("completion"), str):
+        yield Finding(Effect.CRASH, "forms_differ")
+    elif repeats(row.get("prompt"), row.get("completion")):
+        yield Finding(Effect.WRONG, "prompt_repeated", "completion")
+    yield from trl.check_columns(row)
+
+
 def _row(example: Example, answer: Text, score: float | None, *, label: bool) -> Row:
     row: Row = {"prompt": example.prompt, "completion": answer, "label": label}
     if example.tools:
         row["tools"] = encode(example.tools).decode()
     return row if score is None else {**row, "score": score}
+
+
+def read(row: Row) -> Row:
+    """The prompt of a row, and its one answer."""
+    return {"prompt": row.get("prompt"), "chosen": row.get("completion")}
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -46,4 +62,15 @@ TARGET = Target(
     tool_args="dict",
     words=frozenset({"text"}),
     unpaired=True,
+    rules=Rules(
+        needs={
+            "prompt": trl.CHAT_OR_TEXT,
+            "completion": trl.CHAT_OR_TEXT,
+            "label": frozenset({"flag"}),
+        },
+        read=read,
+        check=check,
+        reserved=trl.RESERVED,
+        together=True,
+    ),
 )

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from prefpairs.records.message import as_chat
 from prefpairs.targets.card import card
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Target
+from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
 from prefpairs.targets.reading import parted
 
 _SPLITS = {"train": "train_prefs", "val": "val_prefs", "test": "test_prefs"}
@@ -57,4 +57,10 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("README.md",),
+    rules=Rules(
+        needs={"chosen": frozenset({"chat"}), "rejected": frozenset({"chat"})},
+        read=read,
+        trains="last",
+        together=True,
+    ),
 )

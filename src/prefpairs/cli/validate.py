@@ -1,0 +1,210 @@
+"""prefpairs validate: what a trainer would do with each row of its dataset."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from typer import Argument, Option
+
+from prefpairs.cli.form import To
+from prefpairs.cli.wording import say, visible
+from prefpairs.cli.words import FLAG, command_of, one_of
+from prefpairs.engines.validate import ValidatePlan, Verdict
+from prefpairs.engines.validate import validate as run
+from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.tokenizer import open_encoder
+from prefpairs.reasons import TRAPS
+from prefpairs.records.wire import encode, encode_pretty
+from prefpairs.report import Judgement, validate_summary
+from prefpairs.targets import target_named
+from prefpairs.targets.judge import Length
+from prefpairs.targets.protocol import Target
+
+_RULES = "What rows are held against"
+_TOLD = "What is told"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateWords:
+    """The words about a dataset and its trainer, as they were typed."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="FILE",
+            help="Files of the dataset, or its folder (default: standard input).",
+            show_default=False,
+        ),
+    ] = None
+    host: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            rich_help_panel=_RULES,
+            help="openai: openai, azure, together or fireworks.",
+        ),
+    ] = None
+    max_chars: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="Prompt and answer are cut to N characters.",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="They are cut to N tokens (TRL: 1024), as --tokenizer counts.",
+        ),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_RULES,
+            help="A tokenizer.json; what a chat template adds is not counted.",
+        ),
+    ] = None
+    batch_size: Annotated[
+        int,
+        Option(
+            min=0,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="Rows of a step; 0 is what the trainer has by default (NeMo RL: 128).",
+        ),
+    ] = 0
+    limit: Annotated[
+        int | None,
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_RULES, help="Read N rows."),
+    ] = None
+    json: Annotated[
+        bool,
+        Option(
+            "--json",
+            metavar=FLAG,
+            rich_help_panel=_TOLD,
+            help="A JSON object for each finding instead of a line of text.",
+        ),
+    ] = False
+    summary: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_TOLD, help="Write the counts as JSON, too."),
+    ] = None
+    quiet: Annotated[
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="No summary, only findings."
+        ),
+    ] = False
+
+    def plan(self, to: str) -> ValidatePlan:
+        """The plan that these words ask for."""
+        target = target_named(to)
+        if self.host is not None:
+            if not target.hosts:
+                raise UsageError(f"--to {target.name} is for one reader: no --host")
+            host = one_of("--host", self.host, *target.hosts)
+            target = replace(target, **target.hosts[host]._asdict())
+        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input", "name the files of a dataset, or its folder")
+        if self.summary == STDOUT:
+            raise UsageError("--summary -: standard output is for findings", "name a file")
+        return ValidatePlan(
+            inputs=_inputs(self.inputs or [], target),
+            target=target,
+            length=self._length(),
+            batch=self.batch_size,
+            limit=self.limit,
+        )
+
+    def _length(self) -> Length | None:
+        if (self.max_tokens is None) != (self.tokenizer is None):
+            raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
+        if self.max_tokens is not None and self.max_chars is not None:
+            raise UsageError("--max-tokens and --max-chars do not go together", "choose one")
+        if self.max_tokens is not None and self.tokenizer is not None:
+            return Length(self.max_tokens, open_encoder(self.tokenizer))
+        return None if self.max_chars is None else Length(self.max_chars)
+
+
+@command_of
+def validate(*, to: To, words: ValidateWords) -> None:
+    """What a trainer would do with each row of its dataset, whoever wrote it.
+
+    A line for each row that would fail to load, crash, be dropped, train on nothing or on the
+    wrong thing, and for what should be known besides (warnings). Exit code 4 where anything
+    would be lost.
+
+        prefpairs validate --to trl trl-data
+
+    The rules are those that were measured with the trainers' own code. One pass; memory does not
+    grow with the data.
+    """
+    plan = words.plan(to)
+    judgement = Judgement(files=[given.label for given in plan.inputs])
+    with open_output(STDOUT) as output:
+        for verdict in run(plan, judgement):
+            output.write(_json(verdict) if words.json else _line(verdict))
+    if words.summary is not None:
+        write_file(words.summary, encode_pretty(validate_summary(judgement)))
+    if not words.quiet:
+        say("".join(f"{line}\n" for line in _told(judgement)))
+    if judgement.rows_lost or judgement.files_lost:
+        lost = judgement.rows_read if judgement.files_lost else judgement.rows_lost
+        raise WouldBeLost(lost, judgement.rows_read, plan.target.name)
+
+
+def _inputs(words: list[str], target: Target) -> list[Input]:
+    """The files; of a folder those that the trainer reads, where they have its names."""
+    found: list[Input] = []
+    for word in words or [STDOUT]:
+        names = [os.path.join(word, name) for name in target.files.values()]
+        there = [name for name in names if os.path.isfile(name)]
+        found += find_inputs(there or [word])
+    return found
+
+
+def _line(verdict: Verdict) -> bytes:
+    """file:line: what happens: where: why (code)."""
+    label, line, finding = verdict
+    place = f"{visible(label)}:{line}" if line else visible(label)
+    where = f"{visible(finding.field)}: " if finding.field else ""
+    return f"{place}: {finding.effect}: {where}{finding.sentence} ({finding.code})\n".encode()
+
+
+def _json(verdict: Verdict) -> bytes:
+    label, line, finding = verdict
+    row = {
+        "file": label,
+        "line": line or None,
+        "effect": finding.effect,
+        "code": finding.code,
+        "field": finding.field,
+        "message": finding.sentence,
+    }
+    return encode(row) + b"\n"
+
+
+def _told(judgement: Judgement) -> Iterator[str]:
+    """The summary as people read it."""
+    lost = judgement.rows_lost
+    yield (
+        f"{'rows':18}  {judgement.rows_read:,} read = {judgement.rows_read - lost:,} fine"
+        f" + {lost:,} lost"
+    )
+    for (effect, code), count in sorted(judgement.lost.items(), key=lambda item: -item[1]):
+        yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
+    if judgement.warnings:
+        yield f"{'warnings':18}  {judgement.warnings.total():,}"
+    for code, count in judgement.warnings.most_common():
+        yield f"{count:>18,}  {code}: {TRAPS[code]}"

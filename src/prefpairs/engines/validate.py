@@ -1,0 +1,133 @@
+"""validate: what a trainer would do with each row of its dataset."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from prefpairs.errors import NotJson
+from prefpairs.files.inputs import Input
+from prefpairs.files.reading import Record, open_input
+from prefpairs.records.wire import decode_counting, encode_sorted
+from prefpairs.report import Judgement
+from prefpairs.targets.columns import Columns
+from prefpairs.targets.judge import Length, judge
+from prefpairs.targets.protocol import Target
+from prefpairs.targets.verdict import Effect, Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatePlan:
+    """Which files are held against the rules of which trainer."""
+
+    inputs: Sequence[Input]
+    target: Target
+    length: Length | None = None
+    batch: int = 0
+    limit: int | None = None
+
+
+class Verdict(NamedTuple):
+    """One finding, and where it stands; line 0 is the file as a whole."""
+
+    label: str
+    line: int
+    finding: Finding
+
+
+def validate(plan: ValidatePlan, judgement: Judgement) -> Iterator[Verdict]:
+    """All that a trainer would lose, and what should be known about the rest."""
+    shapes: list[set[str]] = []
+    for source in plan.inputs:
+        with open_input(source) as opened:
+            reading = _FileReading(plan, source.label, judgement)
+            for record in opened.records:
+                if plan.limit is not None and judgement.rows_read >= plan.limit:
+                    break
+                yield from reading.row(record)
+            yield from reading.end(shapes)
+
+
+@dataclass(slots=True)
+class _FileReading:
+    """One file on its way through the rules."""
+
+    plan: ValidatePlan
+    label: str
+    judgement: Judgement
+    columns: Columns = field(default_factory=Columns)
+    rows: int = 0
+    prompt: bytes = b""
+    labels: set[Any] = field(default_factory=set)
+
+    def row(self, record: Record) -> Iterator[Verdict]:
+        """What becomes of one row."""
+        self.rows += 1
+        found = list(self._of_record(record))
+        self.judgement.add_row(
+            [(finding.effect, finding.code) for finding in found],
+            lost=any(finding.effect is not Effect.WARNING for finding in found),
+        )
+        for finding in found:
+            yield Verdict(self.label, record.number, finding)
+
+    def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
+        """What becomes of the file."""
+        for finding in self._of_file(shapes):
+            self.judgement.add_file(
+                finding.effect, finding.code, lost=finding.effect is not Effect.WARNING
+            )
+            yield Verdict(self.label, 0, finding)
+        shapes.append(self.columns.shape)
+
+    def _of_record(self, record: Record) -> Iterator[Finding]:
+        try:
+            row, surrogates = decode_counting(record.data)
+        except NotJson:
+            yield Finding(Effect.NO_LOAD, "bad_json")
+            return
+        if not isinstance(row, dict):
+            yield Finding(Effect.NO_LOAD, "not_an_object")
+            return
+        if surrogates:
+            yield Finding(Effect.NO_LOAD, "surrogate")
+        if _has_key_twice(record.data):
+            yield Finding(Effect.NO_LOAD, "key_twice")
+        if self.plan.target.typed:
+            yield from self.columns.see(row, record.offset)
+        yield from judge(row, self.plan.target.rules, self.plan.length)
+        if self.plan.target.unpaired:
+            yield from self._of_neighbours(row)
+
+    def _of_neighbours(self, row: dict[str, Any]) -> Iterator[Finding]:
+        label = row.get("label")
+        self.labels.add(label if isinstance(label, bool) else None)
+        prompt = encode_sorted(row.get("prompt"))
+        if prompt == self.prompt:
+            yield Finding(Effect.WARNING, "same_neighbour", "prompt")
+        self.prompt = prompt
+
+    def _of_file(self, shapes: list[set[str]]) -> Iterator[Finding]:
+        target, rules = self.plan.target, self.plan.target.rules
+        if target.typed:
+            yield from self.columns.settle()
+        if rules.together and any(self.columns.shape - shape for shape in shapes):
+            yield Finding(Effect.WARNING, "files_differ")
+        if self.rows and self.rows < (self.plan.batch or rules.batch):
+            yield Finding(Effect.WARNING, "fewer_than_a_batch")
+        if self.rows and self.rows < rules.least:
+            yield Finding(Effect.WARNING, "too_few_rows")
+        if len(self.labels) == 1 and self.rows > 1:
+            yield Finding(Effect.WARNING, "one_label", "label")
+
+
+def _has_key_twice(data: bytes) -> bool:
+    """Whether an object of the row has a key twice, which Arrow refuses."""
+    twice = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal twice
+        twice = twice or len({key for key, _ in pairs}) < len(pairs)
+
+    json.loads(data, object_pairs_hook=look)
+    return twice

@@ -1,0 +1,92 @@
+"""What loaders that rest on Arrow make of the columns of a file, row by row.
+
+The first 10 MiB fix the type of every column. Where messages differ in their keys there, datasets
+4.7 and newer take the column for JSON, and let anything follow; older releases do not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from prefpairs.targets.protocol import Row
+from prefpairs.targets.shape import column_of, dates_alone, shape_of
+from prefpairs.targets.verdict import Effect, Finding
+
+FIRST_BLOCK = 10 << 20
+
+_WIDER = {"int": "float", "date": "string"}
+"""Types that fit where another one is known."""
+
+
+class Columns:
+    """The columns of one file, as its loader knows them so far."""
+
+    def __init__(self) -> None:
+        self.shape: set[str] = set()
+        self._keys: dict[str, frozenset[str]] = {}
+        self._mixed: set[str] = set()
+        self._told: set[str] = set()
+
+    def see(self, row: Row, offset: int) -> Iterator[Finding]:
+        """What the loader says of a row that begins at this byte."""
+        shape = shape_of(row)
+        new = [path for path in shape - self.shape if not self._fits(path)]
+        if offset < FIRST_BLOCK:
+            self._learn(row)
+            yield from self._conflicts(new)
+        else:
+            yield from self._late(new)
+        self.shape |= shape
+
+    def settle(self) -> Iterator[Finding]:
+        """What can be said once the file is over."""
+        for path in dates_alone(self.shape):
+            yield Finding(Effect.NOTHING, "reads_as_date", path)
+
+    def _fits(self, path: str) -> bool:
+        place, _, kind = path.rpartition(": ")
+        return kind in _WIDER and f"{place}: {_WIDER[kind]}" in self.shape
+
+    def _learn(self, row: Row) -> None:
+        """Take in which keys the objects of a column have."""
+        for path, keys in _objects(row, ""):
+            if self._keys.setdefault(path, keys) != keys:
+                self._mixed.add(column_of(path))
+
+    def _conflicts(self, new: list[str]) -> Iterator[Finding]:
+        """Fields of several types, each told once."""
+        for path in sorted(new):
+            place, _, kind = path.rpartition(": ")
+            known = {
+                other.removeprefix(f"{place}: ")
+                for other in self.shape
+                if other.startswith(f"{place}: ")
+            }
+            narrower = {"float": "int", "string": "date"}.get(kind)
+            if known - {narrower}:
+                self._mixed.add(column_of(path))
+                if place not in self._told:
+                    self._told.add(place)
+                    yield Finding(Effect.WARNING, "types_differ", place)
+
+    def _late(self, new: list[str]) -> Iterator[Finding]:
+        """Fields that come too late; where a column is JSON, old releases alone refuse them."""
+        for path in sorted(new):
+            place, column = path.rpartition(": ")[0], column_of(path)
+            if column in self._mixed:
+                if column not in self._told:
+                    self._told.add(column)
+                    yield Finding(Effect.WARNING, "types_differ", place)
+            else:
+                yield Finding(Effect.NO_LOAD, "late_field", place)
+
+
+def _objects(value: Any, path: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Every object below a value, with its keys."""
+    if isinstance(value, dict):
+        if path:
+            yield path, frozenset(value)
+        for key, item in value.items():
+            yield from _objects(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _objects(item, f"{path}[]")

@@ -1,0 +1,243 @@
+"""What trainers really make of exported datasets: their own code, run on our files.
+
+TRAINERS=quick loads them with `datasets`, Together's check and written models; TRAINERS=all trains
+with TRL and runs every consumer (see tests/consumers). Without it nothing is installed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONSUMERS = Path(__file__).parents[1] / "consumers"
+ROWS = Path(__file__).parents[1] / "cases" / "export" / "trl" / "in.jsonl"
+ROLLOUTS = Path(__file__).parents[2] / "sample_data" / "gym_rollouts.jsonl"
+SHARED = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
+ASKED = os.environ.get("TRAINERS", "")
+
+sys.path.append(str(CONSUMERS))
+from venvs import python_of  # noqa: E402 - a program, not a package
+
+quick = pytest.mark.skipif(ASKED not in ("quick", "all"), reason="TRAINERS=quick or all")
+slow = pytest.mark.skipif(ASKED != "all", reason="TRAINERS=all")
+
+DATASETS = ("datasets-4.4.0", "datasets-4.8.5", "datasets-5.2.0")
+OLD, *NEW = DATASETS
+TYPED = (
+    "trl",
+    "trl-kto",
+    "nemo-rl",
+    "nemo-rl-ranked",
+    "customizer",
+    "customizer-rl",
+    "llamafactory",
+    "ms-swift",
+    "openrlhf",
+    "axolotl",
+    "ultrafeedback",
+)
+
+
+def prefpairs(*words: str | Path) -> None:
+    """Run the program."""
+    command = [sys.executable, "-m", "prefpairs", *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def told(program: str, path: Path, *options: str, environment: str | None = None) -> dict[str, Any]:
+    """What a consumer says of a file or folder."""
+    command = [python_of(environment or program), CONSUMERS / f"{program}.py", path, *options]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of all kinds: our samples and, where they are at hand, real rollouts of NeMo Gym."""
+    folder = tmp_path_factory.mktemp("pairs")
+    rollouts = [ROLLOUTS, *sorted(SHARED.glob("*.jsonl"))]
+    parts = [ROWS]
+    for number, path in enumerate(rollouts):
+        across = ["--strategy", "stratified", "--across-prompts", "--high-threshold", "0.1"]
+        across += ["--low-threshold", "0", "--rejected-per-chosen", "2"]
+        for name, words in (("within", ["--strategy", "exhaustive"]), ("across", across)):
+            parts.append(folder / f"{number}-{name}.jsonl")
+            options = ["--from", "nemo-gym", "--allow-empty", "-q", "-o", parts[-1]]
+            prefpairs("pair", *words, *options, path)
+    prefpairs("split", "-q", "--exact", "--val-fraction", "0.3", *parts, "--out-dir", folder / "d")
+    return folder / "d"
+
+
+@pytest.fixture(scope="module")
+def short_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs that a model on a CPU gets through: our samples alone."""
+    folder = tmp_path_factory.mktemp("short")
+    prefpairs("pair", "-q", "--strategy", "exhaustive", ROLLOUTS, "-o", folder / "pairs.jsonl")
+    prefpairs("split", "-q", "--exact", ROWS, folder / "pairs.jsonl", "--out-dir", folder / "d")
+    return folder / "d"
+
+
+def exported(pairs: Path, folder: Path, target: str, *words: str) -> Path:
+    """The dataset of a target."""
+    prefpairs("export", "-q", "--to", target, *words, pairs, "--out-dir", folder)
+    return folder
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The files of a dataset that hold rows."""
+    return sorted(folder.rglob("*.jsonl"))
+
+
+@quick
+@pytest.mark.parametrize("environment", DATASETS)
+@pytest.mark.parametrize("target", TYPED)
+def test_every_typed_file_loads(pairs: Path, tmp_path: Path, target: str, environment: str) -> None:
+    """Each release of datasets that trainers pin loads each file, and changes nothing in it."""
+    words = ["--tool-args", "string"] if environment == OLD and target.startswith("trl") else []
+    for file in data_files(exported(pairs, tmp_path / "out", target, *words)):
+        answer = told("hf_datasets", file, environment=environment)
+        assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+        assert answer["facts"]["rows_changed_beyond_nulls"] == 0
+
+
+@quick
+@pytest.mark.parametrize("environment", NEW)
+@pytest.mark.parametrize("target", ["trl", "trl-kto", "ultrafeedback"])
+def test_folders_with_a_card_load(
+    pairs: Path, tmp_path: Path, target: str, environment: str
+) -> None:
+    """Both sides load together, by the types of the card."""
+    answer = told("hf_datasets", exported(pairs, tmp_path / "out", target), environment=environment)
+    assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+    assert answer["facts"]["rows_changed_beyond_nulls"] == 0
+
+
+@quick
+@pytest.mark.parametrize("environment", DATASETS)
+@pytest.mark.parametrize("target", ["trl", "nemo-rl-ranked", "nemo-rl"])
+def test_a_large_file_whose_first_call_stands_last(
+    tmp_path: Path, target: str, environment: str
+) -> None:
+    """36 MB of plain chats, and then a call of a tool: it loads."""
+    plain, *_, call, _, _, last = ROWS.read_text("utf-8").rstrip("\n").split("\n")
+    row = json.loads(plain)
+    with (tmp_path / "pairs.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(12_000):
+            file.write(json.dumps({**row, "prompt": f"{number}? {'x' * 2900}"}) + "\n")
+        file.write(f"{last}\n{call}\n")
+    path = tmp_path / "out.jsonl"
+    prefpairs("export", "-q", "--to", target, tmp_path / "pairs.jsonl", "-o", path)
+    assert path.stat().st_size > 36_000_000
+    answer = told("hf_datasets", path, environment=environment)
+    assert (answer["error"], answer["rows_out"]) == (None, 12_002)
+
+
+@quick
+def test_together_takes_it(pairs: Path, tmp_path: Path) -> None:
+    """Its own check passes."""
+    folder = exported(pairs, tmp_path / "out", "openai", "--host", "together")
+    for file in data_files(folder):
+        answer = told("together_check", file)
+        assert answer["error"] is None
+        assert [report["is_check_passed"] for report in answer["facts"]["reports"].values()] == [
+            True
+        ]
+
+
+@quick
+@pytest.mark.parametrize("environment", DATASETS)
+@pytest.mark.parametrize(
+    ("target", "loader"),
+    [("nemo-rl", "BinaryPreferenceDataset"), ("nemo-rl-ranked", "PreferenceDataset")],
+)
+def test_a_model_of_nemo_rl_trains_on_the_answer(
+    pairs: Path, tmp_path: Path, target: str, loader: str, environment: str
+) -> None:
+    """Every row trains on two different texts of the model, behind one prompt."""
+    for file in data_files(exported(pairs, tmp_path / "out", target)):
+        answer = told("nemo_rl_model", file, "--class", loader, environment=environment)
+        facts = answer["facts"]
+        assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+        assert (facts["identical_sides"], facts["prompts_differ"]) == (0, 0)
+        assert facts["trained_roles"] == {"assistant": 2 * answer["rows_in"]}
+
+
+@quick
+@pytest.mark.parametrize(
+    ("target", "generation"), [("customizer", "microservices"), ("customizer-rl", "platform")]
+)
+def test_a_model_of_customizer_takes_it(
+    pairs: Path, tmp_path: Path, target: str, generation: str
+) -> None:
+    """All rows are of one schema, with no text empty."""
+    for file in data_files(exported(pairs, tmp_path / "out", target)):
+        answer = told("customizer_model", file, "--generation", generation)
+        assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+        assert answer["facts"]["empty_texts"] == 0
+
+
+@slow
+@pytest.mark.parametrize("words", [[], ["--turns", "all"], ["--reasoning-as", "field"]])
+def test_trl_dpo_learns(short_pairs: Path, tmp_path: Path, words: list[str]) -> None:
+    """The first loss is ln 2, no row is dropped, and after 20 steps the chosen side wins."""
+    folder = exported(short_pairs, tmp_path / "out", "trl", *words)
+    answer = told("trl_dpo", folder)
+    facts = answer["facts"]
+    assert (answer["error"], facts["rows_dropped"], facts["identical_sides"]) == (None, 0, 0)
+    assert (facts["first_loss_is_ln_2"], facts["warnings"]) == (True, [])
+    assert facts["first_grad_norm"] > 1e-4
+    assert facts["win_rate"] > 0.9
+
+
+@slow
+def test_trl_reward_learns(short_pairs: Path, tmp_path: Path) -> None:
+    """The same file trains a reward model, with no margin."""
+    answer = told("trl_reward", exported(short_pairs, tmp_path / "out", "trl"))
+    facts = answer["facts"]
+    assert (answer["error"], facts["rows_dropped"], facts["identical_sides"]) == (None, 0, 0)
+    assert facts["margin_column"] is False
+    assert facts["win_rate"] > 0.9
+
+
+@slow
+def test_trl_kto_learns(short_pairs: Path, tmp_path: Path) -> None:
+    """The first loss is a half, and it falls."""
+    folder = exported(short_pairs, tmp_path / "out", "trl-kto")
+    facts = told("trl_kto", folder)["facts"]
+    assert (facts["rows_dropped"], facts["first_loss_is_half"]) == (0, True)
+    assert facts["last_loss"] < 0.4
+
+
+@slow
+def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
+    """Both sides, through its loader, converter and template."""
+    answer = told("llamafactory", exported(pairs, tmp_path / "out", "llamafactory"))
+    assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+    for dataset in answer["facts"]["datasets"].values():
+        assert (dataset["aligned_without_answers"], dataset["identical_sides"]) == (0, 0)
+
+
+@slow
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("axolotl", []),
+        ("ms-swift", []),
+        ("openrlhf", ["--prompt-key", "prompt", "--apply-chat-template", "--max-len", "200000"]),
+    ],
+)
+def test_others_keep_every_row(
+    pairs: Path, tmp_path: Path, target: str, options: list[str]
+) -> None:
+    """No row is dropped, no two sides are the same, no text is cut at the wrong place."""
+    for file in data_files(exported(pairs, tmp_path / "out", target)):
+        answer = told(target.replace("-", "_"), file, *options)
+        facts = answer["facts"]
+        assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+        assert (facts["rows_dropped"], facts["identical_sides"]) == (0, 0)
+        assert facts.get("dummy_left_in", 0) == facts.get("prompts_differ", 0) == 0
