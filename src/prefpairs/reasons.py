@@ -159,7 +159,7 @@ TRAPS = {
     "one_label": "all labels are the same",
     "fewer_than_a_batch": "fewer rows than a batch: not one step is made",
     "too_few_rows": "fewer rows than the host takes",
-    "file_name": "a file name that the loader does not know",
+    "no_rows": "the file has no rows",
 }
 """Why a trainer would lose a row, or a whole file."""
 

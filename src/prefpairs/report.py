@@ -130,7 +130,7 @@ class Judgement:
     files: list[str] = field(default_factory=list)
     rows_read: int = 0
     rows_lost: int = 0
-    files_lost: int = 0
+    files_lost: list[str] = field(default_factory=list)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each effect had each cause."""
     warnings: Counter[str] = field(default_factory=Counter)
@@ -142,10 +142,15 @@ class Judgement:
         for effect, code in dict.fromkeys(found):
             self._count(effect, code)
 
-    def add_file(self, effect: str, code: str, *, lost: bool) -> None:
+    def add_file(self, found: Sequence[tuple[str, str]]) -> None:
         """Count what was found in a file as a whole."""
-        self.files_lost += lost
-        self._count(effect, code)
+        for effect, code in found:
+            self._count(effect, code)
+
+    def lose_file(self, label: str, more_rows: int) -> None:
+        """A file is lost with all of its rows, of which so many had seemed fine."""
+        self.files_lost.append(label)
+        self.rows_lost += more_rows
 
     def _count(self, effect: str, code: str) -> None:
         if effect == "warning":

@@ -226,8 +226,8 @@ def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "options"),
     [
-        ("axolotl", []),
-        ("ms-swift", []),
+        ("axolotl", ["--sequence-len", "1000000"]),
+        ("ms-swift", ["--max-length", "1000000"]),
         ("openrlhf", ["--prompt-key", "prompt", "--apply-chat-template", "--max-len", "200000"]),
     ],
 )

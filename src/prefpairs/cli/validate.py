@@ -160,8 +160,7 @@ def validate(*, to: To, words: ValidateWords) -> None:
     if not words.quiet:
         say("".join(f"{line}\n" for line in _told(judgement)))
     if judgement.rows_lost or judgement.files_lost:
-        lost = judgement.rows_read if judgement.files_lost else judgement.rows_lost
-        raise WouldBeLost(lost, judgement.rows_read, plan.target.name)
+        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name)
 
 
 def _inputs(words: list[str], target: Target) -> list[Input]:
@@ -204,6 +203,8 @@ def _told(judgement: Judgement) -> Iterator[str]:
     )
     for (effect, code), count in sorted(judgement.lost.items(), key=lambda item: -item[1]):
         yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
+    for name in judgement.files_lost:
+        yield f"{'lost as a whole':18}  {visible(name)}"
     if judgement.warnings:
         yield f"{'warnings':18}  {judgement.warnings.total():,}"
     for code, count in judgement.warnings.most_common():

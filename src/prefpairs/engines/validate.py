@@ -57,6 +57,8 @@ class _FileReading:
     judgement: Judgement
     columns: Columns = field(default_factory=Columns)
     rows: int = 0
+    fine: int = 0
+    lost: bool = False
     prompt: bytes = b""
     labels: set[Any] = field(default_factory=set)
 
@@ -64,19 +66,20 @@ class _FileReading:
         """What becomes of one row."""
         self.rows += 1
         found = list(self._of_record(record))
-        self.judgement.add_row(
-            [(finding.effect, finding.code) for finding in found],
-            lost=any(finding.effect is not Effect.WARNING for finding in found),
-        )
+        lost = any(finding.effect is not Effect.WARNING for finding in found)
+        self.judgement.add_row([finding[:2] for finding in found], lost=lost)
+        self.fine += not lost
+        self.lost = self.lost or any(finding.effect is Effect.NO_LOAD for finding in found)
         for finding in found:
             yield Verdict(self.label, record.number, finding)
 
     def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
         """What becomes of the file."""
-        for finding in self._of_file(shapes):
-            self.judgement.add_file(
-                finding.effect, finding.code, lost=finding.effect is not Effect.WARNING
-            )
+        found = list(self._of_file(shapes))
+        self.judgement.add_file([finding[:2] for finding in found])
+        if self.lost or any(finding.effect is not Effect.WARNING for finding in found):
+            self.judgement.lose_file(self.label, self.fine)
+        for finding in found:
             yield Verdict(self.label, 0, finding)
         shapes.append(self.columns.shape)
 
@@ -113,6 +116,8 @@ class _FileReading:
             yield from self.columns.settle()
         if rules.together and any(self.columns.shape - shape for shape in shapes):
             yield Finding(Effect.WARNING, "files_differ")
+        if not self.rows and self.plan.limit is None:
+            yield Finding(Effect.NO_LOAD, "no_rows")
         if self.rows and self.rows < (self.plan.batch or rules.batch):
             yield Finding(Effect.WARNING, "fewer_than_a_batch")
         if self.rows and self.rows < rules.least:

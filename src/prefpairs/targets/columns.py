@@ -70,8 +70,11 @@ class Columns:
 
     def _late(self, new: list[str]) -> Iterator[Finding]:
         """Fields that come too late; where a column is JSON, old releases alone refuse them."""
-        for path in sorted(new):
-            place, column = path.rpartition(": ")[0], column_of(path)
+        places = {path.rpartition(": ")[0] for path in new}
+        for place in sorted(places):
+            column = column_of(place)
+            if any(place.startswith((f"{other}.", f"{other}[")) for other in places):
+                continue  # what holds it is new, too
             if column in self._mixed:
                 if column not in self._told:
                     self._told.add(column)

@@ -13,6 +13,7 @@ from prefpairs.targets.protocol import Row, Rules
 from prefpairs.targets.verdict import Effect, Finding
 
 _KINDS = {str: ("text",), list: ("chat", "list"), dict: ("object",), bool: ("flag",)}
+_ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
 _LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
 """After these nothing more happens to a row."""
 
@@ -77,8 +78,9 @@ def _of_columns(row: Row, rules: Rules) -> Iterator[Finding]:
     for name, kinds in rules.needs.items():
         value = row.get(name)
         if value is None:
-            effect = rules.on_null if name in row else rules.on_missing
-            yield Finding(effect, "missing_column", name)
+            if name not in rules.optional:
+                effect = rules.on_null if name in row else rules.on_missing
+                yield Finding(effect, "missing_column", name)
         elif kinds.isdisjoint(_KINDS.get(type(value), ())):
             yield Finding(Effect.CRASH, "wrong_type", name)
         elif "chat" in kinds and isinstance(value, list):
@@ -89,7 +91,9 @@ def _of_columns(row: Row, rules: Rules) -> Iterator[Finding]:
 
 
 def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
-    if not messages:
+    if not messages and name in _ANSWERS:
+        yield Finding(Effect.NOTHING, "empty_side", name)
+    elif not messages:
         yield Finding(Effect.CRASH, "empty_chat", name)
     for place, message in enumerate(messages):
         field = f"{name}.{place}"

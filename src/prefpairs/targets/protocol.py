@@ -83,6 +83,8 @@ class Rules:
 
     needs: Mapping[str, frozenset[str]]
     """The columns that every row has, each with the kinds that it may be of."""
+    optional: frozenset[str] = frozenset()
+    """Those of them that may be missing."""
     read: Callable[[Row], Row]
     """The prompt and the answers of a row, under the names of a pair."""
     check: Callable[[Row], Iterable[Finding]] = _nothing_more

@@ -1,0 +1,86 @@
+"""Pairs, and what targets make of them."""
+
+from typing import Any
+
+from prefpairs.records.pair import Pair, pair_of
+from prefpairs.targets import target_named
+from prefpairs.targets.example import example_of
+from prefpairs.targets.protocol import Dataset, ExportOptions, Row
+
+TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
+TOLD = (
+    "You may call these tools:\n<tools>\n"
+    '{"type":"function","function":{"name":"add","parameters":{}}}'
+    "\n</tools>\nTo call one, write its name and arguments as JSON:\n"
+    '<tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>'
+)
+"""The tools, told in a system message."""
+CALLED = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
+"""A call of the tool, as text."""
+
+
+def user(content: Any) -> Row:
+    """What the user says."""
+    return {"role": "user", "content": content}
+
+
+def model(content: Any, **more: Any) -> Row:
+    """What the model says."""
+    return {"role": "assistant", "content": content, **more}
+
+
+def told(content: str, call: str = "call_1") -> Row:
+    """What a tool says."""
+    return {"role": "tool", "content": content, "tool_call_id": call}
+
+
+def system(content: str) -> Row:
+    """What the system message says."""
+    return {"role": "system", "content": content}
+
+
+def call(arguments: Any = '{"a": 1}', number: int = 1) -> Row:
+    """A call of the tool."""
+    function = {"name": "add", "arguments": arguments}
+    return {"id": f"call_{number}", "type": "function", "function": function}
+
+
+def calling(arguments: Any = '{"a": 1}', content: str = "", **more: Any) -> Row:
+    """The model calls the tool."""
+    return model(content, **more, tool_calls=[call(arguments)])
+
+
+def pair(prompt: Any, chosen: Any, rejected: Any, **more: Any) -> Pair:
+    """A pair with two scores."""
+    row = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+    return pair_of({"chosen_score": 1.0, "rejected_score": 0.25, **row, **more})[0]
+
+
+def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
+    """The rows of a pair, as `export` asks for them when nothing else is said."""
+    target = target_named(name)
+    release = target.releases[-1] if target.releases else ""
+    options = ExportOptions(**{"tool_args": target.tool_args, "release": release, **words})
+    example, _ = example_of(given, target, options)
+    return target.rows(example, options)
+
+
+def extras_of(
+    name: str, *sides: str, release: str = "", shape: frozenset[str] = frozenset()
+) -> Any:
+    """The files around a dataset of these sides."""
+    target = target_named(name)
+    release = release or (target.releases[-1] if target.releases else "")
+    files = {side: target.files[side] for side in sides}
+    options = ExportOptions(release=release)
+    return target.extras(Dataset(files, dict.fromkeys(sides, 2), shape, options))
+
+
+PLAIN = pair("Q", "Aye", "Nay")
+DEEP = pair(
+    [system("S"), user("Q"), calling(), told("1")],
+    [model("Aye", reasoning_content="hm")],
+    [model("Nay")],
+    tools=TOOLS,
+)
+"""A pair with everything that not all targets can hold."""
