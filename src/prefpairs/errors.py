@@ -18,6 +18,7 @@ PrefpairsError
 ├── NothingCameOut         all went well, and no record was left (exit 3)
 ├── GateNotMet             a count is not what --require asks for (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
+├── DoesNotTrain           a trainer was tried on its dataset, and did not learn it (exit 4)
 └── FileTrouble            the file system said no (exit 5)
 """
 
@@ -203,6 +204,16 @@ class WouldBeLost(PrefpairsError):
         self.rows = rows
         self.of = of
         self.target = target
+
+
+class DoesNotTrain(PrefpairsError):
+    """A trainer was tried on its dataset, and something was not as it should be."""
+
+    exit_code = 4
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(problems)
+        self.problems = problems
 
 
 class FileTrouble(PrefpairsError):

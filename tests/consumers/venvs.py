@@ -18,7 +18,6 @@ ENVIRONMENTS = {
     "hf_datasets": "datasets-5.2.0",
     "nemo_rl_model": "datasets-5.2.0",
     "customizer_model": "datasets-5.2.0",
-    "trl_dpo": "trl",
     "trl_kto": "trl",
     "trl_reward": "trl",
     "together_check": "together",

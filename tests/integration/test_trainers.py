@@ -5,6 +5,7 @@ with TRL and runs every consumer (see tests/consumers). Without it nothing is in
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -44,7 +45,7 @@ TYPED = (
 
 def prefpairs(*words: str | Path) -> None:
     """Run the program."""
-    command = [sys.executable, "-m", "prefpairs", *words]
+    command: list[str | Path] = [sys.executable, "-m", "prefpairs", *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -67,7 +68,14 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         across += ["--low-threshold", "0", "--rejected-per-chosen", "2"]
         for name, words in (("within", ["--strategy", "exhaustive"]), ("across", across)):
             parts.append(folder / f"{number}-{name}.jsonl")
-            options = ["--from", "nemo-gym", "--allow-empty", "-q", "-o", parts[-1]]
+            options: list[str | Path] = [
+                "--from",
+                "nemo-gym",
+                "--allow-empty",
+                "-q",
+                "-o",
+                parts[-1],
+            ]
             prefpairs("pair", *words, *options, path)
     prefpairs("split", "-q", "--exact", "--val-fraction", "0.3", *parts, "--out-dir", folder / "d")
     return folder / "d"
@@ -181,17 +189,49 @@ def test_a_model_of_customizer_takes_it(
         assert answer["facts"]["empty_texts"] == 0
 
 
+def rehearsed(*words: str | Path) -> tuple[int, dict[str, Any]]:
+    """What `prefpairs rehearse` says, in an environment that has TRL."""
+    command = [python_of("trl"), "-m", "prefpairs", "rehearse", "--json", *words]
+    source = str(Path(__file__).parents[2] / "src")
+    environment = {**os.environ, "PYTHONPATH": source}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, answer
+
+
 @slow
 @pytest.mark.parametrize("words", [[], ["--turns", "all"], ["--reasoning-as", "field"]])
-def test_trl_dpo_learns(short_pairs: Path, tmp_path: Path, words: list[str]) -> None:
+def test_trl_learns(short_pairs: Path, tmp_path: Path, words: list[str]) -> None:
     """The first loss is ln 2, no row is dropped, and after 20 steps the chosen side wins."""
-    folder = exported(short_pairs, tmp_path / "out", "trl", *words)
-    answer = told("trl_dpo", folder)
-    facts = answer["facts"]
-    assert (answer["error"], facts["rows_dropped"], facts["identical_sides"]) == (None, 0, 0)
-    assert (facts["first_loss_is_ln_2"], facts["warnings"]) == (True, [])
-    assert facts["first_grad_norm"] > 1e-4
-    assert facts["win_rate"] > 0.9
+    code, answer = rehearsed(exported(short_pairs, tmp_path / "out", "trl", *words))
+    assert (code, answer["problems"]) == (0, [])
+    assert answer["first_loss"] == pytest.approx(math.log(2), abs=1e-5)
+    assert (answer["kept"], answer["trained"]) == (answer["loaded"], 8)
+    assert answer["last_loss"] < 0.4
+
+
+@slow
+def test_a_dataset_that_does_not_train(tmp_path: Path) -> None:
+    """Equal sides have no gradient; rows of another trainer do not even begin."""
+    equal = {"prompt": "Q", "chosen": " yes", "rejected": " yes"}
+    (tmp_path / "equal.jsonl").write_text(f"{json.dumps(equal)}\n" * 2, "utf-8")
+    code, answer = rehearsed(tmp_path / "equal.jsonl")
+    assert (code, answer["problems"][:2]) == (
+        4,
+        ["2 of 2 rows have equal sides", "there is no gradient"],
+    )
+    prefpairs("export", "-q", "--to", "nemo-rl-ranked", ROWS, "-o", tmp_path / "ranked.jsonl")
+    code, answer = rehearsed(tmp_path / "ranked.jsonl")
+    assert (code, answer["trouble"]) == (4, "KeyError: 'chosen'")
+
+
+@slow
+def test_a_length_that_drops_rows(short_pairs: Path, tmp_path: Path) -> None:
+    """Prompts that fill the length are dropped by the trainer, and told."""
+    folder = exported(short_pairs, tmp_path / "out", "trl")
+    code, answer = rehearsed("--max-length", "60", folder)
+    assert code == 4
+    assert answer["kept"] < answer["loaded"]
 
 
 @slow

@@ -18,6 +18,7 @@ COMMANDS = {
     "split": "Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.",
     "export": "Pairs to the dataset of a trainer.",
     "validate": "What a trainer would do with each row of its dataset.",
+    "rehearse": "Real steps of the real trainer on a dataset.",
     "run": "A whole pipeline out of a recipe, in one process.",
     "verify": "Whether files are still what a manifest says.",
     "formats": "List sources, strategies, targets and record schemas.",

@@ -19,6 +19,7 @@ from prefpairs.errors import (
     BadRecord,
     BadRecords,
     CannotHold,
+    DoesNotTrain,
     FilesDiffer,
     FileTrouble,
     GateNotMet,
@@ -98,6 +99,9 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
             hint = "the summary says what was lost, and why"
             return [f"--require {visible(error.gate)} is not met: it is {actual}"], hint
+        case DoesNotTrain():
+            hint = "`prefpairs validate` names the rows that a trainer would lose"
+            return [visible(problem) for problem in error.problems], hint
         case WouldBeLost():
             sentence = f"{error.target} would lose {error.rows:,} of {plural(error.of, 'row')}"
             hint = f"`prefpairs export --to {error.target}` writes the others so that they train"
