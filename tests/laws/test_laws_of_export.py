@@ -127,7 +127,7 @@ PLAIN_PAIRS = st.lists(
         {
             "prompt": st.sampled_from(["Q", "R", [_USER], [_SYSTEM, _USER]]),
             "chosen": st.sampled_from(["Aye", "Bye", [{"role": "assistant", "content": "Aye"}]]),
-            "rejected": st.sampled_from(["Aye", "Cue", " Cue", "Cue\n"]),
+            "rejected": st.sampled_from(["Aye", "Cue", " Cue", " Aye\n"]),
             "chosen_score": st.sampled_from([None, 1, 0.9]),
             "rejected_score": st.sampled_from([None, 0, 0.8]),
         }
@@ -376,6 +376,16 @@ def test_order_does_not_matter(rows: list[Row], asked: Asked, chance: Random, co
         return
     assert found.contents() == expected.contents()
     assert found.stage == expected.stage
+
+
+@given(PLAIN_PAIRS, CHANCE)
+@examples(100)
+def test_answers_one_by_one_have_an_order_of_their_own(rows: list[Row], chance: Random) -> None:
+    """Not even the order of the rows hangs on that of the pairs; scores are left out here."""
+    texts = [{key: row[key] for key in ("prompt", "chosen", "rejected")} for row in rows]
+    expected = export_rows(texts, _plainly("trl-kto")).lines
+    chance.shuffle(texts)
+    assert export_rows(texts, _plainly("trl-kto")).lines == expected
 
 
 @given(PAIRS_IN, PAIRS_IN, asked_of())

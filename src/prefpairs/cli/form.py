@@ -1,16 +1,18 @@
 """The options that say how pairs become the examples of a trainer."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from prefpairs.cli.words import FLAG, one_of
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
+from prefpairs.files.template import read_template
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.protocol import ExportOptions, Target
 from prefpairs.targets.releases import release_of
+from prefpairs.targets.template import TemplateFacts, facts_of
 
 _FORM = "How pairs become examples"
 
@@ -46,15 +48,24 @@ class ExportWords:
             "stop there, or leave such pairs out.",
         ),
     ] = "flatten"
+    template: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_FORM,
+            help="The chat template of your model (chat_template.jinja, tokenizer_config.json): "
+            "--tool-args, --reasoning-as and --system become what it can render.",
+        ),
+    ] = None
     reasoning_as: Annotated[
-        str,
+        str | None,
         Option(
             metavar="text|field|nothing",
             rich_help_panel=_FORM,
-            help="Thinking: between <think> and </think>, in reasoning_content (trl; many chat "
-            "templates leave it out), or not at all.",
+            help="Thinking: between <think> and </think> (the default), in reasoning_content "
+            "(trl; many chat templates leave it out), or not at all.",
         ),
-    ] = "text"
+    ] = None
     tool_args: Annotated[
         str | None,
         Option(
@@ -65,13 +76,14 @@ class ExportWords:
         ),
     ] = None
     system: Annotated[
-        str,
+        str | None,
         Option(
             metavar="keep|merge",
             rich_help_panel=_FORM,
-            help="merge: put system messages into the user's first one, for models without them.",
+            help="merge: put system messages into the user's first one, for models without them. "
+            "Default: keep.",
         ),
-    ] = "keep"
+    ] = None
     text: Annotated[
         bool,
         Option(
@@ -112,17 +124,34 @@ class ExportWords:
         """The plan that these words ask for."""
         target = self._hosted(target_named(to))
         self._check(target)
+        facts = None if self.template is None else facts_of(read_template(self.template))
         options = ExportOptions(
             turns=one_of("--turns", self.turns, "auto", "first", "all"),
             lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
-            tool_args=one_of("--tool-args", self.tool_args or target.tool_args, "dict", "string"),
-            reasoning_as=one_of("--reasoning-as", self.reasoning_as, "text", "field", "nothing"),
-            system=one_of("--system", self.system, "keep", "merge"),
+            tool_args=self._tool_args(target, facts),
+            tool_args_known=self.tool_args is not None or facts is not None,
+            reasoning_as=self._reasoning_as(target, facts),
+            system=self._system(facts),
             text=self.text,
             last_message=self.last_message,
             release=release_of(self.release, target.releases),
         )
+        if facts is not None and facts.tool_args is None and self.tool_args is None:
+            target = replace(target, speech=replace(target.speech, calls=False, tools=False))
         return ExportPlan(target=target, options=options, temp_dir=temp_dir)
+
+    def _tool_args(self, target: Target, facts: TemplateFacts | None) -> Any:
+        shown = None if facts is None else facts.tool_args
+        return one_of("--tool-args", self.tool_args or shown or target.tool_args, "dict", "string")
+
+    def _reasoning_as(self, target: Target, facts: TemplateFacts | None) -> Any:
+        shown = facts is not None and facts.reasoning and target.speech.reasoning
+        word = self.reasoning_as or ("field" if shown else "text")
+        return one_of("--reasoning-as", word, "text", "field", "nothing")
+
+    def _system(self, facts: TemplateFacts | None) -> Any:
+        lost = facts is not None and not facts.system
+        return one_of("--system", self.system or ("merge" if lost else "keep"), "keep", "merge")
 
     def _hosted(self, target: Target) -> Target:
         """The target as a host reads it."""
@@ -140,6 +169,8 @@ class ExportWords:
             if value and word not in target.words:
                 option = word.replace("_", "-")
                 raise UsageError(f"--{option} does not go with --to {target.name}")
+        if self.template is not None and not target.templated:
+            raise UsageError(f"--to {target.name} renders no chat template of yours: no --template")
         if self.tool_args is not None and not target.speech.calls:
             raise UsageError(f"--to {target.name} has calls of tools as text: no --tool-args")
         if self.reasoning_as == "field" and not target.speech.reasoning:

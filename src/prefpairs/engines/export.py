@@ -15,7 +15,7 @@ from prefpairs.files.output import Output
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode
 from prefpairs.report import Report, Stage
-from prefpairs.targets.example import LOSSY, example_of
+from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
 from prefpairs.targets.shape import dates_alone
 from prefpairs.targets.unpaired import Single, in_turn, single_of
@@ -104,10 +104,19 @@ class Exporter:
         for side, drafts in self._drafts.items():
             for line in drafts.lines(columns):
                 self._outputs[side].write(line)
+        self._tell_of_arguments()
         if self._extras:
             texts = target.extras(self._dataset())
             for name, output in self._extras.items():
                 output.write(texts[name].encode())
+
+    def _tell_of_arguments(self) -> None:
+        """Say which templates disagree about the form of arguments, if anybody calls a tool."""
+        target, options = self._plan.target, self._plan.options
+        calls = any(".tool_calls:" in path for each in self._drafts.values() for path in each.shape)
+        if calls and target.templated and not options.tool_args_known:
+            note = f"{ARGUMENTS[options.tool_args]}; --template FILE looks at yours"
+            self._stage.notes.append(note)
 
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""

@@ -65,6 +65,7 @@ TARGET = Target(
     extras=extras,
     extra_names=("job.json",),
     single=True,
+    templated=False,
     words=frozenset({"last_message"}),
     rules=Rules(
         needs={

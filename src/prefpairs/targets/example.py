@@ -23,6 +23,14 @@ LOSSY = frozenset(
 """What --lossy is about: what a target could not hold as it was."""
 
 
+ARGUMENTS = {
+    "dict": "arguments of calls are objects, which the first template of DeepSeek-V3 refuses",
+    "string": "arguments of calls are text, which templates of Qwen 3.5, GLM 4.5, LFM2, Gemma 4 "
+    "and Nemotron refuse, and those of Qwen 2.5, Llama 3 and gpt-oss quote twice",
+}
+"""What to know of the form of arguments where nobody has said which it should be."""
+
+
 def example_of(
     pair: Pair, target: Target, options: ExportOptions
 ) -> tuple[Example, frozenset[str]]:
@@ -34,12 +42,13 @@ def example_of(
         return _of_texts(pair), frozenset()
     speaker = Speaker(target.speech, options)
     parts = _cut(pair, target, speaker)
-    prompt = speaker.say(parts.prompt, trained=False)
+    tools = pair.tools
+    told = parts.prompt
+    if tools and not speaker.speech.tools:
+        told, tools = speaker.tell_tools(told, tools), None
+    prompt = speaker.say(told, trained=False)
     chosen, rejected = (speaker.say(side, trained=True) for side in (parts.chosen, parts.rejected))
     _check(chosen, rejected)
-    tools = pair.tools
-    if tools and not target.speech.tools:
-        prompt, tools = speaker.tell_tools(prompt, tools), None
     if options.last_message and len(prompt) > 1:
         prompt = prompt[-1:]
         speaker.noticed.add("history_left_out")

@@ -223,5 +223,6 @@ TARGET = Target(
     extra_names=("dataset_info.json", "dpo.yaml"),
     speech=Speech(calls=True, tools=True),
     single=True,
+    templated=False,
     rules=Rules(needs={}, read=read, check=check, trains="last"),
 )

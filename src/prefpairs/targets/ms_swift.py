@@ -108,6 +108,7 @@ TARGET = Target(
     extras=extras,
     extra_names=("dpo.sh",),
     speech=Speech(calls=True, tools=True),
+    templated=False,
     rules=Rules(
         needs={"messages": frozenset({"chat"})},
         read=read,

@@ -130,6 +130,7 @@ TARGET = Target(
     speech=_OWN.speech,
     rules=_OWN.rules,
     single=True,
+    templated=False,
     hosts={"openai": _OWN, "azure": _OWN, "together": _STRICT, "fireworks": _STRICT},
     typed=False,
 )

@@ -44,6 +44,8 @@ class ExportOptions:
     turns: Literal["auto", "all", "first"] = "auto"
     lossy: Literal["flatten", "refuse", "drop"] = "flatten"
     tool_args: Literal["dict", "string"] = "string"
+    tool_args_known: bool = False
+    """The user, or a chat template, has said which form arguments have."""
     reasoning_as: Literal["text", "field", "nothing"] = "text"
     system: Literal["keep", "merge"] = "keep"
     text: bool = False
@@ -140,6 +142,8 @@ class Target:
     """How much of an answer is written unless the user says otherwise."""
     single: bool = False
     """An answer is one message, or its text."""
+    templated: bool = True
+    """The trainer renders messages with the chat template of the model."""
     tool_args: Literal["dict", "string"] = "string"
     """The form of arguments unless the user says otherwise."""
     words: frozenset[str] = frozenset()

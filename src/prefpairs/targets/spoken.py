@@ -49,7 +49,7 @@ class Speaker:
         """The prompt with the tools told in its system message."""
         self.noticed.add("tools_as_text")
         told = _TOOLS.format(tools="\n".join(encode(tool).decode() for tool in tools))
-        if prompt and prompt[0]["role"] == "system":
+        if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
             first = {"role": "system", "content": _paragraphs(prompt[0]["content"], told)}
             return [first, *prompt[1:]]
         return [{"role": "system", "content": told}, *prompt]

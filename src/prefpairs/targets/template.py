@@ -1,0 +1,125 @@
+"""What a chat template can render: asked by rendering short conversations with it.
+
+Templates differ in the form of arguments that they want, in whether they show thinking that
+stands in a field of its own, and in whether they know system messages.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from prefpairs.errors import UsageError
+from prefpairs.records.message import Message
+from prefpairs.records.wire import encode
+
+_ASK: Message = {"role": "user", "content": "Hello?"}
+_TOLD = "prefpairs-probe"
+_TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "find",
+            "description": "Finds.",
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+        },
+    }
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFacts:
+    """What a template renders as it should."""
+
+    tool_args: Literal["dict", "string"] | None
+    """The form of arguments; nothing where calls of tools do not come out right in either."""
+    reasoning: bool
+    """Thinking in reasoning_content."""
+    system: bool
+    """System messages."""
+
+
+def facts_of(source: str) -> TemplateFacts:
+    """What the template of this source renders."""
+    template = _compiled(source)
+    return TemplateFacts(
+        tool_args=_tool_args(template),
+        reasoning=_TOLD in _rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
+        system=_TOLD in _rendered(template, [{"role": "system", "content": _TOLD}, _ASK]),
+    )
+
+
+def _compiled(source: str) -> Any:
+    """The template, in the surroundings that transformers gives it."""
+    try:
+        import jinja2
+        from jinja2.ext import Extension, loopcontrols
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise UsageError(
+            "chat templates need a library that is not installed", "pip install 'prefpairs[tokens]'"
+        ) from None
+
+    class Generation(Extension):
+        """The tag around what the model wrote, which changes nothing about the text."""
+
+        tags = frozenset({"generation"})  # type: ignore[assignment]  # a set that stays
+
+        def parse(self, parser: Any) -> Any:
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {"raise_exception": _refuse, "strftime_now": _some_day}
+    try:
+        return environment.from_string(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise UsageError(f"--template: {error.message} (line {error.lineno})") from None
+
+
+def _tool_args(template: Any) -> Literal["dict", "string"] | None:
+    """The form in which arguments come out once, and not quoted twice; an object if both do."""
+    arguments = {"word": _TOLD}
+    forms: tuple[tuple[Literal["dict", "string"], Any], ...] = (
+        ("dict", arguments),
+        ("string", encode(arguments).decode()),
+    )
+    for name, form in forms:
+        call = {
+            "id": "callprobe",  # nine letters, as Mistral's templates demand
+            "type": "function",
+            "function": {"name": "find", "arguments": form},
+        }
+        text = _rendered(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
+        if _TOLD in text and '\\"word' not in text:
+            return name
+    return None
+
+
+def _answer(content: str, **more: Any) -> Message:
+    return {"role": "assistant", "content": content, **more}
+
+
+def _rendered(template: Any, messages: list[Message], **more: Any) -> str:
+    """What a template makes of a conversation; nothing where it refuses it."""
+    with suppress(Exception):  # it is foreign code in a sandbox, and refuses as it likes
+        return str(
+            template.render(
+                messages=messages, add_generation_prompt=False, bos_token="", eos_token="", **more
+            )
+        )
+    return ""
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ValueError(message)
+
+
+def _some_day(_form: str) -> str:
+    return "1 January 2026"
+
+
+def _to_json(value: Any, **_options: Any) -> str:
+    return encode(value).decode()
