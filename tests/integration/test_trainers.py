@@ -51,7 +51,8 @@ def prefpairs(*words: str | Path) -> None:
 
 def told(program: str, path: Path, *options: str, environment: str | None = None) -> dict[str, Any]:
     """What a consumer says of a file or folder."""
-    command = [python_of(environment or program), CONSUMERS / f"{program}.py", path, *options]
+    python = python_of(environment or program)
+    command: list[str | Path] = [python, CONSUMERS / f"{program}.py", path, *options]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

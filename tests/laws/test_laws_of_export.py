@@ -280,6 +280,9 @@ def said_in(row: Row, name: str) -> Said:
 def _as_message(turn: Row) -> Row:
     roles = {"human": "user", "gpt": "assistant", "function_call": "assistant"}
     role = roles.get(turn["from"], turn["from"])
+    if turn["from"] == "function_call":
+        function = {"name": turn["value"], "arguments": ""}
+        return {"role": role, "content": "", "tool_calls": [{"function": function}]}
     return {"role": role, "content": turn["value"]}
 
 

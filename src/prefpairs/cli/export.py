@@ -20,6 +20,7 @@ _SIDES = {
     "validation": "val",
     "valid": "val",
     "dev": "val",
+    "eval": "val",
     "test": "test",
 }
 """What names of files say about sides."""
@@ -53,7 +54,7 @@ def export(
 
 
 def side_of(given: Input) -> str:
-    """The side that the name of a file speaks of; any other name is training data."""
-    words = re.split(r"[^a-z]+", os.path.basename(given.path).lower())
-    found = [_SIDES[word] for word in words if word in _SIDES]
-    return found[0] if found else "train"
+    """The side that the name of a file, or of its folder, speaks of; all else is for training."""
+    folder, name = os.path.split(given.path.lower())
+    words = [*re.split(r"[^a-z]+", name), os.path.basename(folder)]
+    return next((_SIDES[word] for word in words if word in _SIDES), "train")

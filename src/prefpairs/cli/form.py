@@ -171,8 +171,8 @@ class ExportWords:
                 raise UsageError(f"--{option} does not go with --to {target.name}")
         if self.template is not None and not target.templated:
             raise UsageError(f"--to {target.name} renders no chat template of yours: no --template")
-        if self.tool_args is not None and not target.speech.calls:
-            raise UsageError(f"--to {target.name} has calls of tools as text: no --tool-args")
+        if self.tool_args is not None and not (target.speech.calls and target.templated):
+            raise UsageError(f"--to {target.name} has a form of its own for calls: no --tool-args")
         if self.reasoning_as == "field" and not target.speech.reasoning:
             raise UsageError(f"--to {target.name} has no field for thinking", "text, or nothing")
         if self.turns == "all" and target.single:

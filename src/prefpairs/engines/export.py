@@ -33,7 +33,7 @@ def export(
         for source, _, readings in pair_readings(rows, report):
             for _, reading in readings:
                 sink.put(reading.pair, plan.sides[source])
-    if not report.pairs and not allow_empty:
+    if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 

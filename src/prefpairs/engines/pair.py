@@ -43,7 +43,7 @@ def pair(
         else:
             with Candidates() as library:
                 _pair_by_index(plan, library, sink, report)
-    if not report.pairs and not allow_empty:
+    if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 

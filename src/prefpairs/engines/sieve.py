@@ -32,7 +32,7 @@ def sieve(
                 if side in report.sides:
                     report.sides[side] += written
     _tell_empty_sides(plan, report)
-    if not report.pairs and not allow_empty:
+    if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 

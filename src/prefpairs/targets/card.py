@@ -31,10 +31,13 @@ def card(dataset: Dataset, columns: Mapping[str, Any], splits: Mapping[str, str]
     return (
         "---\n"
         f"configs:\n- config_name: default\n  data_files:\n{files}"
-        f"dataset_info:\n  features:\n{features}"
-        "---\n\n"
+        f"{_info(features)}---\n\n"
         f"# Preferences\n\nWritten by prefpairs.\n\n{counts}"
     )
+
+
+def _info(features: str) -> str:
+    return f"dataset_info:\n  features:\n{features}" if features else ""
 
 
 def _feature(name: str, shape: frozenset[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ Trainers put all that follows the prompt into the loss, turns of tools and users
 prompt goes as far as both sides agree, back to where the model's turn begins.
 """
 
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -47,8 +48,14 @@ def first_turn(messages: list[Message]) -> list[Message]:
 
 def shared_length(one: list[Message], other: list[Message]) -> int:
     """How many messages two conversations have in common from the beginning."""
-    pairs = zip(canonical(one, ""), canonical(other, ""), strict=False)
+    pairs = zip(_identities(one), _identities(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _identities(messages: list[Message]) -> Iterator[tuple[bytes, str]]:
+    """What each message says, and which call it answers."""
+    answered = (message.get("tool_call_id", "") for message in messages)
+    return zip(canonical(messages, ""), answered, strict=True)
 
 
 def _begins_turn(messages: list[Message], place: int) -> bool:

@@ -1,11 +1,11 @@
 """From a pair to an example: cut, said as the target can say it, and checked once more."""
 
 from prefpairs.records.identity import digest_response
-from prefpairs.records.message import Message, as_chat, renumber_calls, says_something
+from prefpairs.records.message import as_chat, renumber_calls, says_something
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
 from prefpairs.targets.protocol import Example, ExportOptions, Target, Unfit
-from prefpairs.targets.spoken import Speaker
+from prefpairs.targets.spoken import Speaker, with_objects
 
 LOSSY = frozenset(
     {
@@ -42,47 +42,45 @@ def example_of(
         return _of_texts(pair), frozenset()
     speaker = Speaker(target.speech, options)
     parts = _cut(pair, target, speaker)
-    tools = pair.tools
-    told = parts.prompt
+    told, tools = parts.prompt, pair.tools
+    if options.last_message:
+        if len(told) > 1 or tools:
+            speaker.noticed.add("history_left_out")
+        told, tools = told[-1:], None
     if tools and not speaker.speech.tools:
         told, tools = speaker.tell_tools(told, tools), None
     prompt = speaker.say(told, trained=False)
     chosen, rejected = (speaker.say(side, trained=True) for side in (parts.chosen, parts.rejected))
-    _check(chosen, rejected)
-    if options.last_message and len(prompt) > 1:
-        prompt = prompt[-1:]
-        speaker.noticed.add("history_left_out")
-    prompt, chosen, rejected = map(speaker.settle_calls, (prompt, chosen, rejected))
+    if digest_response(chosen) == digest_response(rejected):
+        raise Unfit("sides_equal")
     noticed = frozenset(speaker.noticed)
     if options.lossy == "drop" and noticed & LOSSY:
         raise Unfit("cannot_be_held")
+    if options.tool_args == "dict":
+        prompt, chosen, rejected = map(with_objects, (prompt, chosen, rejected))
     return Example(pair, prompt, chosen, rejected, tools), noticed
 
 
 def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
+    """The conversation cut, with as much of the answers as will be written."""
     prompt = as_chat(pair.prompt, "user")
-    sides = (
-        renumber_calls([*prompt, *as_chat(answer, "assistant")])
+    sides = [
+        renumber_calls(speaker.forget([*prompt, *as_chat(answer, "assistant")]))
         for answer in (pair.chosen, pair.rejected)
-    )
+    ]
     parts = cut(*sides)
     if len(parts.prompt) > len(prompt):
         speaker.noticed.add("shared_turns_moved")
     turns = target.turns if speaker.options.turns == "auto" else speaker.options.turns
-    if turns == "all":
-        return parts
-    first = Cut(parts.prompt, first_turn(parts.chosen), first_turn(parts.rejected))
-    if first != parts:
-        speaker.noticed.add("later_turns_left_out")
-    return first
-
-
-def _check(chosen: list[Message], rejected: list[Message]) -> None:
-    """Different answers, neither of them empty: also after all that was done to them."""
-    if not all(any(map(says_something, side)) for side in (chosen, rejected)):
-        raise Unfit("empty_answer")
-    if digest_response(chosen) == digest_response(rejected):
-        raise Unfit("sides_equal")
+    if turns == "first":
+        first = Cut(parts.prompt, first_turn(parts.chosen), first_turn(parts.rejected))
+        if first != parts:
+            speaker.noticed.add("later_turns_left_out")
+        parts = first
+    for side in (parts.chosen, parts.rejected):
+        if not any(says_something(message) for message in side if message["role"] == "assistant"):
+            raise Unfit("empty_answer")
+    return parts
 
 
 def _of_texts(pair: Pair) -> Example:

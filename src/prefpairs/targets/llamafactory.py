@@ -21,7 +21,6 @@ from prefpairs.targets.protocol import (
     Target,
     Unfit,
 )
-from prefpairs.targets.spoken import in_text
 from prefpairs.targets.trl import provenance
 from prefpairs.targets.verdict import Effect, Finding
 
@@ -160,11 +159,8 @@ def _conversation(prompt: list[Message]) -> list[Row]:
 
 
 def _turn(message: Message) -> Row:
-    """One message. Calls beside words are text, for a call stands alone."""
-    calls = [_call(call["function"]) for call in message.get("tool_calls", [])]
-    if calls and message["content"]:
-        return {"from": "gpt", "value": in_text(message)["content"]}
-    if calls:
+    """One message; calls stand alone, for the speaker has made text of others."""
+    if calls := [_call(call["function"]) for call in message.get("tool_calls", [])]:
         value = encode(calls[0] if len(calls) == 1 else calls).decode()
         return {"from": "function_call", "value": value}
     return {"from": _SPEAKERS[message["role"]], "value": message["content"]}
@@ -184,15 +180,20 @@ def _read_turns(row: Row) -> list[Row]:
 
 def _read_alpaca(row: Row) -> list[Row]:
     told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
-    for asked, answered in row.get("history") or []:
-        told += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+    for place, turn in enumerate(row.get("history") or []):
+        if not isinstance(turn, list) or len(turn) != 2:
+            raise BadField(f"history.{place}", turn, "a question and its answer")
+        told += [{"role": "user", "content": turn[0]}, {"role": "assistant", "content": turn[1]}]
+    for name in ("instruction", "input"):
+        if not isinstance(row.get(name) or "", str):
+            raise BadField(name, row[name], "text")
     question = "\n".join(filter(None, (row.get("instruction"), row.get("input"))))
     return [*told, {"role": "user", "content": question}]
 
 
 def _message(turn: Any, field: str) -> Row:
     """One turn as a message; a call that is no JSON stays text."""
-    if not isinstance(turn, dict) or turn.get("from") not in _ROLES:
+    if not isinstance(turn, dict) or str(turn.get("from")) not in _ROLES:
         raise BadField(field, turn, f"a turn from {', '.join(_ROLES)}")
     role, value = _ROLES[turn["from"]], turn.get("value")
     if turn["from"] == "function_call" and isinstance(value, str):
@@ -221,7 +222,7 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("dataset_info.json", "dpo.yaml"),
-    speech=Speech(calls=True, tools=True),
+    speech=Speech(calls=True, calls_beside_words=False, tools=True),
     single=True,
     templated=False,
     rules=Rules(needs={}, read=read, check=check, trains="last"),

@@ -20,7 +20,7 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.reading import parted
+from prefpairs.targets.reading import parted, role_of
 from prefpairs.targets.trl import provenance
 from prefpairs.targets.verdict import Effect, Finding
 
@@ -57,7 +57,7 @@ def read(row: Row) -> Row:
         rejected = [*_until_user(messages), *answers]
     known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
     others = {key: value for key, value in row.items() if key not in known}
-    return parted({"chosen": messages, "rejected": rejected, **others})
+    return parted({"chosen": messages, "rejected": rejected, **others}, whole=True)
 
 
 def check(row: Row) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def _content(messages: list[Any]) -> Any:
 
 def _until_user(messages: list[Any]) -> list[Any]:
     """The messages up to the user's last one, as ms-swift counts."""
-    users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+    users = [at for at, message in enumerate(messages) if role_of(message) == "user"]
     return messages[: users[-1] + 1] if users else []
 
 

@@ -18,8 +18,9 @@ from prefpairs.targets.protocol import (
 )
 from prefpairs.targets.verdict import Effect, Finding
 
-RELEASES = ("0.3", "0.4", "0.6")
-"""The first and last releases of which more wants the same: up to 0.3, 0.4 and 0.5, 0.6 on."""
+OLDEST = "0.1"
+RELEASES = (OLDEST, "0.4", "0.6")
+"""The releases from which on files and words are others."""
 
 BATCH = 128
 TEXT = frozenset({"text"})
@@ -37,7 +38,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     """The row of an example."""
     prompt = as_chat(example.prompt, "user")
     chosen, rejected = text_of(example.chosen), text_of(example.rejected)
-    if options.release == "0.3":
+    if options.release == OLDEST:
         return [{"prompt": prompt, "chosen_response": chosen, "rejected_response": rejected}]
     row = {"prompt": prompt, "chosen": chosen, "rejected": rejected, "pair_id": example.pair.id}
     return [{**row, **rewards(example)}]
@@ -98,8 +99,8 @@ def command(dataset: Dataset, loader: str) -> str:
 
 def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
     path = '"$here/{}"'.format
-    if release in ("0.3", "0.4"):
-        name = "prefpairs" if release == "0.3" else loader
+    if release in RELEASES[:2]:
+        name = "prefpairs" if release == OLDEST else loader
         words = [f"++data.dataset_name={name}", f"++data.train_data_path={path(train)}"]
         return [*words, f"++data.val_data_path={path(val) if val else 'null'}"]
     words = [f"data.train.dataset_name={loader}", f"+data.train.data_path={path(train)}"]

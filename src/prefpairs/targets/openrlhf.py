@@ -51,8 +51,10 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
     """The command that trains."""
     files = dataset.files
     train = files.get("train") or next(iter(files.values()))
-    val = f' \\\n  --eval.dataset "$here/{files["val"]}" --eval.split train'
-    return {"dpo.sh": _SCRIPT.format(train=train, val=val if "val" in files else "")}
+    val = ""
+    if "val" in files:
+        val = f' \\\n  --eval.dataset "$here/{files["val"]}" --eval.split train'
+    return {"dpo.sh": _SCRIPT.format(train=train, val=val)}
 
 
 TARGET = Target(

@@ -25,6 +25,8 @@ class Speech:
 
     calls: bool = False
     """Calls of tools and their results, as messages of their own kind."""
+    calls_beside_words: bool = True
+    """A call and words in one message."""
     broken_calls: bool = False
     """Calls whose arguments are no JSON object, as models write them at times."""
     tools: bool = False

@@ -76,17 +76,21 @@ def with_our_names(row: Row) -> Row:
     return renamed
 
 
-def parted(row: Row) -> Row:
-    """The row with a prompt of its own, where both answers begin with the conversation."""
+def parted(row: Row, *, whole: bool = False) -> Row:
+    """The row with a prompt of its own, where both answers begin with the conversation.
+
+    With `whole` they always do; else only where they do not begin with the model's words.
+    """
     chosen, rejected = row.get("chosen"), row.get("rejected")
     if isinstance(chosen, str) and isinstance(rejected, str) and row.get("prompt") is None:
         return {**row, **_parted_texts(chosen, rejected)}
-    if not (_is_whole(chosen) and _is_whole(rejected)):
+    if not (isinstance(chosen, list) and isinstance(rejected, list)):
         return row
-    whole, other = cast("list[Any]", chosen), cast("list[Any]", rejected)
-    prompt = whole[: _parting(whole, other)]
+    if not whole and not (_is_whole(chosen) and _is_whole(rejected)):
+        return row
+    prompt = chosen[: _parting(chosen, rejected)]
     split = {**row, "prompt": prompt}
-    split |= {"chosen": whole[len(prompt) :], "rejected": other[len(prompt) :]}
+    split |= {"chosen": chosen[len(prompt) :], "rejected": rejected[len(prompt) :]}
     told = row.get("prompt")
     if told not in (None, prompt) and told not in map(_content, prompt):
         split["source_prompt"] = told
@@ -108,36 +112,34 @@ def _parting(chosen: list[Any], rejected: list[Any]) -> int:
     while place and not (_speaks(chosen, place) and _speaks(rejected, place)):
         place -= 1
     if not place:
-        raise BadField("chosen.0", chosen[0], "what rejected begins with, too")
+        raise BadField("chosen", chosen, "a conversation that begins as rejected does")
     return place
 
 
 def _looks_like(row: Row) -> str:
     """The format of a row: that of the first line in the table whose columns it has."""
     name = next((name for columns, name in _COLUMNS if row.keys() >= columns), "trl")
-    if name == "ultrafeedback" and isinstance(row["chosen"], dict):
+    whole = _is_whole(row.get("chosen")) or row.get("messages") == row.get("chosen")
+    if name == "ultrafeedback" and not whole:
         return "axolotl"
     return name
 
 
 def _is_whole(answer: Any) -> bool:
     """Whether an answer begins with the conversation before it."""
-    return (
-        isinstance(answer, list)
-        and bool(answer)
-        and isinstance(answer[0], dict)
-        and answer[0].get("role") not in (None, "assistant")
-    )
+    speaker = role_of(answer[0]) if isinstance(answer, list) and answer else None
+    return speaker not in (None, "assistant")
 
 
 def _speaks(messages: list[Any], place: int) -> bool:
     """Whether the model begins to speak there."""
-    if place >= len(messages) or _role(messages[place]) != "assistant":
+    if place >= len(messages) or role_of(messages[place]) != "assistant":
         return False
-    return bool(_role(messages[place - 1]) != "assistant")
+    return bool(role_of(messages[place - 1]) != "assistant")
 
 
-def _role(message: Any) -> Any:
+def role_of(message: Any) -> Any:
+    """Who speaks, where that can be said."""
     return message.get("role") if isinstance(message, dict) else None
 
 

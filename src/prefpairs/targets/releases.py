@@ -11,7 +11,7 @@ _NUMBERS = re.compile(r"[^0-9]*([0-9]+)(?:\.([0-9]+))?.*")
 def release_of(word: str | None, releases: Sequence[str]) -> str:
     """The generation of a release: the last one that is not newer, by default the newest.
 
-    >>> release_of("v0.5.1", ["0.3", "0.4", "0.6"]), release_of(None, ["0.3", "0.6"])
+    >>> release_of("v0.5.1", ["0.1", "0.4", "0.6"]), release_of(None, ["0.1", "0.6"])
     ('0.4', '0.6')
     """
     if not releases:
@@ -22,7 +22,9 @@ def release_of(word: str | None, releases: Sequence[str]) -> str:
     if wanted is None:
         raise UsageError(f"--release {word}: expected a version", f"such as {releases[-1]}")
     older = [name for name in releases if (_version(name) or ()) <= wanted]
-    return older[-1] if older else releases[0]
+    if not older:
+        raise UsageError(f"--release {word} cannot read this", f"{releases[0]} is the first")
+    return older[-1]
 
 
 def _version(word: str) -> tuple[int, int] | None:

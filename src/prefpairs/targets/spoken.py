@@ -4,6 +4,7 @@ Calls of tools are written as Hermes and Qwen models write them, for these forms
 and most open models have seen them.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,42 +28,64 @@ class Speaker:
     speech: Speech
     options: ExportOptions
     noticed: set[str] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)
+    """The calls that became text: so do their results."""
+
+    def forget(self, messages: list[Message]) -> list[Message]:
+        """The messages without their thinking, if that is not wanted at all."""
+        if self.options.reasoning_as != "nothing":
+            return messages
+        bare = [
+            drop_reasoning(message) if message["role"] == "assistant" else message
+            for message in messages
+        ]
+        if bare != messages:
+            self.noticed.add("reasoning_left_out")
+        return bare
 
     def say(self, messages: list[Message], *, trained: bool) -> list[Message]:
         """The messages, a turn each. `trained` tells answers from prompts."""
-        spoken: list[Message] = []
-        for message in messages:
-            said = self._say(message, trained=trained)
-            if spoken and _goes_on(spoken[-1], said):
-                spoken[-1] = _joined(spoken[-1], said)
-                if message["role"] != "tool":
-                    self.noticed.add("turns_joined")
-            else:
-                spoken.append(said)
-        keeps_system = self.speech.system and self.options.system == "keep"
-        if spoken and spoken[0]["role"] == "system" and not keeps_system:
-            self.noticed.add("system_as_text")
-            return _without_system(spoken)
-        return spoken
+        if not all(isinstance(message["content"], str) for message in messages):
+            raise Unfit("not_text")
+        if not self.speech.calls:
+            messages = [_without(message, "name") for message in messages]
+        turns = _turns((message, message["role"]) for message in messages)
+        if len(turns) < len(messages):
+            self.noticed.add("turns_joined")
+        said = [(self._say(turn, trained=trained), turn["role"]) for turn in turns]
+        return _turns(said)
 
     def tell_tools(self, prompt: list[Message], tools: list[Any]) -> list[Message]:
         """The prompt with the tools told in its system message."""
         self.noticed.add("tools_as_text")
         told = _TOOLS.format(tools="\n".join(encode(tool).decode() for tool in tools))
         if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
-            first = {"role": "system", "content": _paragraphs(prompt[0]["content"], told)}
-            return [first, *prompt[1:]]
+            content = "\n\n".join(filter(None, (prompt[0]["content"], told)))
+            return [{"role": "system", "content": content}, *prompt[1:]]
         return [{"role": "system", "content": told}, *prompt]
 
-    def settle_calls(self, messages: list[Message]) -> list[Message]:
-        """The messages with the arguments of calls in the form that is wanted."""
-        return [self._settle_calls(message) for message in messages]
-
     def _say(self, message: Message, *, trained: bool) -> Message:
-        if not isinstance(message["content"], str):
-            raise Unfit("not_text")
+        if message["role"] == "system":
+            return self._system(message)
+        if message["role"] == "tool":
+            return self._result(message)
         said = self._with_reasoning(message, trained=trained)
-        return said if self.speech.calls else self._without_calls(said)
+        if said.get("tool_calls"):
+            said = self._with_calls(said)
+        return said if self.speech.calls else _without(said, *_OF_CALLS)
+
+    def _system(self, message: Message) -> Message:
+        if self.speech.system and self.options.system == "keep":
+            return _without(message, *_OF_CALLS)
+        self.noticed.add("system_as_text")
+        return {"role": "user", "content": message["content"]}
+
+    def _result(self, message: Message) -> Message:
+        if self.speech.calls and message.get("tool_call_id") not in self._told:
+            return message
+        self.noticed.add("results_as_text")
+        told = f"<tool_response>\n{message['content']}\n</tool_response>"
+        return {"role": "user", "content": told}
 
     def _with_reasoning(self, message: Message, *, trained: bool) -> Message:
         """The message with its thinking where the target looks for it."""
@@ -75,38 +98,28 @@ class Speaker:
         reasoning = message.get("reasoning_content")
         if not reasoning or (self.options.reasoning_as == "field" and self.speech.reasoning):
             return message
-        bare = {key: value for key, value in message.items() if key != "reasoning_content"}
-        if self.options.reasoning_as == "nothing":
-            self.noticed.add("reasoning_left_out")
-            return bare
         self.noticed.add("reasoning_as_text")
-        content = bare["content"].lstrip("\n")
+        content = message["content"].lstrip("\n")
         thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
-        return {**bare, "content": thought}
+        return {**_without(message, "reasoning_content"), "content": thought}
 
-    def _settle_calls(self, message: Message) -> Message:
-        calls = message.get("tool_calls")
-        if not calls or self.speech.broken_calls:
+    def _with_calls(self, message: Message) -> Message:
+        """The message with its calls, or with text in their place."""
+        calls = message["tool_calls"]
+        beside = message["content"] and not self.speech.calls_beside_words
+        if self.speech.calls and self.speech.broken_calls:
             return message
-        parsed = [_parsed(call["function"]["arguments"]) for call in calls]
-        if not all(isinstance(arguments, dict) for arguments in parsed):
-            self.noticed.add("broken_arguments_as_text")
-            return in_text(message)
-        if self.options.tool_args == "string":
-            return message
-        taken = zip(calls, parsed, strict=True)
-        return {**message, "tool_calls": [_with_object(*each) for each in taken]}
+        if self.speech.calls and not beside and _are_sound(calls):
+            return {**message, "tool_calls": [_with_arguments(call, _arguments) for call in calls]}
+        self._told.update(call["id"] for call in calls)
+        broken = self.speech.calls and not beside
+        self.noticed.add("broken_arguments_as_text" if broken else "calls_as_text")
+        return in_text(message)
 
-    def _without_calls(self, message: Message) -> Message:
-        """The message with calls of tools, and their results, as text."""
-        if message["role"] == "tool":
-            self.noticed.add("results_as_text")
-            told = f"<tool_response>\n{message['content']}\n</tool_response>"
-            return {"role": "user", "content": told}
-        if message.get("tool_calls"):
-            self.noticed.add("calls_as_text")
-            message = in_text(message)
-        return {key: value for key, value in message.items() if key not in _OF_CALLS}
+
+def with_objects(messages: list[Message]) -> list[Message]:
+    """The messages with the arguments of calls as objects."""
+    return [_with_objects(message) for message in messages]
 
 
 def called(call: dict[str, Any]) -> str:
@@ -115,9 +128,8 @@ def called(call: dict[str, Any]) -> str:
     >>> called({"function": {"name": "add", "arguments": '{"a":1}'}})
     '<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>'
     """
-    function = call["function"]
-    name = encode(function["name"]).decode()
-    arguments = function["arguments"]
+    name = encode(call["function"]["name"]).decode()
+    arguments = _arguments(call)
     if _parsed(arguments) is None:
         arguments = encode(arguments).decode()
     return f'<tool_call>\n{{"name": {name}, "arguments": {arguments}}}\n</tool_call>'
@@ -126,12 +138,37 @@ def called(call: dict[str, Any]) -> str:
 def in_text(message: Message) -> Message:
     """The message with its calls behind its words, as text."""
     told = [message["content"], *map(called, message["tool_calls"])]
-    bare = {key: value for key, value in message.items() if key != "tool_calls"}
-    return {**bare, "content": "\n".join(filter(None, told))}
+    return {**_without(message, "tool_calls"), "content": "\n".join(filter(None, told))}
 
 
-def _with_object(call: dict[str, Any], arguments: Any) -> dict[str, Any]:
-    return {**call, "function": {**call["function"], "arguments": arguments}}
+def _without(message: Message, *keys: str) -> Message:
+    return {key: value for key, value in message.items() if key not in keys}
+
+
+def _with_objects(message: Message) -> Message:
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    return {**message, "tool_calls": [_with_arguments(call, _object) for call in calls]}
+
+
+def _with_arguments(call: dict[str, Any], form: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    return {**call, "function": {**call["function"], "arguments": form(call)}}
+
+
+def _object(call: dict[str, Any]) -> Any:
+    return _parsed(_arguments(call))
+
+
+def _are_sound(calls: list[dict[str, Any]]) -> bool:
+    """Whether the arguments of all calls are objects."""
+    return all(isinstance(_object(call), dict) for call in calls)
+
+
+def _arguments(call: dict[str, Any]) -> str:
+    """The arguments as the model wrote them; of a tool that takes none it may write nothing."""
+    arguments: str = call["function"]["arguments"]
+    return arguments if arguments.strip() else "{}"
 
 
 def _parsed(arguments: str) -> Any:
@@ -142,30 +179,32 @@ def _parsed(arguments: str) -> Any:
         return None
 
 
+def _turns(messages: Iterable[tuple[Message, str]]) -> list[Message]:
+    """The messages, those of one speaker in a row as one; each comes with who spoke at first."""
+    turns: list[Message] = []
+    before = ""
+    for message, speaker in messages:
+        if turns and _goes_on(turns[-1], message):
+            apart = "\n\n" if speaker != before else "\n"
+            turns[-1] = _joined(turns[-1], message, apart)
+        else:
+            turns.append(message)
+        before = speaker
+    return turns
+
+
 def _goes_on(last: Message, said: Message) -> bool:
     """Whether a message continues the turn of the one before it."""
-    return bool(last["role"] == said["role"] != "tool")
+    same = last["role"] == said["role"] and last.get("name") == said.get("name")
+    return bool(same and said["role"] != "tool")
 
 
-def _joined(last: Message, said: Message) -> Message:
+def _joined(last: Message, said: Message, apart: str) -> Message:
     """Two messages of one turn as one."""
-    joined = {**last, "content": "\n".join(filter(None, (last["content"], said["content"])))}
+    joined = {**last, "content": apart.join(filter(None, (last["content"], said["content"])))}
     thoughts = [last.get("reasoning_content"), said.get("reasoning_content")]
     if any(thoughts):
         joined["reasoning_content"] = "\n".join(filter(None, thoughts))
     if calls := [*last.get("tool_calls", []), *said.get("tool_calls", [])]:
         joined["tool_calls"] = calls
     return joined
-
-
-def _without_system(messages: list[Message]) -> list[Message]:
-    """The messages with the system message at the head of the user's first one."""
-    told, *rest = messages
-    if rest and rest[0]["role"] == "user":
-        first = {**rest[0], "content": _paragraphs(told["content"], rest[0]["content"])}
-        return [first, *rest[1:]]
-    return [{"role": "user", "content": told["content"]}, *rest]
-
-
-def _paragraphs(*texts: str) -> str:
-    return "\n\n".join(filter(None, texts))

@@ -34,7 +34,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 def read(row: Row) -> Row:
     """The pair of a row; what is a copy of something else goes."""
     copies = {"prompt_id"} | ({"messages"} if row.get("messages") == row.get("chosen") else set())
-    return parted({key: value for key, value in row.items() if key not in copies})
+    return parted({key: value for key, value in row.items() if key not in copies}, whole=True)
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:

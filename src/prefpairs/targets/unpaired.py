@@ -12,18 +12,19 @@ from prefpairs.targets.protocol import Row
 
 
 class Single(NamedTuple):
-    """One answer by itself: the digest of its prompt, that of prompt and answer, its label."""
+    """One answer by itself: the digests of its prompt and of both, its label and its score."""
 
     prompt: bytes
     answer: bytes
     label: bool
+    score: float | None = None
 
 
 def single_of(row: Row) -> Single:
     """What is known of a row with a prompt, a completion and a label."""
     prompt = encode_sorted([row["prompt"], row.get("tools")])
     answer = xxh3_128_digest(prompt + encode_sorted(row["completion"]))
-    return Single(xxh3_128_digest(prompt), answer, row["label"])
+    return Single(xxh3_128_digest(prompt), answer, row["label"], row.get("score"))
 
 
 class Ordered(NamedTuple):
@@ -47,7 +48,7 @@ def in_turn(singles: Sequence[Single]) -> Ordered:
     seen: set[bytes] = set()
     rounds: Counter[bytes] = Counter()
     places: list[tuple[int, int, bytes, int]] = []
-    by_identity = sorted(range(len(singles)), key=lambda at: singles[at].answer)
+    by_identity = sorted(range(len(singles)), key=lambda at: _rank(singles[at]))
     for position in by_identity:
         single = singles[position]
         if len(labels[single.answer]) > 1:
@@ -60,3 +61,9 @@ def in_turn(singles: Sequence[Single]) -> Ordered:
             rounds[single.prompt] += 1
             places.append((turn, draw(0, "unpaired", single.prompt), single.prompt, position))
     return Ordered([place[-1] for place in sorted(places)], left_out)
+
+
+def _rank(single: Single) -> tuple[bytes, bool, float]:
+    """Of the same answer with several scores the highest one comes first."""
+    known = single.score is not None
+    return single.answer, not known, -(single.score or 0.0)

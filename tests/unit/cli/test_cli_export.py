@@ -70,9 +70,9 @@ def test_plan_of_all_words() -> None:
         "system": "merge",
         "text": True,
     }
-    assert _plan("trl", **words).options == ExportOptions(**words)  # type: ignore[arg-type]
+    assert _plan("trl", **words).options == ExportOptions(**words, tool_args_known=True)  # type: ignore[arg-type]
     assert _plan("customizer", last_message=True).options.last_message is True
-    assert _plan("nemo_rl", release="v0.3.1").options.release == "0.3"
+    assert _plan("nemo_rl", release="v0.3.1").options.release == "0.1"
     assert ExportWords().plan("trl", "/x").temp_dir == "/x"
 
 
@@ -85,7 +85,7 @@ def test_host() -> None:
 @pytest.mark.parametrize(
     ("to", "words", "message"),
     [
-        ("openrlhf", {"tool_args": "dict"}, "calls of tools as text: no --tool-args"),
+        ("openrlhf", {"tool_args": "dict"}, "a form of its own for calls: no --tool-args"),
         ("openai", {"host": "fireworks", "tool_args": "string"}, "no --tool-args"),
         ("nemo-rl", {"reasoning_as": "field"}, "has no field for thinking"),
         ("axolotl", {"turns": "all"}, "no --turns all"),
@@ -128,12 +128,16 @@ def test_unknown_target() -> None:
         ("value.jsonl", "train"),
         ("contest.jsonl", "train"),
         ("pairs.jsonl", "train"),
+        ("eval.jsonl", "val"),
+        ("val/part-0.jsonl", "val"),
+        ("validated/part-0.jsonl", "train"),
+        ("val/train.jsonl", "train"),
         ("-", "train"),
     ],
 )
 def test_side_of_a_file(name: str, side: str) -> None:
-    """Whole words of its name; folders say nothing."""
-    assert side_of(Input(f"/test/{name}", name)) == side
+    """Whole words of its name, else the whole name of its folder."""
+    assert side_of(Input(f"/test/runs/{name}", name)) == side
 
 
 # Runs -------------------------------------------------------------------------------------

@@ -130,6 +130,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "to": "trl",
             "turns": "all",
             "lossy": "drop",
+            "template": "chat_template.jinja",
             "reasoning_as": "field",
             "tool_args": "string",
             "system": "merge",

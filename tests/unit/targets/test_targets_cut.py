@@ -31,7 +31,7 @@ Q, A, B = user("Q"), model("A"), model("B")
         ),
         (
             [Q, calling('{"a":1}'), told("1"), A],
-            [Q, calling('{ "a": 1 }'), told("1", "x"), B],
+            [Q, calling('{ "a": 1 }'), told("1"), B],
             ([Q, calling('{"a":1}'), told("1")], [A], [B]),
         ),
     ],
@@ -47,7 +47,7 @@ Q, A, B = user("Q"), model("A"), model("B")
         "greeting",
         "answer that stops",
         "tools",
-        "forms of arguments and names of calls",
+        "forms of arguments",
     ],
 )
 def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
@@ -85,3 +85,12 @@ def test_first_turn() -> None:
     two = model("", tool_calls=[call(), call(number=2)])
     assert first_turn([A, two, told("1"), B]) == [A, two]
     assert first_turn([]) == []
+
+
+def test_results_of_other_calls() -> None:
+    """Results that answer each other's calls are not shared."""
+    one = [Q, calling(), told("1"), told("2", "call_2"), A]
+    other = [Q, calling(), told("1", "call_2"), told("2"), B]
+    with pytest.raises(Unfit) as caught:
+        cut(one, other)
+    assert caught.value.reason == "environment_differs"

@@ -65,7 +65,7 @@ def test_thoughts_of_earlier_turns() -> None:
 
 def test_row_of_an_old_release() -> None:
     """Other names, and no other columns."""
-    assert rows_of("nemo-rl", PLAIN, release="0.3") == [
+    assert rows_of("nemo-rl", PLAIN, release="0.1") == [
         {"prompt": [user("Q")], "chosen_response": "Aye", "rejected_response": "Nay"}
     ]
     assert rows_of("nemo-rl", PLAIN, release="0.4") == rows_of("nemo-rl", PLAIN)
@@ -127,7 +127,7 @@ HEAD = (
             ],
         ),
         (
-            "0.3",
+            "0.1",
             ["train"],
             [
                 "++data.dataset_name=prefpairs",

@@ -129,4 +129,4 @@ def test_conversations_that_begin_otherwise() -> None:
     """They are no pair."""
     with pytest.raises(BadField) as caught:
         parted({"chosen": [user("Q"), A], "rejected": [user("R"), B]})
-    assert caught.value.field == "chosen.0"
+    assert caught.value.field == "chosen"

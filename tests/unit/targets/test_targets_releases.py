@@ -5,7 +5,7 @@ import pytest
 from prefpairs.errors import UsageError
 from prefpairs.targets.releases import release_of
 
-NAMES = ["0.3", "0.4", "0.6"]
+NAMES = ["0.1", "0.4", "0.6"]
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,12 @@ NAMES = ["0.3", "0.4", "0.6"]
         ("1", "0.6"),
         ("r0.5.0", "0.4"),
         ("nemo-rl 0.4", "0.4"),
-        ("0.3.1", "0.3"),
-        ("0.2", "0.3"),
-        ("0", "0.3"),
+        ("0.3.1", "0.1"),
+        ("0.1", "0.1"),
     ],
 )
 def test_release(word: str | None, expected: str) -> None:
-    """The last generation that is not newer, and for the oldest releases the first one."""
+    """The last generation that is not newer."""
     assert release_of(word, NAMES) == expected
 
 
@@ -40,3 +39,10 @@ def test_word_that_is_no_version(word: str) -> None:
     with pytest.raises(UsageError) as caught:
         release_of(word, NAMES)
     assert caught.value.hint == "such as 0.6"
+
+
+def test_release_before_the_first() -> None:
+    """There was no such reader yet."""
+    with pytest.raises(UsageError) as caught:
+        release_of("0.3", ["0.4", "0.6"])
+    assert caught.value.hint == "0.4 is the first"

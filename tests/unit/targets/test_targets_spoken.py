@@ -6,7 +6,7 @@ import pytest
 from target_driver import CALLED, TOLD, TOOLS, call, calling, model, system, told, user
 
 from prefpairs.targets.protocol import ExportOptions, Speech, Unfit
-from prefpairs.targets.spoken import Speaker, called, in_text
+from prefpairs.targets.spoken import Speaker, called, in_text, with_objects
 
 ALL = Speech(calls=True, tools=True, reasoning=True)
 THOUGHT = model("A", reasoning_content="hm")
@@ -38,14 +38,13 @@ def test_parts_that_are_no_text() -> None:
         ("text", ALL, model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
         ("field", ALL, THOUGHT, set()),
         ("field", Speech(), model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
-        ("nothing", ALL, model("A"), {"reasoning_left_out"}),
     ],
 )
 @pytest.mark.parametrize("trained", [True, False])
 def test_reasoning(
     form: str, speech: Speech, expected: Any, noticed: set[str], trained: bool
 ) -> None:
-    """In the text, in its field, or nowhere; in answers and in earlier turns."""
+    """In the text or in its field; in answers and in earlier turns."""
     assert _say([THOUGHT], speech, trained=trained, reasoning_as=form) == ([expected], noticed)
 
 
@@ -93,8 +92,8 @@ def test_results_of_two_calls() -> None:
     ]
     assert noticed == {"calls_as_text", "results_as_text"}
     assert _say([told("1"), user("Go on")], Speech()) == (
-        [user("<tool_response>\n1\n</tool_response>\nGo on")],
-        {"results_as_text", "turns_joined"},
+        [user("<tool_response>\n1\n</tool_response>\n\nGo on")],
+        {"results_as_text"},
     )
 
 
@@ -117,6 +116,7 @@ def test_messages_of_one_speaker() -> None:
         ([system(""), user("Q")], [user("Q")]),
         ([system("S"), model("A"), user("Q")], [user("S"), model("A"), user("Q")]),
         ([system("S")], [user("S")]),
+        ([user("Q"), system("S"), user("R")], [user("Q\n\nS\n\nR")]),
     ],
 )
 def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
@@ -140,13 +140,14 @@ def test_tools_that_are_told() -> None:
 
 
 def test_arguments_as_objects() -> None:
-    """Every call of a message is parsed, and none where they are wanted as text."""
+    """Every call of a message is parsed; the message itself stays as it is."""
     two = model("A", tool_calls=[call(), call('{"b": {"c": [null]}}', 2)])
     parsed = model("A", tool_calls=[call({"a": 1}), call({"b": {"c": [None]}}, 2)])
-    speaker = Speaker(ALL, ExportOptions(tool_args="dict"))
-    assert speaker.settle_calls([user("Q"), two]) == [user("Q"), parsed]
-    assert (speaker.noticed, two["tool_calls"][0]) == (set(), call())
-    assert Speaker(ALL, ExportOptions(tool_args="string")).settle_calls([two]) == [two]
+    assert with_objects([user("Q"), two]) == [user("Q"), parsed]
+    assert two["tool_calls"][0] == call()
+    nothing = [call(""), call(" ")]
+    empty = [call({}), call({})]
+    assert with_objects([model("", tool_calls=nothing)]) == [model("", tool_calls=empty)]
 
 
 @pytest.mark.parametrize(
@@ -154,16 +155,40 @@ def test_arguments_as_objects() -> None:
     [
         ('{"a', '"{\\"a"'),
         ("[1]", "[1]"),
-        ("", '""'),
         ('"x"', '"x"'),
     ],
 )
 def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
     """The calls of such a message are text, behind its words."""
-    speaker = Speaker(ALL, ExportOptions(tool_args="dict"))
-    said = speaker.settle_calls([calling(arguments, "Hm")])
     text = f'Hm\n<tool_call>\n{{"name": "add", "arguments": {written}}}\n</tool_call>'
-    assert (said, speaker.noticed) == ([model(text)], {"broken_arguments_as_text"})
+    said, noticed = _say([calling(arguments, "Hm"), told("1")])
+    assert said == [model(text), user("<tool_response>\n1\n</tool_response>")]
+    assert noticed == {"broken_arguments_as_text", "results_as_text"}
+    kept = [calling(arguments, "Hm")]
+    assert _say(kept, Speech(calls=True, broken_calls=True)) == (kept, set())
+
+
+def test_calls_beside_words() -> None:
+    """Where a call stands alone, one beside words is text; a call without words stays."""
+    speech = Speech(calls=True, calls_beside_words=False)
+    assert _say([calling()], speech) == ([calling()], set())
+    assert _say([calling(content="Hm")], speech) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
+
+
+def test_thinking_that_nobody_wants() -> None:
+    """It goes before anything else is done, from fields and from texts."""
+    speaker = Speaker(ALL, ExportOptions(reasoning_as="nothing"))
+    block = model("<think>hm</think>\nA")
+    assert speaker.forget([user("Q"), THOUGHT, block]) == [user("Q"), model("A"), model("A")]
+    assert speaker.noticed == {"reasoning_left_out"}
+    assert Speaker(ALL, ExportOptions()).forget([THOUGHT]) == [THOUGHT]
+
+
+def test_users_with_names() -> None:
+    """Two users are two turns, where names can be held."""
+    two = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
+    assert _say(two) == (two, set())
+    assert _say(two, Speech()) == ([user("a\nb")], {"turns_joined"})
 
 
 def test_call_as_text() -> None:

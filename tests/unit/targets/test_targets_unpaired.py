@@ -15,7 +15,7 @@ def test_single_of() -> None:
     row = {"prompt": [{"role": "user", "content": "Q"}], "completion": "A", "label": True}
     same = {"label": True, "completion": "A", "prompt": [{"content": "Q", "role": "user"}]}
     single = single_of(row)
-    assert single == single_of({**same, "score": 1.0})
+    assert single == single_of({**same, "score": 1.0})._replace(score=None)
     assert single.label is True
     others = [single_of({**row, **more}) for more in ({"tools": "[1]"}, {"completion": "B"})]
     assert others[0].prompt != single.prompt == others[1].prompt
@@ -50,3 +50,11 @@ def test_order_of_arrival() -> None:
         for given in permutations(singles)
     }
     assert len(orders) == 1
+
+
+def test_an_answer_with_several_scores() -> None:
+    """The highest one stays, wherever it stood; one that is not known is none."""
+    scored = [Single(b"p", b"a", True, score) for score in (None, 0.5, 0.9)]
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        singles = [scored[place] for place in order]
+        assert [singles[at].score for at in in_turn(singles).positions] == [0.9]
