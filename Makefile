@@ -1,11 +1,12 @@
 # `make demo` and `make test` are all that a newcomer needs: each makes what it lacks.
 
 PYTHON ?= python3
+TRAINERS ?= all
 BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit examples bless docs sample-data clean
+.PHONY: demo test check lint types contract unit test-integration examples bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -27,6 +28,9 @@ contract: $(BIN)/.developer
 unit: $(BIN)/.developer
 	$(BIN)/pytest -n auto
 
+test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
+	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py
+
 examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ with make and with DVC
 	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py
 
@@ -40,7 +44,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .venv-dvc .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-dvc .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
