@@ -212,6 +212,14 @@ def test_trl_learns(short_pairs: Path, tmp_path: Path, words: list[str]) -> None
 
 
 @slow
+def test_trl_learns_from_parquet(tmp_path: Path) -> None:
+    """The same rows in a file whose columns have types."""
+    prefpairs("export", "-q", "--to", "trl", ROWS, "-o", tmp_path / "out.parquet")
+    code, answer = rehearsed(tmp_path / "out.parquet")
+    assert (code, answer["problems"], answer["kept"]) == (0, [], 7)
+
+
+@slow
 def test_a_dataset_that_does_not_train(tmp_path: Path) -> None:
     """Equal sides have no gradient; rows of another trainer do not even begin."""
     equal = {"prompt": "Q", "chosen": " yes", "rejected": " yes"}

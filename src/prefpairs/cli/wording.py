@@ -77,7 +77,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [sentence], "--lossy flatten writes it so, --lossy drop leaves such pairs out"
         case ReadsAsDates():
             sentence = f"{error.file}: every text of {error.path} looks like a date"
-            hint = "loaders would make timestamps of them; one pair with other words is enough"
+            hint = "loaders would make timestamps of them; a .parquet file keeps them text"
             return [sentence], hint
         case FilesDiffer():
             return [visible(difference) for difference in error.differences], None

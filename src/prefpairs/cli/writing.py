@@ -3,8 +3,8 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -28,6 +28,7 @@ from prefpairs.files.output import (
     refuse_same_file,
     write_file,
 )
+from prefpairs.files.table import open_table
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
 
@@ -137,7 +138,13 @@ class WriteWords(TellWords):
 
     @contextmanager
     def opened(
-        self, command: str, plan: InputPlan, report: Report, also_read: Sequence[Input] = ()
+        self,
+        command: str,
+        plan: InputPlan,
+        report: Report,
+        *,
+        also_read: Sequence[Input] = (),
+        opening: Callable[..., AbstractContextManager[Output]] = open_output,
     ) -> Iterator[Output]:
         """The output of a run. It appears when the run ends well and meets what is required."""
         written = [self.output, self.summary, plan.quarantine]
@@ -145,7 +152,7 @@ class WriteWords(TellWords):
         gates = self.gates(command)
         with (
             self.telling(command, report, self.output),
-            open_output(self.output, plan.inputs) as output,
+            opening(self.output, plan.inputs) as output,
         ):
             yield output
             for gate in gates:
@@ -172,7 +179,9 @@ class PlaceWords(WriteWords):
     ) -> Iterator[Mapping[str, Output]]:
         """The outputs of a dataset; they appear when the run ends well and meets its gates."""
         if self.out_dir is None:
-            with self.opened(command, plan.read, report) as output:
+            table = self.output.endswith(".parquet") and plan.export.target.typed
+            opening = open_table if table else open_output
+            with self.opened(command, plan.read, report, opening=opening) as output:
                 yield {WHOLE: output}
             return
         if self.output != STDOUT:

@@ -12,9 +12,11 @@ from prefpairs.engines.rows import reading_rows
 from prefpairs.engines.writing import count_pair, open_sink
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates
 from prefpairs.files.output import Output
+from prefpairs.files.table import Table
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode
 from prefpairs.report import Report, Stage
+from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
 from prefpairs.targets.shape import dates_alone
@@ -98,12 +100,16 @@ class Exporter:
         if target.unpaired:
             self._take_turns()
         for side, drafts in self._drafts.items():
-            if dates := dates_alone(drafts.shape):
+            typed = isinstance(self._outputs[side], Table)
+            if not typed and (dates := dates_alone(drafts.shape)):
                 raise ReadsAsDates(target.file_of(side), dates[0])
         columns = functools.reduce(or_, (drafts.columns for drafts in self._drafts.values()), 0)
         for side, drafts in self._drafts.items():
+            output = self._outputs[side]
+            if isinstance(output, Table):
+                output.begin(kinds_of(drafts.shape, target.columns))
             for line in drafts.lines(columns):
-                self._outputs[side].write(line)
+                output.write(line)
         self._tell_of_arguments()
         if self._extras:
             texts = target.extras(self._dataset())

@@ -59,7 +59,7 @@ def open_output(
         )
     with (
         naming_trouble(path),
-        _replaced_file(path, keep_if_same=keep_if_same) as file,
+        replaced_file(path, keep_if_same=keep_if_same) as file,
         _packed(file, path) as packed,
     ):
         yield packed
@@ -69,7 +69,7 @@ def write_file(path: str, content: bytes) -> None:
     """Write a small file, complete or not at all."""
     if path == STDOUT:
         raise UsageError("standard output is for data", "name a file")
-    with naming_trouble(path), _replaced_file(path) as file:
+    with naming_trouble(path), replaced_file(path) as file:
         file.write(content)
 
 
@@ -163,7 +163,7 @@ def naming_trouble(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes]]:
+def replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes]]:
     """A new file beside the target, which takes its place when all of it is on the disk.
 
     A device, a named pipe and a descriptor that is already open (/dev/stdout, /dev/fd/3) are

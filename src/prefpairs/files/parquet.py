@@ -28,11 +28,27 @@ def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
             yield from parquet_rows(aside, label)
         return
     try:
-        for batch in ParquetFile(file).iter_batches(batch_size=_BATCH):
+        parquet = ParquetFile(file)
+        chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
+        for batch in parquet.iter_batches(batch_size=_BATCH):
             for row in _without_nanoseconds(batch).to_pylist():
+                for name in chats:
+                    row[name] = _unpacked(row[name])
                 yield json.dumps(row, ensure_ascii=False, default=_plain).encode()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise BadInput(label, f"not a Parquet file that can be read ({error})") from None
+
+
+def _holds_json(kind: Any) -> bool:
+    """Whether values are JSON as text, or lists of such, as data sets of the Hub hold chats."""
+    inner = getattr(kind, "value_type", kind)
+    return getattr(inner, "extension_name", "") == "arrow.json"
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item) for item in value]
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def _without_nanoseconds(batch: Any) -> Any:

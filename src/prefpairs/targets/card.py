@@ -4,7 +4,7 @@ Without it types are guessed from the first rows of the first file, and a field 
 side has breaks the load.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from prefpairs.targets.protocol import Dataset
@@ -19,11 +19,14 @@ _SCALARS = {
 }
 
 
+_PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", "[].content: date"}
+"""What a chat of nothing but roles and texts has."""
+
+
 def card(dataset: Dataset, columns: Mapping[str, Any], splits: Mapping[str, str]) -> str:
     """The card. Chats of nothing but roles and texts have that type, all others are JSON."""
-    shape = dataset.shape
-    present = [name for name in columns if any(column_of(path) == name for path in shape)]
-    features = "".join("".join(_feature(name, shape)) for name in present)
+    kinds = kinds_of(dataset.shape, columns)
+    features = "".join(_feature(name, kind) for name, kind in kinds.items())
     files = "".join(
         f"  - split: {splits[side]}\n    path: {file}\n" for side, file in dataset.files.items()
     )
@@ -40,18 +43,30 @@ def _info(features: str) -> str:
     return f"dataset_info:\n  features:\n{features}" if features else ""
 
 
-def _feature(name: str, shape: frozenset[str]) -> Iterator[str]:
+def kinds_of(shape: Collection[str], columns: Iterable[str]) -> dict[str, str]:
+    """The kind of each column that some row has: a scalar, a chat of roles and texts, or JSON.
+
+    >>> kinds_of({"a: list", "a[]: object", "a[].role: string", "b: float"}, ["a", "b", "c"])
+    {'a': 'chat', 'b': 'float64'}
+    """
+    paths: dict[str, set[str]] = {}
+    for path in shape:
+        column = column_of(path)
+        paths.setdefault(column, set()).add(path.removeprefix(column))
+    return {name: _kind(paths[name]) for name in columns if name in paths}
+
+
+def _kind(paths: set[str]) -> str:
+    if ": list" not in paths:
+        return _SCALARS[min(paths).removeprefix(": ")]
+    return "chat" if paths <= _PLAIN else "json"
+
+
+def _feature(name: str, kind: str) -> str:
     """The lines of a column. Needs datasets 4.7 or newer only where it says json."""
-    yield f"  - name: {name}\n"
-    paths = {path for path in shape if column_of(path) == name}
-    if f"{name}: list" not in paths:
-        types = sorted(path.rpartition(": ")[2] for path in paths)
-        yield f"    dtype: {_SCALARS[types[0]]}\n"
-        return
-    plain = {f"{name}[].role: string", f"{name}[].content: string", f"{name}[].content: date"}
-    if paths - {f"{name}: list", f"{name}[]: object"} <= plain:
-        yield "    list:\n"
-        yield "    - name: role\n      dtype: string\n"
-        yield "    - name: content\n      dtype: string\n"
-    else:
-        yield "    list: json\n"
+    types = {
+        "json": "    list: json\n",
+        "chat": "    list:\n    - name: role\n      dtype: string\n"
+        "    - name: content\n      dtype: string\n",
+    }
+    return f"  - name: {name}\n" + types.get(kind, f"    dtype: {kind}\n")

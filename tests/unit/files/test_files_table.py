@@ -1,0 +1,92 @@
+"""Parquet files that lines are written to."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow.parquet import read_schema, read_table
+
+from prefpairs.errors import UsageError
+from prefpairs.files.inputs import find_inputs
+from prefpairs.files.reading import open_input
+from prefpairs.files.table import Table, open_table
+
+COLUMNS = {"chat": "chat", "calls": "json", "text": "string", "score": "float64", "label": "bool"}
+ROWS: list[dict[str, Any]] = [
+    {
+        "chat": [{"role": "user", "content": "Q \U0001f600"}],
+        "calls": [{"role": "assistant", "tool_calls": [{"a": {"x": place}}]}, {"b": [1, "c"]}],
+        "text": "2024-01-01",
+        "score": place / 2,
+        "label": place % 2 == 0,
+    }
+    for place in range(2500)
+]
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with open_table(str(path)) as table:
+        table.begin(COLUMNS)
+        for row in rows:
+            table.write(json.dumps(row).encode())
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    """All rows come back as they were, over the borders of row groups; dates stay text."""
+    _write(tmp_path / "t.parquet", ROWS)
+    (source,) = find_inputs([str(tmp_path / "t.parquet")])
+    with open_input(source) as opened:
+        assert [json.loads(record.data) for record in opened.records] == ROWS
+
+
+def test_types(tmp_path: Path) -> None:
+    """What Arrow and what the Hub's libraries read of it."""
+    _write(tmp_path / "t.parquet", ROWS[:1])
+    schema = read_schema(tmp_path / "t.parquet")
+    assert str(schema.field("calls").type) == "list<element: extension<arrow.json>>"
+    features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["calls"] == {"feature": {"_type": "Json"}, "_type": "List"}
+    assert features["score"] == {"dtype": "float64", "_type": "Value"}
+    assert [*features["chat"]["feature"]] == ["content", "role"]
+
+
+def test_nulls_and_no_rows(tmp_path: Path) -> None:
+    """A value that is not known is null; a table may have no rows."""
+    _write(tmp_path / "t.parquet", [{**ROWS[0], "score": None, "text": None}])
+    (row,) = read_table(tmp_path / "t.parquet").to_pylist()
+    assert (row["score"], row["text"]) == (None, None)
+    _write(tmp_path / "t.parquet", [])
+    assert read_table(tmp_path / "t.parquet").num_rows == 0
+
+
+def test_same_bytes(tmp_path: Path) -> None:
+    """The same rows are the same file."""
+    for name in ("a", "b"):
+        _write(tmp_path / name, ROWS)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_all_or_nothing(tmp_path: Path) -> None:
+    """After trouble the old file is there, and nothing else."""
+    (tmp_path / "t.parquet").write_bytes(b"old")
+
+    def fail(table: Table) -> None:
+        table.begin(COLUMNS)
+        table.write(json.dumps(ROWS[0]).encode())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), open_table(str(tmp_path / "t.parquet")) as table:
+        fail(table)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_over_its_input(tmp_path: Path) -> None:
+    """An input is not written over."""
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"old")
+    with (
+        pytest.raises(UsageError, match="is both input and output"),
+        open_table(str(path), find_inputs([str(path)])),
+    ):
+        pass
