@@ -199,9 +199,10 @@ class WouldBeLost(PrefpairsError):
 
     exit_code = 4
 
-    def __init__(self, rows: int, of: int, target: str) -> None:
-        super().__init__(rows, of, target)
+    def __init__(self, rows: int, of: int, target: str, files: Sequence[str] = ()) -> None:
+        super().__init__(rows, of, target, files)
         self.rows = rows
+        self.files = files
         self.of = of
         self.target = target
 

@@ -160,6 +160,7 @@ TRAPS = {
     "fewer_than_a_batch": "fewer rows than a batch: not one step is made",
     "too_few_rows": "fewer rows than the host takes",
     "no_rows": "the file has no rows",
+    "file_name": "a file name whose ending the loader does not know",
 }
 """Why a trainer would lose a row, or a whole file."""
 

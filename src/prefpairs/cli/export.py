@@ -10,6 +10,7 @@ from prefpairs.cli.writing import PlaceWords
 from prefpairs.engines.export import export as run
 from prefpairs.engines.plan import DatasetPlan
 from prefpairs.engines.writing import WHOLE
+from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report
 
@@ -48,6 +49,14 @@ def export(
     report = Report()
     read = reading.input_plan()
     sides = {given: side_of(given) if writing.out_dir else WHOLE for given in read.inputs}
+    if writing.out_dir and read.inputs and "train" not in sides.values():
+        problem = f"{read.inputs[0].path} is {side_of(read.inputs[0])} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    named = [side_of(given) for given in read.inputs]
+    if not writing.out_dir and len({*named}) > 1:
+        report.note(
+            f"{', '.join(dict.fromkeys(named))} go into one file; --out-dir keeps them apart"
+        )
     plan = DatasetPlan(read=read, sides=sides, export=form.plan(to, aside.temp_dir))
     with writing.placed("export", plan, report) as outputs:
         run(plan, outputs, report, allow_empty=writing.allow_empty)

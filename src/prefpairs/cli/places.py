@@ -5,10 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from prefpairs.errors import UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output
+from prefpairs.files.output import Output, naming_trouble
 from prefpairs.sieves.shares import SIDES
+from prefpairs.targets import CARD, OF_TARGETS
+from prefpairs.targets.card import SIGNED
 from prefpairs.targets.protocol import Target
 
 
@@ -52,5 +55,20 @@ def folder_of_sides(path: str, sides: Iterable[str]) -> Folder:
 
 
 def folder_of_dataset(path: str, target: Target, sides: Iterable[str]) -> Folder:
-    """The folder of a trainer's dataset."""
-    return Folder(path, target.files_of(sides), [*target.files_of(target.files).values()])
+    """The folder of a trainer's dataset. It has no place for files of another target."""
+    family = [*target.files_of(target.files).values()]
+    for name in sorted(OF_TARGETS.difference(family)):
+        if os.path.exists(os.path.join(path, name)):
+            problem = f"{os.path.join(path, name)} is a file of another target"
+            raise UsageError(problem, "name another folder, or remove it")
+    if CARD not in family and _is_our_card(os.path.join(path, CARD)):
+        family.append(CARD)
+    return Folder(path, target.files_of(sides), family)
+
+
+def _is_our_card(path: str) -> bool:
+    """Whether a README.md is one that we wrote."""
+    if not os.path.isfile(path):
+        return False
+    with naming_trouble(path), open(path, encoding="utf-8", errors="replace") as file:
+        return SIGNED in file.read(1 << 16)

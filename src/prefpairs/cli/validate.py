@@ -11,11 +11,12 @@ from typer import Argument, Option
 from prefpairs.cli.form import To
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, one_of
+from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan, Verdict
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode, encode_pretty
@@ -119,8 +120,10 @@ class ValidateWords:
             raise UsageError("no input", "name the files of a dataset, or its folder")
         if self.summary == STDOUT:
             raise UsageError("--summary -: standard output is for findings", "name a file")
+        inputs = _inputs(self.inputs or [], target)
         return ValidatePlan(
-            inputs=_inputs(self.inputs or [], target),
+            inputs=inputs,
+            typed=frozenset(given for given in inputs if _has_card(given)),
             target=target,
             length=self._length(),
             batch=self.batch_size,
@@ -151,6 +154,7 @@ def validate(*, to: To, words: ValidateWords) -> None:
     grow with the data.
     """
     plan = words.plan(to)
+    check_written([words.summary], plan.inputs)
     judgement = Judgement(files=[given.label for given in plan.inputs])
     with open_output(STDOUT) as output:
         for verdict in run(plan, judgement):
@@ -160,7 +164,8 @@ def validate(*, to: To, words: ValidateWords) -> None:
     if not words.quiet:
         say("".join(f"{line}\n" for line in _told(judgement)))
     if judgement.rows_lost or judgement.files_lost:
-        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name)
+        files = [visible(name) for name in judgement.files_lost]
+        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files)
 
 
 def _inputs(words: list[str], target: Target) -> list[Input]:
@@ -171,6 +176,16 @@ def _inputs(words: list[str], target: Target) -> list[Input]:
         there = [name for name in names if os.path.isfile(name)]
         found += find_inputs(there or [word])
     return found
+
+
+def _has_card(given: Input) -> bool:
+    """Whether a card beside the file gives every column its type."""
+    card = os.path.join(os.path.dirname(given.path), "README.md")
+    if given.is_stdin or not os.path.isfile(card):
+        return False
+    with naming_trouble(card), open(card, "rb") as file:
+        head = file.read(1 << 16)
+    return head.startswith(b"---") and b"\ndataset_info:" in head
 
 
 def _line(verdict: Verdict) -> bytes:

@@ -103,9 +103,11 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             hint = "`prefpairs validate` names the rows that a trainer would lose"
             return [visible(problem) for problem in error.problems], hint
         case WouldBeLost():
-            sentence = f"{error.target} would lose {error.rows:,} of {plural(error.of, 'row')}"
-            hint = f"`prefpairs export --to {error.target}` writes the others so that they train"
-            return [sentence], hint
+            lost = [f"{file} cannot be loaded" for file in error.files]
+            if error.of:
+                rows = f"{error.rows:,} of {plural(error.of, 'row')}"
+                lost.append(f"{error.target} would lose {rows}")
+            return lost, f"`prefpairs export --to {error.target}` writes what can be trained on"
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None
     return _word_foreign(error)

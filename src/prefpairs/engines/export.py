@@ -19,7 +19,7 @@ from prefpairs.report import Report, Stage
 from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
-from prefpairs.targets.shape import dates_alone
+from prefpairs.targets.shape import column_of, dates_alone
 from prefpairs.targets.unpaired import Single, in_turn, single_of
 
 
@@ -31,19 +31,41 @@ def export(
     allow_empty: bool = False,
 ) -> None:
     """Write the dataset that the pairs of the inputs are."""
-    with reading_rows(plan.read, report) as rows, open_sink(outputs, report, plan.export) as sink:
+    if any(plan.sides.values()):
+        report.sides = {side: 0 for side in plan.export.target.files if side in outputs}
+    with (
+        reading_rows(plan.read, report) as rows,
+        open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink,
+    ):
         for source, _, readings in pair_readings(rows, report):
+            side = plan.sides[source]
             for _, reading in readings:
-                sink.put(reading.pair, plan.sides[source])
+                written = sink.put(reading.pair, side)
+                if side:
+                    report.sides[side] += written
     if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
+
+
+_TOO_LONG = (
+    "rows that tell the types of columns are longer than the 10 MiB by which loaders know them; "
+    "a .parquet file needs none of that"
+)
 
 
 class Exporter:
     """Takes pairs, and writes the rows of a target: as they come, or typed ones at the end."""
 
-    def __init__(self, plan: ExportPlan, outputs: Mapping[str, Output], report: Report) -> None:
+    def __init__(
+        self,
+        plan: ExportPlan,
+        outputs: Mapping[str, Output],
+        report: Report,
+        *,
+        allow_empty: bool,
+    ) -> None:
         self._plan = plan
+        self._allow_empty = allow_empty
         self._report = report
         self._stage = Stage("export")
         report.stages.append(self._stage)
@@ -99,13 +121,11 @@ class Exporter:
         target = self._plan.target
         if target.unpaired:
             self._take_turns()
-        for side, drafts in self._drafts.items():
-            typed = isinstance(self._outputs[side], Table)
-            if not typed and (dates := dates_alone(drafts.shape)):
-                raise ReadsAsDates(target.file_of(side), dates[0])
+        self._check_sides()
         columns = functools.reduce(or_, (drafts.columns for drafts in self._drafts.values()), 0)
         for side, drafts in self._drafts.items():
             output = self._outputs[side]
+            self._check_types(side, drafts)
             if isinstance(output, Table):
                 output.begin(kinds_of(drafts.shape, target.columns))
             for line in drafts.lines(columns):
@@ -124,14 +144,45 @@ class Exporter:
             note = f"{ARGUMENTS[options.tool_args]}; --template FILE looks at yours"
             self._stage.notes.append(note)
 
+    def _check_types(self, side: str, drafts: Drafts) -> None:
+        """What order cannot mend: dates alone in a column, and rows too long to stand first."""
+        target = self._plan.target
+        if isinstance(self._outputs[side], Table):
+            return
+        if not drafts.fits:
+            self._stage.notes.append(_TOO_LONG)
+        dates = dates_alone(drafts.shape)
+        if dates and target.rules.together:
+            json = self._columns_as_json(drafts)
+            dates = [path for path in dates if column_of(path) not in json]
+        if dates:
+            raise ReadsAsDates(target.file_of(side), dates[0])
+
+    def _columns_as_json(self, drafts: Drafts) -> set[str]:
+        """The columns whose texts stay texts: the card says JSON, or newer loaders see it."""
+        if not self._extras:
+            return drafts.mixed()
+        kinds = kinds_of(drafts.shape, self._plan.target.columns)
+        return {name for name, kind in kinds.items() if kind == "json"}
+
+    def _check_sides(self) -> None:
+        """A side without a row is no file that a trainer could load."""
+        empty = [side for side in self._outputs if side and not self._report.written[side]]
+        if empty and self._report.written.total() and not self._allow_empty:
+            raise NothingCameOut(f"{empty[0]} pair")
+
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""
         for side, drafts in self._drafts.items():
             order = in_turn(self._singles[side])
             drafts.arrange(order.positions)
+            found, left_out = self._report.written[side], order.left_out
             self._report.written[side] = drafts.count
-            self._stage.noticed.update(order.left_out)
-        self._stage.notes.append(f"{self._report.written.total():,} rows, an answer each")
+            self._stage.noticed.update(left_out)
+            self._stage.notes.append(
+                f"{found:,} answers = {drafts.count:,} written + {left_out['answer_repeated']:,} "
+                f"written already + {left_out['label_contradicted']:,} both chosen and rejected"
+            )
 
     def _dataset(self) -> Dataset:
         shapes = [drafts.shape for drafts in self._drafts.values()]

@@ -37,7 +37,7 @@ def pair(
     allow_empty: bool = False,
 ) -> None:
     """Write the pairs that the plan makes of its inputs, as they are or for a trainer."""
-    with open_sink(outputs, report, export) as sink:
+    with open_sink(outputs, report, export, allow_empty=allow_empty) as sink:
         if plan.assume_grouped:
             _pair_as_it_comes(plan, sink, report)
         else:

@@ -26,7 +26,7 @@ def sieve(
     with _open_pairs(plan, report) as pairs:
         entries = _sieved(pairs.entries(), pairs, plan, report)
         parted = _parted(entries, pairs, plan, report)
-        with open_sink(outputs, report, plan.export) as sink:
+        with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
             for entry, side in parted:
                 written = sink.put(pairs.pair(entry), side)
                 if side in report.sides:

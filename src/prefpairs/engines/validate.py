@@ -1,6 +1,7 @@
 """validate: what a trainer would do with each row of its dataset."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ class ValidatePlan:
     target: Target
     length: Length | None = None
     batch: int = 0
+    typed: frozenset[Input] = frozenset()
+    """The files beside which a card gives every column its type."""
     limit: int | None = None
 
 
@@ -40,7 +43,8 @@ def validate(plan: ValidatePlan, judgement: Judgement) -> Iterator[Verdict]:
     shapes: list[set[str]] = []
     for source in plan.inputs:
         with open_input(source) as opened:
-            reading = _FileReading(plan, source.label, judgement)
+            typed = plan.target.typed and not (opened.parquet or source in plan.typed)
+            reading = _FileReading(plan, source, judgement, typed)
             for record in opened.records:
                 if plan.limit is not None and judgement.rows_read >= plan.limit:
                     break
@@ -53,9 +57,12 @@ class _FileReading:
     """One file on its way through the rules."""
 
     plan: ValidatePlan
-    label: str
+    source: Input
     judgement: Judgement
+    guessed: bool
+    """Types are guessed from the rows that come first."""
     columns: Columns = field(default_factory=Columns)
+    first: tuple[set[str], type] | None = None
     rows: int = 0
     fine: int = 0
     lost: bool = False
@@ -71,16 +78,16 @@ class _FileReading:
         self.fine += not lost
         self.lost = self.lost or any(finding.effect is Effect.NO_LOAD for finding in found)
         for finding in found:
-            yield Verdict(self.label, record.number, finding)
+            yield Verdict(self.source.label, record.number, finding)
 
     def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
         """What becomes of the file."""
         found = list(self._of_file(shapes))
         self.judgement.add_file([finding[:2] for finding in found])
         if self.lost or any(finding.effect is not Effect.WARNING for finding in found):
-            self.judgement.lose_file(self.label, self.fine)
+            self.judgement.lose_file(self.source.label, self.fine)
         for finding in found:
-            yield Verdict(self.label, 0, finding)
+            yield Verdict(self.source.label, 0, finding)
         shapes.append(self.columns.shape)
 
     def _of_record(self, record: Record) -> Iterator[Finding]:
@@ -96,11 +103,24 @@ class _FileReading:
             yield Finding(Effect.NO_LOAD, "surrogate")
         if _has_key_twice(record.data):
             yield Finding(Effect.NO_LOAD, "key_twice")
-        if self.plan.target.typed:
+        if self.guessed:
             yield from self.columns.see(row, record.offset)
+        yield from self._of_first_row(row)
         yield from judge(row, self.plan.target.rules, self.plan.length)
         if self.plan.target.unpaired:
             yield from self._of_neighbours(row)
+
+    def _of_first_row(self, row: dict[str, Any]) -> Iterator[Finding]:
+        """What the first row decides for all: which columns there are, and texts or chats."""
+        steady = {*self.plan.target.rules.steady}
+        columns, form = row.keys() & steady, type(row.get("chosen", row.get("completion")))
+        if self.first is None:
+            self.first = columns, form
+            return
+        for name in sorted(columns ^ self.first[0]):
+            yield Finding(Effect.CRASH, "missing_column", name)
+        if steady and {form, self.first[1]} == {str, list}:
+            yield Finding(Effect.CRASH, "forms_differ")
 
     def _of_neighbours(self, row: dict[str, Any]) -> Iterator[Finding]:
         label = row.get("label")
@@ -111,10 +131,13 @@ class _FileReading:
         self.prompt = prompt
 
     def _of_file(self, shapes: list[set[str]]) -> Iterator[Finding]:
-        target, rules = self.plan.target, self.plan.target.rules
-        if target.typed:
+        rules = self.plan.target.rules
+        if self.guessed:
             yield from self.columns.settle()
-        if rules.together and any(self.columns.shape - shape for shape in shapes):
+        ending = os.path.splitext(self.source.path)[1]
+        if rules.suffixes and not self.source.is_stdin and ending not in rules.suffixes:
+            yield Finding(Effect.NO_LOAD, "file_name")
+        if rules.together and self.guessed and any(self.columns.shape - shape for shape in shapes):
             yield Finding(Effect.WARNING, "files_differ")
         if not self.rows and self.plan.limit is None:
             yield Finding(Effect.NO_LOAD, "no_rows")

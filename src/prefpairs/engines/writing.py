@@ -23,7 +23,11 @@ class Sink(Protocol):
 
 @contextmanager
 def open_sink(
-    outputs: Mapping[str, Output], report: Report, export: ExportPlan | None = None
+    outputs: Mapping[str, Output],
+    report: Report,
+    export: ExportPlan | None = None,
+    *,
+    allow_empty: bool = False,
 ) -> Iterator[Sink]:
     """Where the pairs of a run go: as they are, or as a trainer wants them."""
     if export is None:
@@ -31,7 +35,7 @@ def open_sink(
         return
     from prefpairs.engines.export import Exporter
 
-    with Exporter(export, outputs, report) as exporter:
+    with Exporter(export, outputs, report, allow_empty=allow_empty) as exporter:
         yield exporter
         exporter.finish()
 

@@ -13,6 +13,8 @@ from prefpairs.errors import FileTrouble, UsageError
 STDIN = "-"
 _STDIN_LABEL = "stdin"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet")
+_AROUND = ("manifest.json", "job.json", "dataset_info.json")
+"""What stands beside the data in folders that we write, and holds no rows."""
 _COMPRESSIONS = (".gz", ".zst")
 
 
@@ -100,4 +102,4 @@ def _identity(path: str) -> object:
 def _is_data(name: str) -> bool:
     for compression in _COMPRESSIONS:
         name = name.removesuffix(compression)
-    return name.endswith(_SUFFIXES) and not name.startswith(".")
+    return name.endswith(_SUFFIXES) and not name.startswith(".") and name not in _AROUND

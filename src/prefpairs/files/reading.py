@@ -35,6 +35,7 @@ class OpenInput:
     records: Iterator[Record]
     descriptor: int
     seekable: bool
+    parquet: bool = False
 
 
 @contextmanager
@@ -51,7 +52,8 @@ def open_input(source: Input) -> Iterator[OpenInput]:
             before = fingerprint(os.fstat(descriptor))
         packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
         records = _named(_records(stream, start, source), source)
-        yield OpenInput(records, descriptor, regular and not packed)
+        parquet = head.startswith(_PARQUET)
+        yield OpenInput(records, descriptor, regular and not packed, parquet)
         if regular and fingerprint(os.fstat(descriptor)) != before:
             raise InputChanged(source.label)
 

@@ -25,6 +25,30 @@ TARGETS = {
 """Every target."""
 
 
+CARD = "README.md"
+OF_TARGETS = frozenset(
+    {
+        "train.jsonl",
+        "val.jsonl",
+        "test.jsonl",
+        "training.jsonl",
+        "validation.jsonl",
+        "training/training_file.jsonl",
+        "validation/validation_file.jsonl",
+        "test/test_file.jsonl",
+        "train_prefs.jsonl",
+        "val_prefs.jsonl",
+        "test_prefs.jsonl",
+        "dataset_info.json",
+        "dpo.sh",
+        "dpo.yaml",
+        "job.json",
+        "kto.sh",
+    }
+)
+"""What the targets write into a folder, cards aside: files of one would lie about another."""
+
+
 def target_named(name: str) -> Target:
     """The target of a name, loaded when it is asked for."""
     spelled = name.replace("_", "-")

@@ -81,10 +81,16 @@ def is_miscut(text: str) -> bool:
 
 def check(row: Row) -> Iterator[Finding]:
     """What Axolotl makes of a row, besides what the rules say."""
+    contents = []
+    messages = row.get("messages")
+    for place, message in enumerate(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("tool_calls"):
+            yield Finding(Effect.WRONG, "tools_unseen", f"messages.{place}")
     for side in ("chosen", "rejected"):
         answer = row.get(side)
         message = answer[-1] if isinstance(answer, list) and answer else answer
         content = message.get("content") if isinstance(message, dict) else message
+        contents.append(content)
         if content is None:
             yield Finding(Effect.CRASH, "content_null", side)
         elif isinstance(content, str) and content != content.strip():
@@ -93,6 +99,8 @@ def check(row: Row) -> Iterator[Finding]:
             yield Finding(Effect.WRONG, "miscut", side)
         if isinstance(message, dict) and message.get("tool_calls"):
             yield Finding(Effect.WRONG, "tools_unseen", side)
+    if contents[0] is not None and contents[0] == contents[1]:
+        yield Finding(Effect.NOTHING, "equal_sides")
 
 
 def _messages(answer: object, side: str) -> object:

@@ -10,6 +10,9 @@ from typing import Any
 from prefpairs.targets.protocol import Dataset
 from prefpairs.targets.shape import column_of
 
+SIGNED = "Written by prefpairs."
+"""What tells our cards from those that somebody wrote by hand."""
+
 _SCALARS = {
     "string": "string",
     "date": "string",
@@ -20,6 +23,7 @@ _SCALARS = {
 
 
 _PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", "[].content: date"}
+_DATES = "[].content: date"
 """What a chat of nothing but roles and texts has."""
 
 
@@ -35,7 +39,7 @@ def card(dataset: Dataset, columns: Mapping[str, Any], splits: Mapping[str, str]
         "---\n"
         f"configs:\n- config_name: default\n  data_files:\n{files}"
         f"{_info(features)}---\n\n"
-        f"# Preferences\n\nWritten by prefpairs.\n\n{counts}"
+        f"# Preferences\n\n{SIGNED}\n\n{counts}"
     )
 
 
@@ -59,7 +63,9 @@ def kinds_of(shape: Collection[str], columns: Iterable[str]) -> dict[str, str]:
 def _kind(paths: set[str]) -> str:
     if ": list" not in paths:
         return _SCALARS[min(paths).removeprefix(": ")]
-    return "chat" if paths <= _PLAIN else "json"
+    dates = _DATES in paths and "[].content: string" not in paths
+    # As JSON dates stay texts, even if there is nothing else.
+    return "chat" if paths <= _PLAIN and not dates else "json"
 
 
 def _feature(name: str, kind: str) -> str:

@@ -23,7 +23,8 @@ class Columns:
     def __init__(self) -> None:
         self.shape: set[str] = set()
         self._keys: dict[str, frozenset[str]] = {}
-        self._mixed: set[str] = set()
+        self.mixed: set[str] = set()
+        """The columns that newer releases take for JSON."""
         self._told: set[str] = set()
 
     def see(self, row: Row, offset: int) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ class Columns:
         shape = shape_of(row)
         new = [path for path in shape - self.shape if not self._fits(path)]
         if offset < FIRST_BLOCK:
-            self._learn(row)
+            self.learn(row)
             yield from self._conflicts(new)
         else:
             yield from self._late(new)
@@ -40,17 +41,18 @@ class Columns:
     def settle(self) -> Iterator[Finding]:
         """What can be said once the file is over."""
         for path in dates_alone(self.shape):
-            yield Finding(Effect.NOTHING, "reads_as_date", path)
+            mixed = column_of(path) in self.mixed
+            yield Finding(Effect.WARNING if mixed else Effect.NOTHING, "reads_as_date", path)
 
     def _fits(self, path: str) -> bool:
         place, _, kind = path.rpartition(": ")
         return kind in _WIDER and f"{place}: {_WIDER[kind]}" in self.shape
 
-    def _learn(self, row: Row) -> None:
+    def learn(self, row: Row) -> None:
         """Take in which keys the objects of a column have."""
         for path, keys in _objects(row, ""):
             if self._keys.setdefault(path, keys) != keys:
-                self._mixed.add(column_of(path))
+                self.mixed.add(column_of(path))
 
     def _conflicts(self, new: list[str]) -> Iterator[Finding]:
         """Fields of several types, each told once."""
@@ -63,7 +65,7 @@ class Columns:
             }
             narrower = {"float": "int", "string": "date"}.get(kind)
             if known - {narrower}:
-                self._mixed.add(column_of(path))
+                self.mixed.add(column_of(path))
                 if place not in self._told:
                     self._told.add(place)
                     yield Finding(Effect.WARNING, "types_differ", place)
@@ -75,7 +77,7 @@ class Columns:
             column = column_of(place)
             if any(place.startswith((f"{other}.", f"{other}[")) for other in places):
                 continue  # what holds it is new, too
-            if column in self._mixed:
+            if column in self.mixed:
                 if column not in self._told:
                     self._told.add(column)
                     yield Finding(Effect.WARNING, "types_differ", place)

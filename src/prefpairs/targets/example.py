@@ -1,7 +1,7 @@
 """From a pair to an example: cut, said as the target can say it, and checked once more."""
 
 from prefpairs.records.identity import digest_response
-from prefpairs.records.message import as_chat, renumber_calls, says_something
+from prefpairs.records.message import Message, as_chat, renumber_calls, says_something
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
 from prefpairs.targets.protocol import Example, ExportOptions, Target, Unfit
@@ -65,7 +65,7 @@ def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
     """The conversation cut, with as much of the answers as will be written."""
     prompt = as_chat(pair.prompt, "user")
     sides = [
-        renumber_calls(speaker.forget([*prompt, *as_chat(answer, "assistant")]))
+        renumber_calls(speaker.forget(_conversation(prompt, as_chat(answer, "assistant"))))
         for answer in (pair.chosen, pair.rejected)
     ]
     parts = cut(*sides)
@@ -81,6 +81,16 @@ def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
         if not any(says_something(message) for message in side if message["role"] == "assistant"):
             raise Unfit("empty_answer")
     return parts
+
+
+def _conversation(prompt: list[Message], answer: list[Message]) -> list[Message]:
+    """Prompt and answer; an answer that the prompt begins goes on where it stops."""
+    if not (prompt and answer) or prompt[-1]["role"] != "assistant":
+        return [*prompt, *answer]
+    texts = [message["content"] for message in (prompt[-1], answer[0])]
+    if prompt[-1].get("tool_calls") or not all(isinstance(text, str) for text in texts):
+        return [*prompt, *answer]
+    return [*prompt[:-1], {**prompt[-1], **answer[0], "content": "".join(texts)}, *answer[1:]]
 
 
 def _of_texts(pair: Pair) -> Example:

@@ -12,12 +12,16 @@ from prefpairs.targets.cut import shared_length
 from prefpairs.targets.protocol import Row, Rules
 from prefpairs.targets.verdict import Effect, Finding
 
-_KINDS = {str: ("text",), list: ("chat", "list"), dict: ("object",), bool: ("flag",)}
+_KINDS = {
+    str: ("text",),
+    list: ("chat", "list"),
+    dict: ("object",),
+    bool: ("flag",),
+    int: ("flag",),
+}
 _ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
 _LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
 """After these nothing more happens to a row."""
-
-_ROLES = ("system", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def judge(row: Row, rules: Rules, length: Length | None = None) -> list[Finding]
     try:
         sides = _sides(rules.read(row))
     except BadRecord:
-        return found or [Finding(Effect.CRASH, "wrong_type")]
+        lost = any(finding.effect is not Effect.WARNING for finding in found)
+        return found if lost else [*found, Finding(Effect.CRASH, "wrong_type")]
     known = {finding.code for finding in found}
     more = [*_of_sides(sides, rules), *_of_length(sides, length)]
     return [*found, *(finding for finding in more if finding.code not in known)]
@@ -61,6 +66,12 @@ def repeats(prompt: Any, answer: Any) -> bool:
     """Whether an answer begins with the messages of its prompt again."""
     both = isinstance(prompt, list) and isinstance(answer, list)
     return both and bool(prompt) and answer[: len(prompt)] == prompt
+
+
+def begins_otherwise(answer: Any) -> bool:
+    """Whether an answer begins with what somebody else said."""
+    first = answer[0] if isinstance(answer, list) and answer else None
+    return isinstance(first, dict) and first.get("role") not in (None, "assistant")
 
 
 def _sides(row: Row) -> Sides:
@@ -94,7 +105,7 @@ def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
     if not messages and name in _ANSWERS:
         yield Finding(Effect.NOTHING, "empty_side", name)
     elif not messages:
-        yield Finding(Effect.CRASH, "empty_chat", name)
+        yield Finding(rules.on_empty_prompt, "empty_chat", name)
     for place, message in enumerate(messages):
         field = f"{name}.{place}"
         if not isinstance(message, dict):
@@ -106,7 +117,7 @@ def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
 
 
 def _of_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]:
-    if message.get("role") not in _ROLES:
+    if message.get("role") not in rules.roles:
         yield Finding(rules.on_role, "wrong_role", f"{field}.role")
     content = message.get("content")
     if content is None and not message.get("tool_calls"):
@@ -116,7 +127,11 @@ def _of_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]
     if message.get("reasoning_content"):
         yield Finding(Effect.WARNING, "reasoning_unseen", f"{field}.reasoning_content")
     calls = message.get("tool_calls") or []
-    if not rules.text_arguments and any(map(_has_text_arguments, calls)):
+    if not isinstance(calls, list):
+        yield Finding(Effect.CRASH, "wrong_type", f"{field}.tool_calls")
+    elif rules.text_arguments == "only" and not all(map(_has_text_arguments, calls)):
+        yield Finding(Effect.NO_LOAD, "wrong_type", f"{field}.tool_calls")
+    elif not rules.text_arguments and any(map(_has_text_arguments, calls)):
         yield Finding(Effect.WARNING, "arguments_as_text", f"{field}.tool_calls")
 
 

@@ -5,6 +5,7 @@ a row that is otherwise is dropped with a warning in the log.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,6 +28,8 @@ from prefpairs.targets.verdict import Effect, Finding
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
 _ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}
 _ASKING = ("human", "observation")
+_THOUGHT = re.compile(r"\A\s*<think>(.*?)</think>", re.DOTALL)
+_THINKING = re.compile("<think>.*?</think>", re.DOTALL)
 _BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
 
 
@@ -69,12 +72,24 @@ def check(row: Row) -> Iterator[Finding]:
         return
     if not _alternate(turns):
         yield Finding(Effect.DROP, "uneven_turns", "conversations")
-    if isinstance(row.get("tools"), list):
+    if not _are_tools(row.get("tools")):
         yield Finding(Effect.CRASH, "tools_not_a_list", "tools")
+    if any(isinstance(turn, dict) and turn.get("value") is None for turn in turns):
+        yield Finding(Effect.CRASH, "content_null", "conversations")
     if any(map(_is_broken_call, (*turns, row.get("chosen"), row.get("rejected")))):
         yield Finding(Effect.CRASH, "call_not_json", "function_call")
     for side in ("chosen", "rejected"):
         yield from _check_answer(row.get(side), side)
+
+
+def _are_tools(tools: Any) -> bool:
+    """Whether tools are the text of a list, or not there."""
+    if not tools:
+        return not isinstance(tools, list)
+    try:
+        return isinstance(tools, str) and isinstance(decode(tools.encode()), list)
+    except NotJson:
+        return False
 
 
 def _check_answer(answer: Any, side: str) -> Iterator[Finding]:
@@ -92,11 +107,11 @@ def _alternate(turns: list[Any]) -> bool:
 
 
 def _is_broken_call(turn: Any) -> bool:
-    """Whether a call stands beside words; thinking before it is cut off first."""
+    """Whether a call stands beside words; one thought is taken out of it first."""
     if not isinstance(turn, dict) or turn.get("from") != "function_call":
         return False
     try:
-        decode(str(turn.get("value")).rpartition("</think>")[2].encode())
+        decode(_THINKING.sub("", str(turn.get("value")), count=1).encode())
     except NotJson:
         return True
     return False
@@ -162,7 +177,8 @@ def _turn(message: Message) -> Row:
     """One message; calls stand alone, for the speaker has made text of others."""
     if calls := [_call(call["function"]) for call in message.get("tool_calls", [])]:
         value = encode(calls[0] if len(calls) == 1 else calls).decode()
-        return {"from": "function_call", "value": value}
+        # A thought is taken out of the value, also where it stands in an argument.
+        return {"from": "function_call", "value": value.replace("<think>", "\\u003cthink>")}
     return {"from": _SPEAKERS[message["role"]], "value": message["content"]}
 
 
@@ -180,7 +196,10 @@ def _read_turns(row: Row) -> list[Row]:
 
 def _read_alpaca(row: Row) -> list[Row]:
     told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
-    for place, turn in enumerate(row.get("history") or []):
+    history = row.get("history") or []
+    if not isinstance(history, list):
+        raise BadField("history", history, "a list of questions and answers")
+    for place, turn in enumerate(history):
         if not isinstance(turn, list) or len(turn) != 2:
             raise BadField(f"history.{place}", turn, "a question and its answer")
         told += [{"role": "user", "content": turn[0]}, {"role": "assistant", "content": turn[1]}]
@@ -197,12 +216,14 @@ def _message(turn: Any, field: str) -> Row:
         raise BadField(field, turn, f"a turn from {', '.join(_ROLES)}")
     role, value = _ROLES[turn["from"]], turn.get("value")
     if turn["from"] == "function_call" and isinstance(value, str):
+        thought = _THOUGHT.match(value)
         try:
-            called = decode(value.encode())
+            called = decode(value[thought.end() if thought else 0 :].encode())
         except NotJson:
             return {"role": role, "content": value}
         calls = called if isinstance(called, list) else [called]
-        return {"role": role, "content": "", "tool_calls": calls}
+        thinking = {"reasoning_content": thought[1].strip()} if thought else {}
+        return {"role": role, "content": "", **thinking, "tool_calls": calls}
     return {"role": role, "content": value}
 
 

@@ -8,9 +8,9 @@ tools that both sides share included.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, NotJson
 from prefpairs.records.message import as_chat
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import decode, encode
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -55,7 +55,11 @@ def read(row: Row) -> Row:
         answer = row.get("rejected_response")
         answers = answer if isinstance(answer, list) else [{"role": "assistant", "content": answer}]
         rejected = [*_until_user(messages), *answers]
+    tools = row.get("rejected_tools")
+    if rejected is not None and tools is not None and tools != row.get("tools"):
+        raise BadField("rejected_tools", tools, "what tools says")
     known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
+    messages, rejected = _plain(messages), _plain(rejected)
     others = {key: value for key, value in row.items() if key not in known}
     return parted({"chosen": messages, "rejected": rejected, **others}, whole=True)
 
@@ -71,6 +75,25 @@ def check(row: Row) -> Iterator[Finding]:
         yield Finding(Effect.DROP, "missing_column", "rejected_response")
     elif isinstance(messages, list) and answer == _content(messages[-1:]):
         yield Finding(Effect.DROP, "equal_sides", "rejected_response")
+
+
+def _plain(messages: list[Any]) -> list[Any]:
+    """The messages with the roles that agents have here in the form of others."""
+    return [_plain_message(message) for message in messages]
+
+
+def _plain_message(message: Any) -> Any:
+    role = role_of(message)
+    if role == "tool_response":
+        return {**message, "role": "tool"}
+    if role != "tool_call":
+        return message
+    try:
+        called = decode(str(message.get("content")).encode())
+    except NotJson:
+        return {**message, "role": "assistant"}
+    calls = called if isinstance(called, list) else [called]
+    return {"role": "assistant", "content": "", "tool_calls": calls}
 
 
 def _content(messages: list[Any]) -> Any:
@@ -116,6 +139,7 @@ TARGET = Target(
         reserved={"margin": Effect.WARNING, "label": Effect.WARNING},
         on_missing=Effect.DROP,
         on_null=Effect.DROP,
+        roles=("system", "user", "assistant", "tool", "tool_call", "tool_response"),
         on_role=Effect.DROP,
         trains="last",
         text_arguments=True,

@@ -23,6 +23,9 @@ RELEASES = (OLDEST, "0.4", "0.6")
 """The releases from which on files and words are others."""
 
 BATCH = 128
+SUFFIXES = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".txt")
+"""The endings of file names that its loader knows; any other is taken for a data set's name."""
+
 TEXT = frozenset({"text"})
 
 _SCRIPT = """#!/bin/sh
@@ -47,6 +50,8 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 def read(row: Row) -> Row:
     """The pair of a row."""
     renamed = {"chosen_response": "chosen", "rejected_response": "rejected"}
+    if "prompt" not in row:  # as argilla's data sets have it
+        renamed["instruction"] = "prompt"
     return {renamed.get(key, key): value for key, value in row.items()}
 
 
@@ -139,6 +144,7 @@ TARGET = Target(
         read=read,
         check=check,
         on_null=Effect.NOTHING,
+        suffixes=SUFFIXES,
         trains="last",
         batch=BATCH,
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.records.message import Text, as_chat
-from prefpairs.targets.nemo_rl import BATCH, RELEASES, check_prompt, command
+from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -99,12 +99,14 @@ TARGET = Target(
     columns={"context": None, "completions": None, "pair_id": None, "reward_gap": None},
     extras=extras,
     extra_names=("dpo.sh",),
-    speech=Speech(calls=True, earlier_reasoning=False),
+    speech=Speech(calls=True, earlier_reasoning=False, names=True),
     releases=RELEASES[1:],
     rules=Rules(
         needs={"context": frozenset({"chat"}), "completions": frozenset({"list"})},
         read=read,
         check=check,
+        on_empty_prompt=Effect.WARNING,
+        suffixes=SUFFIXES,
         trains="last",
         batch=BATCH,
     ),

@@ -21,6 +21,7 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
+from prefpairs.targets.reading import role_of
 from prefpairs.targets.verdict import Effect, Finding
 
 _JOB = {
@@ -34,7 +35,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     """The row of an example."""
     given: Row = {"messages": as_chat(example.prompt, "user")}
     if example.tools:
-        given |= {"tools": example.tools, "parallel_tool_calls": True}
+        given["tools"] = example.tools
     return [
         {
             "input": given,
@@ -50,6 +51,7 @@ def read(row: Row) -> Row:
     if not isinstance(given, dict):
         raise BadField("input", given, "an object with messages")
     others = {key: value for key, value in row.items() if key not in _COLUMNS}
+    others |= {key: value for key, value in given.items() if key not in ("messages", "tools")}
     pair = {
         "prompt": given.get("messages"),
         "chosen": row.get("preferred_output"),
@@ -60,12 +62,14 @@ def read(row: Row) -> Row:
 
 def check(row: Row) -> Iterator[Finding]:
     """What all hosts make of a row, besides what the rules say."""
-    for name in row.keys() - {*_COLUMNS}:
+    for name in sorted(row.keys() - {*_COLUMNS}):
         yield Finding(Effect.NO_LOAD, "unknown_column", name)
     given = row.get("input")
     messages = given.get("messages") if isinstance(given, dict) else None
     if not isinstance(messages, list) or not messages:
         yield Finding(Effect.NO_LOAD, "wrong_type", "input.messages")
+    if isinstance(given, dict) and not isinstance(given.get("tools", []), list):
+        yield Finding(Effect.NO_LOAD, "tools_not_a_list", "input.tools")
     for name in _COLUMNS[1:]:
         answer = row.get(name)
         if isinstance(answer, list) and len(answer) != 1:
@@ -74,19 +78,18 @@ def check(row: Row) -> Iterator[Finding]:
 
 def check_strictly(row: Row) -> Iterator[Finding]:
     """What hosts make of a row that know roles and texts alone."""
-    found = [*check(row)]
-    yield from found
-    if found:
-        return
-    conversation = [*row["input"]["messages"], *row["preferred_output"]]
-    conversation += row["non_preferred_output"]
+    yield from check(row)
+    given = row.get("input")
+    prompt = given.get("messages") if isinstance(given, dict) else None
+    parts = [prompt, row.get("preferred_output"), row.get("non_preferred_output")]
+    conversation = [message for part in parts if isinstance(part, list) for message in part]
     for place, message in enumerate(conversation):
         given = message if isinstance(message, dict) else {}
         if given.get("role") not in ("system", "user", "assistant"):
             yield Finding(Effect.NO_LOAD, "wrong_role", f"message {place + 1}")
         if not isinstance(given.get("content"), str):
             yield Finding(Effect.NO_LOAD, "content_null", f"message {place + 1}")
-    roles = [message.get("role") for message in row["input"]["messages"]]
+    roles = map(role_of, prompt if isinstance(prompt, list) else [])
     if any(one == other for one, other in pairwise(roles)):
         yield Finding(Effect.NO_LOAD, "uneven_turns", "input.messages")
 
@@ -102,7 +105,7 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 _COLUMNS = ("input", "preferred_output", "non_preferred_output")
 _CHAT = frozenset({"chat"})
 _OWN = Host(
-    Speech(calls=True, broken_calls=True, tools=True),
+    Speech(calls=True, broken_calls=True, tools=True, names=True),
     Rules(
         needs={
             "input": frozenset({"object"}),
@@ -114,7 +117,7 @@ _OWN = Host(
         on_missing=Effect.NO_LOAD,
         on_null=Effect.NO_LOAD,
         trains="last",
-        text_arguments=True,
+        text_arguments="only",
         least=10,
     ),
 )

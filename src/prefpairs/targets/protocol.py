@@ -37,6 +37,8 @@ class Speech:
     """Thinking in turns that are not trained on."""
     system: bool = True
     """System messages."""
+    names: bool = False
+    """Who a user or a tool is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +103,20 @@ class Rules:
     """What becomes of a row without a column that it needs."""
     on_null: Effect = Effect.CRASH
     """What becomes of a row with null there."""
+    on_empty_prompt: Effect = Effect.CRASH
+    """What becomes of a row whose prompt has no messages."""
+    roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
+    """The roles that it knows."""
     on_role: Effect = Effect.WRONG
     """What becomes of a row with a role that nobody knows."""
-    text_arguments: bool = False
-    """Arguments of calls are right as text."""
+    text_arguments: bool | Literal["only"] = False
+    """Arguments of calls are right as text, or must be."""
     batch: int = 0
     """How many rows a step takes unless the user says otherwise; with fewer there is none."""
+    steady: tuple[str, ...] = ()
+    """The columns that every row has if the first one has them."""
+    suffixes: tuple[str, ...] = ()
+    """The endings of the file names that it knows, if it is particular about them."""
     least: int = 0
     """How many rows there must be."""
     together: bool = False

@@ -5,7 +5,8 @@ from importlib import import_module
 from itertools import takewhile
 from typing import Any, cast
 
-from prefpairs.errors import BadField, UnknownWord
+from prefpairs.errors import BadField, UnknownWord, UsageError
+from prefpairs.records.wire import encode_sorted
 from prefpairs.targets.protocol import Row
 
 DIALECTS = (
@@ -37,14 +38,16 @@ _NAMES = {
 """What others call the fields of a pair."""
 
 
+_NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
+
 _COLUMNS = (
     (frozenset({"context", "completions"}), "nemo-rl-ranked"),
     (frozenset({"preferred_output"}), "openai"),
     (frozenset({"rejected_messages"}), "ms-swift"),
     (frozenset({"messages", "rejected_response"}), "ms-swift"),
     (frozenset({"conversations"}), "llamafactory"),
-    (frozenset({"instruction", "chosen"}), "llamafactory"),
     (frozenset({"chosen_response"}), "customizer"),
+    (frozenset({"instruction", "chosen"}), "llamafactory"),
     (frozenset({"messages", "chosen"}), "ultrafeedback"),
 )
 """What tells the formats apart, where rows are not in the form of a pair."""
@@ -53,13 +56,15 @@ _COLUMNS = (
 def unwrap(row: Row, dialect: str) -> Row:
     """The row of a pair that a row stands for; `auto` looks at its columns."""
     name = _looks_like(row) if dialect == "auto" else dialect
-    return with_our_names(reader_named(name)(row))
+    return _with_all_said(with_our_names(reader_named(name)(row)))
 
 
 def reader_named(name: str) -> Callable[[Row], Row]:
     """How the rows of a target are read."""
     spelled = name.replace("_", "-")
     if spelled not in DIALECTS:
+        if spelled == "trl-kto":
+            raise UsageError("the answers of trl-kto stand alone: they are no pairs any more")
         raise UnknownWord("format of pairs", name, ["auto", *DIALECTS])
     module = import_module(f"prefpairs.targets.{spelled.replace('-', '_')}")
     return cast("Callable[[Row], Row]", module.read)
@@ -76,6 +81,24 @@ def with_our_names(row: Row) -> Row:
     return renamed
 
 
+def _with_all_said(row: Row) -> Row:
+    """The row with the system message, and signs of images, of columns beside the prompt."""
+    images = any(row.get(name) for name in _NOT_TEXT)
+    if not (images or isinstance(row.get("system"), str)):
+        return row
+    said = {key: value for key, value in row.items() if key != "system"}
+    prompt = row.get("prompt")
+    if isinstance(prompt, str):
+        prompt = [{"role": "user", "content": prompt}]
+    if not isinstance(prompt, list):
+        return row
+    if row.get("system"):
+        prompt = [{"role": "system", "content": row["system"]}, *prompt]
+    if images:  # in the form that later steps know: it cannot become text
+        prompt = [*prompt, {"role": "user", "content": [{"type": "image"}]}]
+    return {**said, "prompt": prompt}
+
+
 def parted(row: Row, *, whole: bool = False) -> Row:
     """The row with a prompt of its own, where both answers begin with the conversation.
 
@@ -88,26 +111,32 @@ def parted(row: Row, *, whole: bool = False) -> Row:
         return row
     if not whole and not (_is_whole(chosen) and _is_whole(rejected)):
         return row
-    prompt = chosen[: _parting(chosen, rejected)]
-    split = {**row, "prompt": prompt}
-    split |= {"chosen": chosen[len(prompt) :], "rejected": rejected[len(prompt) :]}
-    told = row.get("prompt")
-    if told not in (None, prompt) and told not in map(_content, prompt):
+    shared = chosen[: _parting(chosen, rejected)]
+    told: Any = row.get("prompt")
+    split = {**row, "chosen": chosen[len(shared) :], "rejected": rejected[len(shared) :]}
+    if isinstance(told, list) and shared[: len(told)] != told:
+        return {**split, "prompt": [*told, *shared]}
+    if isinstance(told, str) and told not in map(_content, shared):
         split["source_prompt"] = told
-    return split
+    return {**split, "prompt": shared}
 
 
 def _parted_texts(chosen: str, rejected: str) -> Row:
-    """The common beginning of two texts as their prompt; a space belongs to the answers."""
+    """The common beginning of two texts as their prompt, in whole words.
+
+    The space before a word belongs to it, as trainers that put both together have it.
+    """
     letters = zip(chosen, rejected, strict=False)
     place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
+    while place and not chosen[place - 1].isspace():
+        place -= 1
     place -= chosen[:place].endswith(" ")
     return {"prompt": chosen[:place], "chosen": chosen[place:], "rejected": rejected[place:]}
 
 
 def _parting(chosen: list[Any], rejected: list[Any]) -> int:
     """Where two conversations part, back to where the model begins to speak."""
-    pairs = zip(chosen, rejected, strict=False)
+    pairs = zip(map(encode_sorted, chosen), map(encode_sorted, rejected), strict=False)
     place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     while place and not (_speaks(chosen, place) and _speaks(rejected, place)):
         place -= 1
@@ -122,6 +151,8 @@ def _looks_like(row: Row) -> str:
     whole = _is_whole(row.get("chosen")) or row.get("messages") == row.get("chosen")
     if name == "ultrafeedback" and not whole:
         return "axolotl"
+    if name == "llamafactory" and not ("conversations" in row or isinstance(row["chosen"], str)):
+        return "trl"
     return name
 
 

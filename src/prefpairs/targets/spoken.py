@@ -47,8 +47,12 @@ class Speaker:
         """The messages, a turn each. `trained` tells answers from prompts."""
         if not all(isinstance(message["content"], str) for message in messages):
             raise Unfit("not_text")
-        if not self.speech.calls:
-            messages = [_without(message, "name") for message in messages]
+        # Templates leave the model's name out, so it must not tell answers apart.
+        named = ("user", "tool") if self.speech.names else ()
+        messages = [
+            message if message["role"] in named else _without(message, "name")
+            for message in messages
+        ]
         turns = _turns((message, message["role"]) for message in messages)
         if len(turns) < len(messages):
             self.noticed.add("turns_joined")

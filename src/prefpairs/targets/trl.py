@@ -12,7 +12,7 @@ from prefpairs.errors import BadField
 from prefpairs.records.candidate import read_tools
 from prefpairs.records.wire import encode
 from prefpairs.targets.card import card
-from prefpairs.targets.judge import repeats
+from prefpairs.targets.judge import begins_otherwise, repeats
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -63,6 +63,8 @@ def check(row: Row) -> Iterator[Finding]:
         yield Finding(Effect.CRASH, "forms_differ")
     elif repeats(prompt, chosen) or repeats(prompt, rejected):
         yield Finding(Effect.WRONG, "prompt_repeated", "chosen")
+    elif prompt is not None and any(map(begins_otherwise, (chosen, rejected))):
+        yield Finding(Effect.WRONG, "environment_trained", "chosen")
     if isinstance(prompt, str) and prompt.endswith(" "):
         yield Finding(Effect.WARNING, "space_at_end", "prompt")
     yield from check_columns(row)
@@ -143,7 +145,7 @@ TARGET = Target(
     columns=COLUMNS,
     extras=extras,
     extra_names=("README.md", "dpo.sh"),
-    speech=Speech(calls=True, tools=True, reasoning=True),
+    speech=Speech(calls=True, tools=True, reasoning=True, names=True),
     tool_args="dict",
     words=frozenset({"text"}),
     rules=Rules(
@@ -152,6 +154,7 @@ TARGET = Target(
         read=read,
         check=check,
         reserved={**RESERVED, "completion": Effect.CRASH, "label": Effect.CRASH},
+        steady=("prompt", "chat_template_kwargs"),
         together=True,
     ),
 )

@@ -26,6 +26,12 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 def check(row: Row) -> Iterator[Finding]:
     """What TRL makes of a row, besides what the rules say."""
+    if "completion" not in row and {"chosen", "rejected"} <= row.keys():
+        yield from trl.check(row)  # pairs are taken, too
+        return
+    for name in ("completion", "label"):
+        if row.get(name) is None:
+            yield Finding(Effect.CRASH, "missing_column", name)
     if isinstance(row.get("prompt"), str) != isinstance(row.get("completion"), str):
         yield Finding(Effect.CRASH, "forms_differ")
     elif repeats(row.get("prompt"), row.get("completion")):
@@ -41,7 +47,9 @@ def _row(example: Example, answer: Text, score: float | None, *, label: bool) ->
 
 
 def read(row: Row) -> Row:
-    """The prompt of a row, and its one answer."""
+    """The prompt of a row, and its one answer, or its two."""
+    if "completion" not in row:
+        return trl.read(row)
     return {"prompt": row.get("prompt"), "chosen": row.get("completion")}
 
 
@@ -69,8 +77,10 @@ TARGET = Target(
             "label": frozenset({"flag"}),
         },
         read=read,
+        optional=frozenset({"completion", "label"}),
         check=check,
         reserved=trl.RESERVED,
+        steady=("chat_template_kwargs",),
         together=True,
     ),
 )

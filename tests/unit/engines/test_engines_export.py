@@ -163,7 +163,10 @@ def test_answers_one_by_one(tmp_path: Path) -> None:
     assert len({prompt for prompt, *_ in answers[:2]}) == 2
     (stage,) = report.stages
     assert stage.noticed == {"label_contradicted": 4, "answer_repeated": 1}
-    assert (report.pairs, stage.notes) == (5, ["5 rows, an answer each"])
+    assert (report.pairs, stage.notes) == (
+        5,
+        ["10 answers = 5 written + 1 written already + 4 both chosen and rejected"],
+    )
 
 
 def test_rows_of_other_trainers(tmp_path: Path) -> None:

@@ -116,14 +116,14 @@ def test_shared_turns() -> None:
 
 
 def test_answer_that_was_begun_in_the_prompt() -> None:
-    """A turn is not cut in two: its beginning is part of both answers."""
+    """A turn is not cut in two: both answers go on where its beginning stops."""
     given = pair([user("Q"), model("So")], "A", "B")
     assert _parts(given) == (
         [user("Q")],
-        [model("So\nA")],
-        [model("So\nB")],
+        [model("SoA")],
+        [model("SoB")],
         None,
-        {"turns_joined"},
+        frozenset(),
     )
 
 

@@ -39,7 +39,6 @@ def test_row_of_a_trajectory() -> None:
     assert row["input"] == {
         "messages": [system("S"), user("Q"), calling(), told("1")],
         "tools": TOOLS,
-        "parallel_tool_calls": True,
     }
 
 

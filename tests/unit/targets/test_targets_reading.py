@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from target_driver import DEEP, PLAIN, model, rows_of, system, user
 
-from prefpairs.errors import BadField, UnknownWord
+from prefpairs.errors import BadField, UnknownWord, UsageError
 from prefpairs.records.pair import pair_of
 from prefpairs.targets.reading import DIALECTS, parted, reader_named, unwrap, with_our_names
 
@@ -58,7 +58,9 @@ def test_formats_of_others(row: Any, prompt: Any) -> None:
 def test_reader_of_a_name() -> None:
     """In both spellings; KTO's rows are no pairs."""
     assert reader_named("ms_swift") is reader_named("ms-swift")
-    for name in ("trl-kto", "auto", "xml"):
+    with pytest.raises(UsageError, match="stand alone"):
+        reader_named("trl_kto")
+    for name in ("auto", "xml"):
         with pytest.raises(UnknownWord) as caught:
             reader_named(name)
         assert caught.value.known == ["auto", *DIALECTS]
@@ -86,8 +88,9 @@ def test_our_names() -> None:
         ("Q: yes", "Q: no", ("Q:", " yes", " no")),
         ("Q\nyes", "Q\nno", ("Q\n", "yes", "no")),
         ("yes", "no", ("", "yes", "no")),
-        ("Q: a", "Q: a b", ("Q: a", "", " b")),
-        ("same", "same", ("same", "", "")),
+        ("A: I am", "A: I ate", ("A: I", " am", " ate")),
+        ("Q: a", "Q: a b", ("Q:", " a", " a b")),
+        ("same", "same", ("", "same", "same")),
         ([Q, A], [Q, B], ([Q], [A], [B])),
         ([Q, A], [Q, A, Q, B], ([Q], [A], [A, Q, B])),
         ([Q, A], [Q, A], ([Q], [A], [A])),

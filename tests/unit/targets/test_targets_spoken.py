@@ -8,7 +8,7 @@ from target_driver import CALLED, TOLD, TOOLS, call, calling, model, system, tol
 from prefpairs.targets.protocol import ExportOptions, Speech, Unfit
 from prefpairs.targets.spoken import Speaker, called, in_text, with_objects
 
-ALL = Speech(calls=True, tools=True, reasoning=True)
+ALL = Speech(calls=True, tools=True, reasoning=True, names=True)
 THOUGHT = model("A", reasoning_content="hm")
 
 

@@ -6,7 +6,7 @@ import pytest
 from target_driver import DEEP, PLAIN, extras_of, rows_of
 
 from prefpairs.errors import UnknownWord
-from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets import CARD, OF_TARGETS, TARGETS, target_named
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -44,3 +44,13 @@ def test_unknown_target() -> None:
     with pytest.raises(UnknownWord) as caught:
         target_named("torch")
     assert caught.value.known == list(TARGETS)
+
+
+def test_files_of_all_targets() -> None:
+    """Those that may not stand beside the files of another target, and the card."""
+    written = {
+        name
+        for target in map(target_named, TARGETS)
+        for name in target.files_of(target.files).values()
+    }
+    assert written == OF_TARGETS | {CARD}
