@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -20,10 +21,11 @@ from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_fi
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode, encode_pretty
-from prefpairs.report import Judgement, validate_summary
+from prefpairs.report import FIRST_FEW, Judgement, validate_summary
 from prefpairs.targets import target_named
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target
+from prefpairs.targets.verdict import Effect
 
 _RULES = "What rows are held against"
 _TOLD = "What is told"
@@ -157,7 +159,7 @@ def validate(*, to: To, words: ValidateWords) -> None:
     check_written([words.summary], plan.inputs)
     judgement = Judgement(files=[given.label for given in plan.inputs])
     with open_output(STDOUT) as output:
-        for verdict in run(plan, judgement):
+        for verdict in _worth_telling(run(plan, judgement)):
             output.write(_json(verdict) if words.json else _line(verdict))
     if words.summary is not None:
         write_file(words.summary, encode_pretty(validate_summary(judgement)))
@@ -166,6 +168,17 @@ def validate(*, to: To, words: ValidateWords) -> None:
     if judgement.rows_lost or judgement.files_lost:
         files = [visible(name) for name in judgement.files_lost]
         raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files)
+
+
+def _worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
+    """All that is lost, and of each kind of warning in a file the first few."""
+    warnings: Counter[tuple[str, str]] = Counter()
+    for verdict in verdicts:
+        if verdict.finding.effect is Effect.WARNING:
+            warnings[verdict.label, verdict.finding.code] += 1
+            if warnings[verdict.label, verdict.finding.code] > FIRST_FEW:
+                continue
+        yield verdict
 
 
 def _inputs(words: list[str], target: Target) -> list[Input]:

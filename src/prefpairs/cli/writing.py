@@ -184,6 +184,8 @@ class PlaceWords(WriteWords):
             with self.opened(command, plan.read, report, opening=opening) as output:
                 yield {WHOLE: output}
             return
+        if not self.out_dir:
+            raise UsageError("--out-dir has no name", "is a variable of your shell empty?")
         if self.output != STDOUT:
             raise UsageError("-o and --out-dir do not go together", "leave one away")
         target, sides = plan.export.target, {*plan.sides.values()}

@@ -55,6 +55,8 @@ def read(row: Row) -> Row:
         answer = row.get("rejected_response")
         answers = answer if isinstance(answer, list) else [{"role": "assistant", "content": answer}]
         rejected = [*_until_user(messages), *answers]
+    if not isinstance(rejected, list):
+        raise BadField("rejected_messages", rejected, "a list of messages")
     tools = row.get("rejected_tools")
     if rejected is not None and tools is not None and tools != row.get("tools"):
         raise BadField("rejected_tools", tools, "what tools says")

@@ -103,18 +103,20 @@ def command(dataset: Dataset, loader: str) -> str:
 
 
 def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
-    path = '"$here/{}"'.format
+    """The overrides, with paths in the quotes of Hydra inside those of the shell."""
+    path = "'$here/{}'".format
     if release in RELEASES[:2]:
         name = "prefpairs" if release == OLDEST else loader
-        words = [f"++data.dataset_name={name}", f"++data.train_data_path={path(train)}"]
-        return [*words, f"++data.val_data_path={path(val) if val else 'null'}"]
-    words = [f"data.train.dataset_name={loader}", f"+data.train.data_path={path(train)}"]
+        words = [f"++data.dataset_name={name}", f'"++data.train_data_path={path(train)}"']
+        validation = f'"++data.val_data_path={path(val)}"' if val else "++data.val_data_path=null"
+        return [*words, validation]
+    words = [f"data.train.dataset_name={loader}", f'"+data.train.data_path={path(train)}"']
     if val is None:
         return [*words, "data.validation=null", "checkpointing.enabled=false"]
     return [
         *words,
         f"data.validation.dataset_name={loader}",
-        f"+data.validation.data_path={path(val)}",
+        f'"+data.validation.data_path={path(val)}"',
         "data.validation.split=train",
     ]
 

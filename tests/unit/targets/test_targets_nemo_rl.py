@@ -101,9 +101,9 @@ HEAD = (
             ["train", "val"],
             [
                 "data.train.dataset_name=BinaryPreferenceDataset",
-                '+data.train.data_path="$here/train.jsonl"',
+                "\"+data.train.data_path='$here/train.jsonl'\"",
                 "data.validation.dataset_name=BinaryPreferenceDataset",
-                '+data.validation.data_path="$here/val.jsonl"',
+                "\"+data.validation.data_path='$here/val.jsonl'\"",
                 "data.validation.split=train",
             ],
         ),
@@ -112,7 +112,7 @@ HEAD = (
             ["train"],
             [
                 "data.train.dataset_name=BinaryPreferenceDataset",
-                '+data.train.data_path="$here/train.jsonl"',
+                "\"+data.train.data_path='$here/train.jsonl'\"",
                 "data.validation=null",
                 "checkpointing.enabled=false",
             ],
@@ -122,8 +122,8 @@ HEAD = (
             ["train", "val"],
             [
                 "++data.dataset_name=BinaryPreferenceDataset",
-                '++data.train_data_path="$here/train.jsonl"',
-                '++data.val_data_path="$here/val.jsonl"',
+                "\"++data.train_data_path='$here/train.jsonl'\"",
+                "\"++data.val_data_path='$here/val.jsonl'\"",
             ],
         ),
         (
@@ -131,7 +131,7 @@ HEAD = (
             ["train"],
             [
                 "++data.dataset_name=prefpairs",
-                '++data.train_data_path="$here/train.jsonl"',
+                "\"++data.train_data_path='$here/train.jsonl'\"",
                 "++data.val_data_path=null",
             ],
         ),

@@ -1,0 +1,83 @@
+"""Rows of trainers' files, with anything anywhere in them: read, or refused, and judged."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import examples
+
+from prefpairs.errors import BadRecord
+from prefpairs.sources.pairs import read_pair
+from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets.columns import FIRST_BLOCK, Columns
+from prefpairs.targets.judge import Length, judge
+from prefpairs.targets.reading import DIALECTS, unwrap
+
+CASES = Path(__file__).parents[1] / "cases" / "export"
+ROWS = [
+    (name, json.loads(line))
+    for name in TARGETS
+    for line in (CASES / name.replace("-", "_") / "out").read_bytes().splitlines()
+]
+"""What `export` writes, by target."""
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.floats(allow_nan=False),
+    st.sampled_from(["", " ", "a", "2024-01-01", "null", '{"a":1}', "assistant", "tool_call"]),
+    st.sampled_from([[], [[]], [{}], ["a"], [None], {}, {"role": "user"}, {"from": []}]),
+)
+
+
+@st.composite
+def broken_rows(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A row of a target in which one or two values are something else, or gone."""
+    name, row = draw(st.sampled_from(ROWS))
+    row = json.loads(json.dumps(row))
+    for _ in range(draw(st.integers(1, 2))):
+        at: Any = row
+        while True:
+            keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+            if not keys:
+                break
+            key = draw(st.sampled_from(keys))
+            if isinstance(at[key], (dict, list)) and draw(st.booleans()):
+                at = at[key]
+                continue
+            if draw(st.booleans()):
+                at[key] = deepcopy(draw(VALUES))
+            else:
+                del at[key]
+            break
+    return name, row
+
+
+@given(broken_rows(), st.sampled_from(["auto", *DIALECTS]))
+@examples(600)
+def test_a_row_is_read_or_bad(given_row: tuple[str, dict[str, Any]], dialect: str) -> None:
+    """Whatever stands in it, it is a pair, a loss with a reason, or a bad row."""
+    data = json.dumps(given_row[1]).encode()
+    try:
+        reading = read_pair(data, lambda row: unwrap(row, dialect))
+    except BadRecord:
+        return
+    assert reading.pair.id
+
+
+@given(broken_rows(), st.sampled_from(list(TARGETS)), st.booleans())
+@examples(600)
+def test_a_row_is_judged(given_row: tuple[str, dict[str, Any]], target: str, another: bool) -> None:
+    """By the rules of its own trainer, of another one, and of each host."""
+    name, row = given_row
+    held = target_named(target if another else name)
+    for rules in (held.rules, *(host.rules for host in held.hosts.values())):
+        for finding in judge(row, rules, Length(20)):
+            assert finding.sentence
+    for offset in (0, FIRST_BLOCK):
+        columns = Columns()
+        assert all(finding.sentence for finding in columns.see(row, offset))
