@@ -17,7 +17,7 @@ from prefpairs.targets.protocol import (
     Target,
     Unfit,
 )
-from prefpairs.targets.trl import provenance
+from prefpairs.targets.trl import PROVENANCE, provenance
 from prefpairs.targets.verdict import Effect, Finding
 
 _DUMMY = "[[dummy_message]]"
@@ -153,15 +153,11 @@ _ANSWER = frozenset({"object", "text", "list"})
 TARGET = Target(
     name="axolotl",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={
         "messages": None,
         "chosen": None,
         "rejected": None,
-        "pair_id": None,
-        "score_chosen": None,
-        "score_rejected": None,
-        "score_gap": None,
+        **PROVENANCE,
     },
     extras=extras,
     extra_names=("dpo.yaml",),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from prefpairs.records.message import as_chat
-from prefpairs.targets.nemo_rl import TEXT, check_prompt, rewards, text_of
+from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -73,10 +73,7 @@ TARGET = Target(
         "prompt": None,
         "chosen": None,
         "rejected": None,
-        "pair_id": None,
-        "chosen_reward": None,
-        "rejected_reward": None,
-        "reward_gap": None,
+        **REWARDS,
     },
     extras=extras,
     extra_names=("job.json",),

@@ -22,7 +22,7 @@ from prefpairs.targets.protocol import (
     Target,
     Unfit,
 )
-from prefpairs.targets.trl import provenance
+from prefpairs.targets.trl import PROVENANCE, provenance
 from prefpairs.targets.verdict import Effect, Finding
 
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
@@ -230,16 +230,12 @@ def _message(turn: Any, field: str) -> Row:
 TARGET = Target(
     name="llamafactory",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={
         "conversations": None,
         "chosen": None,
         "rejected": None,
         "tools": "",
-        "pair_id": None,
-        "score_chosen": None,
-        "score_rejected": None,
-        "score_gap": None,
+        **PROVENANCE,
     },
     extras=extras,
     extra_names=("dataset_info.json", "dpo.yaml"),

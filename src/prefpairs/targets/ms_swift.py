@@ -21,7 +21,7 @@ from prefpairs.targets.protocol import (
     Target,
 )
 from prefpairs.targets.reading import parted, role_of
-from prefpairs.targets.trl import provenance
+from prefpairs.targets.trl import PROVENANCE, provenance
 from prefpairs.targets.verdict import Effect, Finding
 
 _SCRIPT = """#!/bin/sh
@@ -119,16 +119,12 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 TARGET = Target(
     name="ms-swift",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={
         "messages": None,
         "rejected_messages": None,
         "tools": None,
         "rejected_tools": None,
-        "pair_id": None,
-        "score_chosen": None,
-        "score_rejected": None,
-        "score_gap": None,
+        **PROVENANCE,
     },
     extras=extras,
     extra_names=("dpo.sh",),

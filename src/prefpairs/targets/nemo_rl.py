@@ -78,6 +78,10 @@ def text_of(answer: Text) -> str:
     return answer if isinstance(answer, str) else str(answer[0]["content"])
 
 
+REWARDS = dict.fromkeys(("pair_id", "chosen_reward", "rejected_reward", "reward_gap"))
+"""The columns of what may travel along."""
+
+
 def rewards(example: Example) -> Row:
     """The scores that are known, under the names that NeMo Gym's script has for them."""
     pair = example.pair
@@ -124,17 +128,13 @@ def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
 TARGET = Target(
     name="nemo-rl",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={
         "prompt": None,
         "chosen": None,
         "rejected": None,
         "chosen_response": None,
         "rejected_response": None,
-        "pair_id": None,
-        "chosen_reward": None,
-        "rejected_reward": None,
-        "reward_gap": None,
+        **REWARDS,
     },
     extras=extras,
     extra_names=("dpo.sh",),

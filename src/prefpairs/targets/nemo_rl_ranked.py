@@ -95,7 +95,6 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 TARGET = Target(
     name="nemo-rl-ranked",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={"context": None, "completions": None, "pair_id": None, "reward_gap": None},
     extras=extras,
     extra_names=("dpo.sh",),

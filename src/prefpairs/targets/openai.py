@@ -126,7 +126,6 @@ _STRICT = Host(Speech(), replace(_OWN.rules, check=check_strictly, least=3))
 TARGET = Target(
     name="openai",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns=dict.fromkeys(_COLUMNS),
     extras=extras,
     extra_names=("job.json",),

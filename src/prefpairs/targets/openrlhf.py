@@ -60,7 +60,6 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 TARGET = Target(
     name="openrlhf",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns={name: None for name in trl.TARGET.columns if name != "tools"},
     extras=extras,
     extra_names=("dpo.sh",),

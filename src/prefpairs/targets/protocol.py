@@ -134,6 +134,9 @@ class Host(NamedTuple):
     rules: Rules
 
 
+_FILES = {"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A trainer's format."""
@@ -141,10 +144,10 @@ class Target:
     name: str
     rows: Callable[[Example, ExportOptions], list[Row]]
     """The rows of one example, each with every column that it knows."""
-    files: Mapping[str, str]
-    """The file name of each side of a split."""
     columns: Mapping[str, Any]
     """The columns in order, each with what stands for it where only other rows have it."""
+    files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))
+    """The file name of each side of a split."""
     extras: Callable[[Dataset], Mapping[str, str]] = _no_extras
     """The files around the data, by name: a card, a configuration that runs as it stands."""
     extra_names: Sequence[str] = ()

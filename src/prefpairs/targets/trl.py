@@ -83,6 +83,10 @@ def check_columns(row: Row) -> Iterator[Finding]:
         yield Finding(Effect.CRASH, "tools_not_a_list", "tools")
 
 
+PROVENANCE = dict.fromkeys(("pair_id", "score_chosen", "score_rejected", "score_gap"))
+"""The columns of what may travel along."""
+
+
 def provenance(example: Example) -> Row:
     """What may travel along: TRL leaves columns of these names alone."""
     pair = example.pair
@@ -132,16 +136,12 @@ COLUMNS: dict[str, Any] = {
     "chosen": None,
     "rejected": None,
     "tools": "[]",
-    "pair_id": None,
-    "score_chosen": None,
-    "score_rejected": None,
-    "score_gap": None,
+    **PROVENANCE,
 }
 
 TARGET = Target(
     name="trl",
     rows=rows,
-    files={"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"},
     columns=COLUMNS,
     extras=extras,
     extra_names=("README.md", "dpo.sh"),
