@@ -199,8 +199,11 @@ class WouldBeLost(PrefpairsError):
 
     exit_code = 4
 
-    def __init__(self, rows: int, of: int, target: str, files: Sequence[str] = ()) -> None:
-        super().__init__(rows, of, target, files)
+    def __init__(
+        self, rows: int, of: int, target: str, files: Sequence[str] = (), hint: str | None = None
+    ) -> None:
+        super().__init__(rows, of, target, files, hint)
+        self.hint = hint
         self.rows = rows
         self.files = files
         self.of = of

@@ -38,9 +38,10 @@ def export(
 ) -> None:
     """Pairs to the dataset of a trainer.
 
-    The prompt is cut where the two answers part, and answers are said as the trainer can hold
+    The prompt is cut where the two answers part, and answers are written as the trainer can hold
     them; what had to be changed is counted. Rows that bring new fields stand first, so that
-    loaders know the type of every column. Inputs called train, val and test are sides.
+    loaders know the type of every column. With --out-dir, files named train, val or test, or in
+    folders of that name, become the sides of the dataset.
 
         prefpairs export --to trl data --out-dir trl-data
 

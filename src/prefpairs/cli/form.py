@@ -44,8 +44,8 @@ class ExportWords:
         Option(
             metavar="flatten|refuse|drop",
             rich_help_panel=_FORM,
-            help="What the target cannot hold, such as calls of tools: write it as text, "
-            "stop there, or leave such pairs out.",
+            help="What the target cannot hold, such as calls of tools. flatten: write it as text; "
+            "refuse: stop with an error; drop: leave the pair out.",
         ),
     ] = "flatten"
     template: Annotated[
@@ -124,12 +124,13 @@ class ExportWords:
         """The plan that these words ask for."""
         target = self._hosted(target_named(to))
         self._check(target)
-        facts = None if self.template is None else facts_of(read_template(self.template))
+        facts = self._facts()
         options = ExportOptions(
             turns=one_of("--turns", self.turns, "auto", "first", "all"),
             lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
             tool_args=self._tool_args(target, facts),
             tool_args_known=self.tool_args is not None or facts is not None,
+            template_says="" if facts is None else facts.sentence(),
             reasoning_as=self._reasoning_as(target, facts),
             system=self._system(facts),
             text=self.text,
@@ -139,6 +140,16 @@ class ExportWords:
         if facts is not None and facts.tool_args is None and self.tool_args is None:
             target = replace(target, speech=replace(target.speech, calls=False, tools=False))
         return ExportPlan(target=target, options=options, temp_dir=temp_dir)
+
+    def _facts(self) -> TemplateFacts | None:
+        if self.template is None:
+            return None
+        try:
+            return facts_of(read_template(self.template))
+        except UsageError as error:
+            if error.problem.startswith("--template"):
+                error.at(self.template)
+            raise
 
     def _tool_args(self, target: Target, facts: TemplateFacts | None) -> Any:
         shown = None if facts is None else facts.tool_args

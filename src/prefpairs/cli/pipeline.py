@@ -16,11 +16,12 @@ from prefpairs.cli.recipe import (
     WriteTable,
 )
 from prefpairs.cli.split import SplitWords
+from prefpairs.cli.writing import opener_of
 from prefpairs.engines.plan import ExportPlan, PairPlan, SievePlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import STDOUT, Output, is_special, open_output
+from prefpairs.files.output import STDOUT, Output, is_special
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
@@ -68,7 +69,8 @@ class Pipeline:
             with self.folder.opened(self.inputs, keep_if_same=keep_if_same) as outputs:
                 yield outputs
         else:
-            with open_output(self.output, self.inputs, keep_if_same=keep_if_same) as output:
+            opening = opener_of(self.output, self.plan.export)
+            with opening(self.output, self.inputs, keep_if_same=keep_if_same) as output:
                 yield {WHOLE: output}
 
 

@@ -48,7 +48,7 @@ def rehearse(
 
         prefpairs rehearse --to trl trl-data
 
-    Takes some seconds and half a gigabyte; pip install 'prefpairs[rehearse]'.
+    Takes some seconds and half a gigabyte; the extra `rehearse` installs torch and TRL.
     """
     one_of("--to", to, "trl")
     rehearsal = run(RehearsePlan(path=path, tokenizer=tokenizer, max_length=max_length))
@@ -58,6 +58,8 @@ def rehearse(
             output.write(encode({**asdict(rehearsal), "problems": problems}) + b"\n")
         else:
             output.write("".join(f"{line}\n" for line in _told(rehearsal)).encode())
+        if not problems:
+            output.write(b"" if json else b"verdict     it trains\n")
     if problems:
         raise DoesNotTrain(problems)
 

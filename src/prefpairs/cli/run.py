@@ -75,8 +75,8 @@ def run(*, words: RunWords, telling: TellWords) -> None:
     """A whole pipeline out of a recipe, in one process.
 
     A recipe is a TOML file, recipe.toml unless named. Its tables are commands, in the order in
-    which they run, and their keys are the options of those commands; [read] names the inputs,
-    [write] the output. The result has the same bytes as the same commands in a pipe would write.
+    which they run, and their keys are the options of those commands; `read` names the inputs,
+    `write` the output. The result has the same bytes as the same commands in a pipe would write.
 
         prefpairs run recipe.toml --set pair.min_gap=0.3
 

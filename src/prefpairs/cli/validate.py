@@ -9,7 +9,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from prefpairs.cli.form import To
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, one_of
 from prefpairs.cli.writing import check_written
@@ -22,7 +21,7 @@ from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode, encode_pretty
 from prefpairs.report import FIRST_FEW, Judgement, validate_summary
-from prefpairs.targets import target_named
+from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target
 from prefpairs.targets.verdict import Effect
@@ -143,12 +142,24 @@ class ValidateWords:
 
 
 @command_of
-def validate(*, to: To, words: ValidateWords) -> None:
+def validate(
+    *,
+    to: Annotated[
+        str,
+        Option(
+            metavar="TARGET",
+            rich_help_panel=_RULES,
+            help=f"The trainer: {', '.join(TARGETS)}.",
+            show_default=False,
+        ),
+    ],
+    words: ValidateWords,
+) -> None:
     """What a trainer would do with each row of its dataset, whoever wrote it.
 
-    A line for each row that would fail to load, crash, be dropped, train on nothing or on the
-    wrong thing, and for what should be known besides (warnings). Exit code 4 where anything
-    would be lost.
+    A line for each thing because of which a row would fail to load, crash, be dropped, train on
+    nothing or on the wrong thing; and warnings, the first five of each kind. Exit code 4 where
+    anything would be lost.
 
         prefpairs validate --to trl trl-data
 
@@ -167,7 +178,8 @@ def validate(*, to: To, words: ValidateWords) -> None:
         say("".join(f"{line}\n" for line in _told(judgement)))
     if judgement.rows_lost or judgement.files_lost:
         files = [visible(name) for name in judgement.files_lost]
-        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files)
+        hint = _hint(judgement, plan.target.name)
+        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
 
 
 def _worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
@@ -220,6 +232,13 @@ def _json(verdict: Verdict) -> bytes:
         "message": finding.sentence,
     }
     return encode(row) + b"\n"
+
+
+def _hint(judgement: Judgement, target: str) -> str:
+    """What would help: lengths are for filter, all else is for export."""
+    if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
+        return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
+    return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"
 
 
 def _told(judgement: Judgement) -> Iterator[str]:

@@ -106,8 +106,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             lost = [f"{file} cannot be loaded" for file in error.files]
             if error.of:
                 rows = f"{error.rows:,} of {plural(error.of, 'row')}"
-                lost.append(f"{error.target} would lose {rows}")
-            return lost, f"`prefpairs export --to {error.target}` writes what can be trained on"
+                lost.append(f"{rows} would not train as they should with {error.target}")
+            return lost, error.hint
         case FileTrouble():
             return [f"{visible(error.path)}: {error.problem}"], None
     return _word_foreign(error)
@@ -144,7 +144,7 @@ def _hint_of_bad_records(error: BadRecords) -> str:
             return "`git lfs pull` fetches the file itself"
         if bad.code == "unfinished":
             return "is the file still being written? --on-error skip leaves such rows out"
-        if isinstance(bad, BadField) and bad.field in ("chosen", "rejected") and bad.value is None:
+        if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
             return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"

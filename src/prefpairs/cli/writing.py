@@ -16,7 +16,7 @@ from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG
-from prefpairs.engines.plan import DatasetPlan, InputPlan
+from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
 from prefpairs.files.inputs import Input
@@ -33,6 +33,9 @@ from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
 
 _WRITE = "What is written"
+
+Opener = Callable[..., AbstractContextManager[Output]]
+"""What opens the one file of a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +80,7 @@ class TellWords:
             yield
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
-            raise NothingCameOut(error.what, why_nothing(command, report)) from None
+            raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
         except PrefpairsError as error:
             self._summarise_failure(command, report, aloud=isinstance(error, GateNotMet))
             raise
@@ -144,7 +147,7 @@ class WriteWords(TellWords):
         report: Report,
         *,
         also_read: Sequence[Input] = (),
-        opening: Callable[..., AbstractContextManager[Output]] = open_output,
+        opening: Opener = open_output,
     ) -> Iterator[Output]:
         """The output of a run. It appears when the run ends well and meets what is required."""
         written = [self.output, self.summary, plan.quarantine]
@@ -163,6 +166,18 @@ class WriteWords(TellWords):
 class PlaceWords(WriteWords):
     """The words about writing one file, or the files of a dataset, as they were typed."""
 
+    output: Annotated[
+        str,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Where results go (default: standard output). The file appears when all of it "
+            "is there; .gz and .zst compress it; with --to, .parquet types its columns.",
+            show_default=False,
+        ),
+    ] = STDOUT
     out_dir: Annotated[
         str | None,
         Option(
@@ -179,8 +194,7 @@ class PlaceWords(WriteWords):
     ) -> Iterator[Mapping[str, Output]]:
         """The outputs of a dataset; they appear when the run ends well and meets its gates."""
         if self.out_dir is None:
-            table = self.output.endswith(".parquet") and plan.export.target.typed
-            opening = open_table if table else open_output
+            opening = opener_of(self.output, plan.export)
             with self.opened(command, plan.read, report, opening=opening) as output:
                 yield {WHOLE: output}
             return
@@ -222,6 +236,12 @@ class FolderWords(TellWords):
 def _is_within(folder: str, new: str) -> bool:
     """Whether a folder is a new one, or one inside of it."""
     return (folder + os.sep).startswith(os.path.realpath(new) + os.sep)
+
+
+def opener_of(path: str, export: ExportPlan | None) -> Opener:
+    """What opens this file: rows of trainers that know the type of each column may be Parquet."""
+    typed = export is not None and export.target.typed
+    return open_table if typed and path.endswith(".parquet") else open_output
 
 
 def check_written(

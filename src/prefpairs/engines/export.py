@@ -47,6 +47,9 @@ def export(
         raise NothingCameOut("pair")
 
 
+_EMPTY_SIDE = (
+    "split --exact fills every side of a small data set; --allow-empty writes a file without rows"
+)
 _TOO_LONG = (
     "rows that tell the types of columns are longer than the 10 MiB by which loaders know them; "
     "a .parquet file needs none of that"
@@ -140,6 +143,8 @@ class Exporter:
         """Say which templates disagree about the form of arguments, if anybody calls a tool."""
         target, options = self._plan.target, self._plan.options
         calls = any(".tool_calls:" in path for each in self._drafts.values() for path in each.shape)
+        if options.template_says:
+            self._stage.notes.append(options.template_says)
         if calls and target.templated and not options.tool_args_known:
             note = f"{ARGUMENTS[options.tool_args]}; --template FILE looks at yours"
             self._stage.notes.append(note)
@@ -156,7 +161,7 @@ class Exporter:
             json = self._columns_as_json(drafts)
             dates = [path for path in dates if column_of(path) not in json]
         if dates:
-            raise ReadsAsDates(target.file_of(side), dates[0])
+            raise ReadsAsDates(target.file_of(side) if self._extras else "the output", dates[0])
 
     def _columns_as_json(self, drafts: Drafts) -> set[str]:
         """The columns whose texts stay texts: the card says JSON, or newer loaders see it."""
@@ -169,7 +174,7 @@ class Exporter:
         """A side without a row is no file that a trainer could load."""
         empty = [side for side in self._outputs if side and not self._report.written[side]]
         if empty and self._report.written.total() and not self._allow_empty:
-            raise NothingCameOut(f"{empty[0]} pair")
+            raise NothingCameOut(f"{empty[0]} pair", _EMPTY_SIDE)
 
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""

@@ -73,14 +73,23 @@ def _paths_of(word: str) -> list[str]:
     if word == STDIN or (os.path.exists(word) and not os.path.isdir(word)):
         return [word]
     if os.path.isdir(word):
-        found = sorted(os.path.join(word, name) for name in _names_in(word) if _is_data(name))
+        found = _data_in(word) or [
+            path
+            for name in sorted(_names_in(word))
+            if os.path.isdir(os.path.join(word, name)) and not name.startswith(".")
+            for path in _data_in(os.path.join(word, name))
+        ]
         if not found:
-            raise FileTrouble(word, "no .jsonl, .json or .parquet file directly in this directory")
+            raise FileTrouble(word, "no .jsonl, .json or .parquet file in this directory")
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:
         raise FileTrouble(word, "no such file")
     return [path for match in matches for path in _paths_of(match)]
+
+
+def _data_in(folder: str) -> list[str]:
+    return sorted(os.path.join(folder, name) for name in _names_in(folder) if _is_data(name))
 
 
 def _names_in(folder: str) -> list[str]:

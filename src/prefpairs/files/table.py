@@ -25,7 +25,7 @@ class Table:
         self._writer: Any = None
 
     def begin(self, columns: Mapping[str, str]) -> None:
-        """Say of which kind each column is: string, float64, int64, bool, chat or json."""
+        """Say of which kind each column is: string, float64, int64, bool, chat, json or object."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
@@ -40,7 +40,9 @@ class Table:
         """Take one line."""
         row = decode(line)
         for name, kind in self._columns.items():
-            if kind == "json" and row[name] is not None:
+            if kind == "object":
+                row[name] = encode(row[name]).decode()
+            elif kind == "json" and row[name] is not None:
                 row[name] = [encode(item).decode() for item in row[name]]
         self._rows.append(row)
         if len(self._rows) >= _GROUP:
@@ -75,6 +77,8 @@ class Table:
 def _array_of(values: list[Any], kind: str) -> Any:
     import pyarrow as pa
 
+    if kind == "object":
+        return pa.ExtensionArray.from_storage(pa.json_(), pa.array(values, pa.string()))
     if kind != "json":
         return pa.array(values, _type_of(kind))
     # Arrow makes no lists of an extension type out of values: the type is put on afterwards.
@@ -84,7 +88,9 @@ def _array_of(values: list[Any], kind: str) -> Any:
 
 
 @contextmanager
-def open_table(path: str, inputs: Sequence[Input] = ()) -> Iterator[Table]:
+def open_table(
+    path: str, inputs: Sequence[Input] = (), *, keep_if_same: bool = False
+) -> Iterator[Table]:
     """A Parquet file, which appears when the block ends well."""
     try:
         import pyarrow as pa
@@ -96,7 +102,7 @@ def open_table(path: str, inputs: Sequence[Input] = ()) -> Iterator[Table]:
     if not hasattr(pa, "json_"):
         raise UsageError("writing .parquet needs pyarrow 19 or newer", "pip install -U pyarrow")
     refuse_same_file(path, inputs)
-    with naming_trouble(path), replaced_file(path) as file:
+    with naming_trouble(path), replaced_file(path, keep_if_same=keep_if_same) as file:
         table = Table(file)
         try:
             yield table
@@ -110,6 +116,8 @@ def _type_of(kind: str) -> Any:
     """The type of Arrow."""
     import pyarrow as pa
 
+    if kind == "object":
+        return pa.json_()
     if kind == "json":
         return pa.list_(pa.json_())
     if kind == "chat":
@@ -120,6 +128,8 @@ def _type_of(kind: str) -> Any:
 
 def _feature_of(kind: str) -> dict[str, Any]:
     """The type as the Hub's libraries write it."""
+    if kind == "object":
+        return {"_type": "Json"}
     if kind == "json":
         return {"feature": {"_type": "Json"}, "_type": "List"}
     if kind == "chat":

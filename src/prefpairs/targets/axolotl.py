@@ -114,6 +114,7 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
     """A configuration to train with."""
     lines = [
         "# In this folder: axolotl train dpo.yaml",
+        "# Change the model to yours.",
         "base_model: Qwen/Qwen3-0.6B",
         "rl: dpo",
         "chat_template: tokenizer_default",

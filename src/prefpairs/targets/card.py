@@ -61,6 +61,8 @@ def kinds_of(shape: Collection[str], columns: Iterable[str]) -> dict[str, str]:
 
 
 def _kind(paths: set[str]) -> str:
+    if ": object" in paths:
+        return "object"
     if ": list" not in paths:
         return _SCALARS[min(paths).removeprefix(": ")]
     dates = _DATES in paths and "[].content: string" not in paths

@@ -64,6 +64,8 @@ def example_of(
 def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
     """The conversation cut, with as much of the answers as will be written."""
     prompt = as_chat(pair.prompt, "user")
+    if prompt and prompt[-1]["role"] == "assistant":
+        speaker.noticed.add("answer_begun_in_prompt")
     sides = [
         renumber_calls(speaker.forget(_conversation(prompt, as_chat(answer, "assistant"))))
         for answer in (pair.chosen, pair.rejected)
@@ -77,6 +79,8 @@ def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
         if first != parts:
             speaker.noticed.add("later_turns_left_out")
         parts = first
+    elif any(turn["role"] != "assistant" for turn in (*parts.chosen, *parts.rejected)):
+        speaker.noticed.add("environment_in_answer")
     for side in (parts.chosen, parts.rejected):
         if not any(says_something(message) for message in side if message["role"] == "assistant"):
             raise Unfit("empty_answer")

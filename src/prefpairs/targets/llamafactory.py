@@ -133,6 +133,7 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
     }
     lines = [
         "# In this folder: llamafactory-cli train dpo.yaml",
+        "# Change the model and its template to yours.",
         "stage: dpo",
         "do_train: true",
         "model_name_or_path: Qwen/Qwen3-0.6B",

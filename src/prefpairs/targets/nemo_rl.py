@@ -30,7 +30,7 @@ TEXT = frozenset({"text"})
 
 _SCRIPT = """#!/bin/sh
 # DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:
-#   sh {script} [OVERRIDE]...
+#   sh {script} policy.model_name=MODEL [OVERRIDE]...
 # A training batch is policy.train_global_batch_size pairs (128): with fewer there is no step.
 here=$(cd "$(dirname "$0")" && pwd)
 exec uv run examples/run_dpo.py{words} "$@"

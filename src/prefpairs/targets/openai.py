@@ -20,13 +20,14 @@ from prefpairs.targets.protocol import (
     Rules,
     Speech,
     Target,
+    no_extras,
 )
 from prefpairs.targets.reading import role_of
 from prefpairs.targets.verdict import Effect, Finding
 
 _JOB = {
     "training_file": "id of the uploaded train.jsonl",
-    "model": "gpt-4.1-mini-2025-04-14",
+    "model": "name of the model",
     "method": {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.1}}},
 }
 
@@ -102,6 +103,18 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
     return {"job.json": json.dumps(job, indent=2) + "\n"}
 
 
+def extras_of_together(dataset: Dataset) -> Mapping[str, str]:
+    """The body of a job, for POST /v1/fine-tunes."""
+    job: dict[str, object] = {
+        "training_file": "id of the uploaded train.jsonl",
+        "model": "name of the model",
+        "training_method": {"method": "dpo", "dpo_beta": 0.1},
+    }
+    if "val" in dataset.files:
+        job["validation_file"] = "id of the uploaded val.jsonl"
+    return {"job.json": json.dumps(job, indent=2) + "\n"}
+
+
 _COLUMNS = ("input", "preferred_output", "non_preferred_output")
 _CHAT = frozenset({"chat"})
 _OWN = Host(
@@ -120,8 +133,10 @@ _OWN = Host(
         text_arguments="only",
         least=10,
     ),
+    extras,
 )
-_STRICT = Host(Speech(), replace(_OWN.rules, check=check_strictly, least=3))
+_TOGETHER = Host(Speech(), replace(_OWN.rules, check=check_strictly, least=3), extras_of_together)
+_FIREWORKS = Host(_TOGETHER.speech, _TOGETHER.rules, no_extras, ())
 
 TARGET = Target(
     name="openai",
@@ -133,6 +148,6 @@ TARGET = Target(
     rules=_OWN.rules,
     single=True,
     templated=False,
-    hosts={"openai": _OWN, "azure": _OWN, "together": _STRICT, "fireworks": _STRICT},
+    hosts={"openai": _OWN, "azure": _OWN, "together": _TOGETHER, "fireworks": _FIREWORKS},
     typed=False,
 )

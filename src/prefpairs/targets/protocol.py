@@ -50,6 +50,8 @@ class ExportOptions:
     tool_args: Literal["dict", "string"] = "string"
     tool_args_known: bool = False
     """The user, or a chat template, has said which form arguments have."""
+    template_says: str = ""
+    """What a chat template was seen to want, for people."""
     reasoning_as: Literal["text", "field", "nothing"] = "text"
     system: Literal["keep", "merge"] = "keep"
     text: bool = False
@@ -123,7 +125,8 @@ class Rules:
     """The files of a folder are loaded together, and must agree."""
 
 
-def _no_extras(_dataset: Dataset) -> Mapping[str, str]:
+def no_extras(_dataset: Dataset) -> Mapping[str, str]:
+    """Nothing but the data."""
     return {}
 
 
@@ -132,6 +135,8 @@ class Host(NamedTuple):
 
     speech: Speech
     rules: Rules
+    extras: Callable[[Dataset], Mapping[str, str]]
+    extra_names: Sequence[str] = ("job.json",)
 
 
 _FILES = {"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"}
@@ -148,7 +153,7 @@ class Target:
     """The columns in order, each with what stands for it where only other rows have it."""
     files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))
     """The file name of each side of a split."""
-    extras: Callable[[Dataset], Mapping[str, str]] = _no_extras
+    extras: Callable[[Dataset], Mapping[str, str]] = no_extras
     """The files around the data, by name: a card, a configuration that runs as it stands."""
     extra_names: Sequence[str] = ()
     """The names of all such files."""

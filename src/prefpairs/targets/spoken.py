@@ -141,8 +141,9 @@ def called(call: dict[str, Any]) -> str:
 
 def in_text(message: Message) -> Message:
     """The message with its calls behind its words, as text."""
-    told = [message["content"], *map(called, message["tool_calls"])]
-    return {**_without(message, "tool_calls"), "content": "\n".join(filter(None, told))}
+    words, calls = message["content"], "\n".join(map(called, message["tool_calls"]))
+    apart = "" if not words or words.endswith("\n") else "\n"
+    return {**_without(message, "tool_calls"), "content": f"{words}{apart}{calls}"}
 
 
 def _without(message: Message, *keys: str) -> Message:

@@ -37,10 +37,27 @@ class TemplateFacts:
     system: bool
     """System messages."""
 
+    def sentence(self) -> str:
+        """What was seen, for people."""
+        calls = {
+            "dict": "arguments of calls as objects",
+            "string": "arguments of calls as text",
+            None: "calls of tools as text",
+        }
+        thinking = "in reasoning_content" if self.reasoning else "in the text"
+        system = "where they are" if self.system else "in the user's first one"
+        told = calls[self.tool_args]
+        return f"the template wants {told}, thinking {thinking}, system messages {system}"
+
 
 def facts_of(source: str) -> TemplateFacts:
     """What the template of this source renders."""
     template = _compiled(source)
+    plain = _rendered(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
+    if f"{_TOLD}-1" not in plain or f"{_TOLD}-2" not in plain:
+        raise UsageError(
+            "--template: it renders no chat of a user and the model", "is this the chat template?"
+        )
     return TemplateFacts(
         tool_args=_tool_args(template),
         reasoning=_TOLD in _rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),

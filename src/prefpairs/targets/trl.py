@@ -31,6 +31,7 @@ SPLITS = {"train": "train", "val": "validation", "test": "test"}
 
 _SCRIPT = """#!/bin/sh
 # {method} with TRL on the files of this folder: MODEL=... OUTPUT=... sh {script}.sh [OPTION]...
+# Without a GPU add: --use_cpu true --bf16 false --gradient_checkpointing false
 here=$(cd "$(dirname "$0")" && pwd)
 exec trl {words} --model_name_or_path "${{MODEL:-Qwen/Qwen3-0.6B}}" \\
   --dataset_name "$here" --output_dir "${{OUTPUT:-{script}-output}}"{val} "$@"

@@ -81,7 +81,19 @@ def test_folder_is_its_data_files_sorted() -> None:
 def test_folder_without_data() -> None:
     """An empty folder is a mistake, not an empty input."""
     os.mkdir("empty")
-    assert _problem("empty") == "no .jsonl, .json or .parquet file directly in this directory"
+    assert _problem("empty") == "no .jsonl, .json or .parquet file in this directory"
+
+
+def test_folder_of_folders() -> None:
+    """What lies one level deeper counts only where nothing lies directly in the folder."""
+    for name in ("data/b/x.jsonl", "data/a/y.jsonl", "data/a/c/z.jsonl", "data/.h/h.jsonl"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    Path("data/job.json").touch()
+    paths = [given.path for given in find_inputs(["data"])]
+    assert paths == ["data/a/y.jsonl", "data/b/x.jsonl"]
+    Path("data/top.jsonl").touch()
+    assert [given.path for given in find_inputs(["data"])] == ["data/top.jsonl"]
 
 
 @pytest.mark.parametrize("word", ["nothing.jsonl", "x*.jsonl", ""])

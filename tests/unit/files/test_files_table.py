@@ -90,3 +90,14 @@ def test_over_its_input(tmp_path: Path) -> None:
         open_table(str(path), find_inputs([str(path)])),
     ):
         pass
+
+
+def test_a_column_of_objects(tmp_path: Path) -> None:
+    """One message a row, as some trainers have their answers."""
+    row = {"chosen": {"from": "gpt", "value": "2024-01-01"}}
+    with open_table(str(tmp_path / "t.parquet")) as table:
+        table.begin({"chosen": "object"})
+        table.write(json.dumps(row).encode())
+    (source,) = find_inputs([str(tmp_path / "t.parquet")])
+    with open_input(source) as opened:
+        assert [json.loads(record.data) for record in opened.records] == [row]

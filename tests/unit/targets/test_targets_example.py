@@ -94,7 +94,7 @@ def test_losses_that_are_not_wanted() -> None:
     [
         ("auto", [calling()], {"later_turns_left_out"}),
         ("first", [calling()], {"later_turns_left_out"}),
-        ("all", TRAJECTORY, set()),
+        ("all", TRAJECTORY, {"environment_in_answer"}),
     ],
 )
 def test_turns(turns: str, expected: Any, noticed: set[str]) -> None:
@@ -123,7 +123,7 @@ def test_answer_that_was_begun_in_the_prompt() -> None:
         [model("SoA")],
         [model("SoB")],
         None,
-        frozenset(),
+        {"answer_begun_in_prompt"},
     )
 
 

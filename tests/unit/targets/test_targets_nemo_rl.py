@@ -86,7 +86,7 @@ def test_text_of() -> None:
 HEAD = (
     "#!/bin/sh\n"
     "# DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:\n"
-    "#   sh dpo.sh [OVERRIDE]...\n"
+    "#   sh dpo.sh policy.model_name=MODEL [OVERRIDE]...\n"
     "# A training batch is policy.train_global_batch_size pairs (128): with fewer there is no "
     'step.\nhere=$(cd "$(dirname "$0")" && pwd)\n'
     "exec uv run examples/run_dpo.py \\\n"

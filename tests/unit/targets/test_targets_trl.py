@@ -93,6 +93,7 @@ def test_command() -> None:
     assert extras_of("trl", "train")["dpo.sh"] == (
         "#!/bin/sh\n"
         "# DPO with TRL on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...\n"
+        "# Without a GPU add: --use_cpu true --bf16 false --gradient_checkpointing false\n"
         'here=$(cd "$(dirname "$0")" && pwd)\n'
         'exec trl dpo --model_name_or_path "${MODEL:-Qwen/Qwen3-0.6B}" \\\n'
         '  --dataset_name "$here" --output_dir "${OUTPUT:-dpo-output}" "$@"\n'
