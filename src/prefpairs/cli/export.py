@@ -45,7 +45,8 @@ def export(
 
         prefpairs export --to trl data --out-dir trl-data
 
-    Memory: 24 bytes a row; the rows wait in a temporary file until the last one is known.
+    Memory: 24 bytes a row (trl-kto: 800 an answer); the rows wait in a temporary file until the
+    last one is known.
     """
     report = Report()
     read = reading.input_plan()
