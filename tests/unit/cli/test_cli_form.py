@@ -1,0 +1,145 @@
+"""The options that say what form examples have."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.form import ExportWords, TargetWords
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.targets import target_named
+from prefpairs.targets.protocol import ExportOptions
+
+PLAIN = "{% for message in messages %}{{ message.role }}:{{ message.content }}\n{% endfor %}"
+ARGUMENTS = "{% for call in message.tool_calls or [] %}{}{% endfor %}"
+OBJECTS = PLAIN.replace(
+    "\n", ARGUMENTS.replace("{}", "{{ call.function.arguments | tojson }}") + "\n"
+)
+TEXTS = PLAIN.replace("\n", ARGUMENTS.replace("{}", "{{ '=' + call.function.arguments }}") + "\n")
+THINKS = OBJECTS.replace(
+    "{{ message.content }}", "{{ message.reasoning_content }}{{ message.content }}"
+)
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + OBJECTS
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("plain", "objects", "texts", "thinks", "no_system"):
+        Path(f"{name}.jinja").write_text(globals()[name.upper()], "utf-8")
+
+
+def _plan(to: str = "trl", **words: Any) -> Any:
+    return ExportWords(**words).plan(to, None)
+
+
+def _form(to: str = "trl", **words: Any) -> tuple[str, str, str]:
+    options = _plan(to, **words).options
+    return options.tool_args, options.reasoning_as, options.system
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("objects", ("dict", "text", "keep")),
+        ("texts", ("string", "text", "keep")),
+        ("thinks", ("dict", "field", "keep")),
+        ("no_system", ("dict", "text", "merge")),
+        ("plain", ("dict", "text", "keep")),
+    ],
+)
+def test_template(name: str, expected: tuple[str, str, str]) -> None:
+    """What it can render is what is written."""
+    assert _form(template=f"{name}.jinja") == expected
+
+
+def test_template_that_renders_no_calls() -> None:
+    """Calls become text, and tools are told; all else of the target stays."""
+    plan, target = _plan(template="plain.jinja"), target_named("trl")
+    assert (plan.target.speech.calls, plan.target.speech.tools) == (False, False)
+    assert plan.target.speech.reasoning is target.speech.reasoning is True
+    assert plan.target.rules is target.rules
+    assert _plan(template="objects.jinja").target is target
+
+
+def test_words_beside_a_template() -> None:
+    """They come first."""
+    words = {"tool_args": "string", "reasoning_as": "nothing", "system": "keep"}
+    expected = ("string", "nothing", "keep")
+    assert _form(template="thinks.jinja", **words) == expected
+    assert _form(template="no_system.jinja", **words) == expected
+    plan = _plan(template="plain.jinja", tool_args="string")
+    assert plan.target is target_named("trl")
+    assert plan.options.tool_args == "string"
+
+
+def test_what_is_known_of_arguments() -> None:
+    """A word or a template has said it, or nobody has."""
+    assert _plan().options.tool_args_known is False
+    assert _plan(tool_args="dict").options.tool_args_known is True
+    assert _plan(template="plain.jinja").options.tool_args_known is True
+
+
+def test_what_a_template_says() -> None:
+    """The sentence travels along, for people."""
+    assert _plan().options.template_says == ""
+    assert _plan(template="thinks.jinja").options.template_says == (
+        "the template wants arguments of calls as objects, thinking in reasoning_content, "
+        "system messages where they are"
+    )
+
+
+def test_thinking_where_there_is_no_field() -> None:
+    """A template that shows it does not make one."""
+    assert _form("nemo-rl", template="thinks.jinja")[1] == "text"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{% for %}", "--template: "),
+        ("Hello", "--template: it renders no chat of a user and the model"),
+    ],
+)
+def test_template_that_is_none(content: str, problem: str) -> None:
+    """The error says in which file."""
+    Path("odd.jinja").write_text(content, "utf-8")
+    with pytest.raises(UsageError) as caught:
+        _plan(template="odd.jinja")
+    assert caught.value.problem.startswith(problem)
+    assert caught.value.place == "odd.jinja"
+
+
+def test_template_that_cannot_be_read() -> None:
+    """No file, and a configuration without one."""
+    with pytest.raises(FileTrouble):
+        _plan(template="nothing.jinja")
+    Path("tokenizer_config.json").write_text("{}", "utf-8")
+    with pytest.raises(BadInput):
+        _plan(template="tokenizer_config.json")
+
+
+@pytest.mark.parametrize("to", ["openai", "llamafactory", "ms-swift", "customizer"])
+def test_targets_without_templates(to: str) -> None:
+    """They have a form of their own; the file is not even looked for."""
+    with pytest.raises(UsageError, match="renders no chat template of yours: no --template"):
+        _plan(to, template="nothing.jinja")
+
+
+def test_no_target() -> None:
+    """Pairs stay pairs, unless a word asks for a form."""
+    assert TargetWords().plan_of("/x") is None
+    for words in ({"text": True}, {"turns": "all"}, {"template": "objects.jinja"}):
+        with pytest.raises(UsageError) as caught:
+            TargetWords(**words).plan_of(None)
+        assert caught.value.problem == "the form of examples goes with a target"
+        assert caught.value.hint == "--to TARGET"
+
+
+def test_target() -> None:
+    """The same plan as for export."""
+    plan = TargetWords(to="trl", turns="all").plan_of("/x")
+    assert plan is not None
+    assert plan.target is target_named("trl")
+    assert plan.options == ExportOptions(turns="all", tool_args="dict")
+    assert plan.temp_dir == "/x"
