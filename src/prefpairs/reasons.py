@@ -115,7 +115,7 @@ TRAPS = {
     "key_twice": "a key stands twice in one object",
     "not_an_object": "the line is no object",
     "late_field": "a field or type that comes only behind the first 10 MiB, which fix the schema",
-    "files_differ": "the files of the dataset do not agree about a field",
+    "files_differ": "the files differ in a field: together, and without a card, they do not load",
     "types_differ": "a field has several types: datasets before 4.7 refuse it",
     "reads_as_date": "all texts of a field look like dates, and are loaded as timestamps",
     "trace_columns": "id, source, model, system_prompt and messages are taken for an agent trace",

@@ -159,7 +159,9 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
     options = ExportOptions(
         turns=draw(st.sampled_from(["auto", "first"] if target.single else ["auto", "all"])),
         lossy=draw(st.sampled_from(["flatten", "flatten", "drop"])),
-        tool_args=draw(st.sampled_from(["dict", "string"] if calls else ["string"])),
+        tool_args=draw(
+            st.sampled_from(["dict", "string"] if calls and target.templated else ["string"])
+        ),
         reasoning_as=draw(
             st.sampled_from(["text", "nothing", *(["field"] if target.speech.reasoning else [])])
         ),

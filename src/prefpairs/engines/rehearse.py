@@ -189,8 +189,13 @@ def _offline() -> Iterator[str]:
     """A folder for all that libraries keep, and no way to the network."""
     with tempfile.TemporaryDirectory(prefix="prefpairs-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        before = dict(os.environ)
         os.environ.update(_OFFLINE, HF_HOME=folder)
-        yield folder
+        try:
+            yield folder
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 @contextmanager

@@ -13,7 +13,9 @@ from prefpairs.records.wire import decode_counting, encode_sorted
 from prefpairs.report import Judgement
 from prefpairs.targets.columns import Columns
 from prefpairs.targets.judge import Length, judge
+from prefpairs.targets.nemo_rl import REWARDS
 from prefpairs.targets.protocol import Target
+from prefpairs.targets.trl import PROVENANCE
 from prefpairs.targets.verdict import Effect, Finding
 
 
@@ -123,8 +125,8 @@ class _FileReading:
             yield Finding(Effect.CRASH, "forms_differ")
 
     def _of_neighbours(self, row: dict[str, Any]) -> Iterator[Finding]:
-        label = row.get("label")
-        self.labels.add(label if isinstance(label, bool) else None)
+        if "label" in row:
+            self.labels.add(bool(row["label"]))
         prompt = encode_sorted(row.get("prompt"))
         if prompt == self.prompt:
             yield Finding(Effect.WARNING, "same_neighbour", "prompt")
@@ -133,18 +135,21 @@ class _FileReading:
     def _of_file(self, shapes: list[set[str]]) -> Iterator[Finding]:
         rules = self.plan.target.rules
         if self.guessed:
-            yield from self.columns.settle()
+            trained = {*self.plan.target.columns} - {*PROVENANCE, *REWARDS}
+            yield from self.columns.settle(trained)
         ending = os.path.splitext(self.source.path)[1]
         if rules.suffixes and not self.source.is_stdin and ending not in rules.suffixes:
             yield Finding(Effect.NO_LOAD, "file_name")
         if rules.together and self.guessed and any(self.columns.shape - shape for shape in shapes):
             yield Finding(Effect.WARNING, "files_differ")
-        if not self.rows and self.plan.limit is None:
-            yield Finding(Effect.NO_LOAD, "no_rows")
+        if self.plan.limit is not None:
+            return
         if self.rows and self.rows < (self.plan.batch or rules.batch):
             yield Finding(Effect.WARNING, "fewer_than_a_batch")
         if self.rows and self.rows < rules.least:
             yield Finding(Effect.WARNING, "too_few_rows")
+        if not self.rows:
+            yield Finding(Effect.NO_LOAD, "no_rows")
         if len(self.labels) == 1 and self.rows > 1:
             yield Finding(Effect.WARNING, "one_label", "label")
 

@@ -10,7 +10,7 @@ from prefpairs.records.wire import decode
 def read_template(path: str) -> str:
     """The source of the chat template; of several, the one for tools, else the default."""
     with naming_trouble(path), open(path, "rb") as file:
-        data = file.read()
+        data = file.read().removeprefix(b"\xef\xbb\xbf")
     if not data.lstrip().startswith(b"{") or data.lstrip().startswith((b"{%", b"{{", b"{#")):
         try:
             return data.decode("utf-8")

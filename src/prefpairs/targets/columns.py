@@ -4,7 +4,7 @@ The first 10 MiB fix the type of every column. Where messages differ in their ke
 4.7 and newer take the column for JSON, and let anything follow; older releases do not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from prefpairs.targets.protocol import Row
@@ -38,11 +38,12 @@ class Columns:
             yield from self._late(new)
         self.shape |= shape
 
-    def settle(self) -> Iterator[Finding]:
-        """What can be said once the file is over."""
+    def settle(self, trained: Collection[str]) -> Iterator[Finding]:
+        """What can be said once the file is over; other columns than these are not trained on."""
         for path in dates_alone(self.shape):
-            mixed = column_of(path) in self.mixed
-            yield Finding(Effect.WARNING if mixed else Effect.NOTHING, "reads_as_date", path)
+            column = column_of(path)
+            lost = column in trained and column not in self.mixed
+            yield Finding(Effect.NOTHING if lost else Effect.WARNING, "reads_as_date", path)
 
     def _fits(self, path: str) -> bool:
         place, _, kind = path.rpartition(": ")
@@ -56,16 +57,15 @@ class Columns:
 
     def _conflicts(self, new: list[str]) -> Iterator[Finding]:
         """Fields of several types, each told once."""
-        for path in sorted(new):
-            place, _, kind = path.rpartition(": ")
-            known = {
-                other.removeprefix(f"{place}: ")
-                for other in self.shape
-                if other.startswith(f"{place}: ")
+        for place in sorted({path.rpartition(": ")[0] for path in new}):
+            kinds = {
+                path.removeprefix(f"{place}: ")
+                for path in (*self.shape, *new)
+                if path.startswith(f"{place}: ")
             }
-            narrower = {"float": "int", "string": "date"}.get(kind)
-            if known - {narrower}:
-                self.mixed.add(column_of(path))
+            kinds -= {narrow for narrow, wide in _WIDER.items() if wide in kinds}
+            if len(kinds) > 1:
+                self.mixed.add(column_of(place))
                 if place not in self._told:
                     self._told.add(place)
                     yield Finding(Effect.WARNING, "types_differ", place)

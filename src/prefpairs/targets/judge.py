@@ -1,6 +1,6 @@
 """What a trainer does with a row of its file: the rules that all formats share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,13 +53,28 @@ def judge(row: Row, rules: Rules, length: Length | None = None) -> list[Finding]
     if any(finding.effect in _LAST for finding in found):
         return found
     try:
-        sides = _sides(rules.read(row))
+        fields = rules.read(row)
+        found += _unknown(_of_sides_raw(fields, rules), found)
+        sides = _sides(fields)
     except BadRecord:
         lost = any(finding.effect is not Effect.WARNING for finding in found)
         return found if lost else [*found, Finding(Effect.CRASH, "wrong_type")]
-    known = {finding.code for finding in found}
     more = [*_of_sides(sides, rules), *_of_length(sides, length)]
-    return [*found, *(finding for finding in more if finding.code not in known)]
+    return [*found, *_unknown(more, found)]
+
+
+def _unknown(more: Iterable[Finding], found: list[Finding]) -> list[Finding]:
+    """The findings of which the cause was not told yet."""
+    known = {finding.code for finding in found}
+    return [finding for finding in more if finding.code not in known]
+
+
+def _of_sides_raw(fields: Row, rules: Rules) -> Iterator[Finding]:
+    """The messages of a row that stand elsewhere than in columns of their own."""
+    for name in ("prompt", "chosen", "rejected"):
+        value = fields.get(name)
+        if isinstance(value, list) and "chat" not in rules.needs.get(name, ()):
+            yield from _of_chat(value, name, rules)
 
 
 def repeats(prompt: Any, answer: Any) -> bool:

@@ -73,7 +73,7 @@ def check(row: Row) -> Iterator[Finding]:
         ranks.append(given.get("rank"))
         if not isinstance(given.get("completion"), list) or not _is_number(given.get("rank")):
             yield Finding(Effect.CRASH, "wrong_type", f"completions.{place}")
-    if ranks[0] == ranks[1]:
+    if ranks[0] == ranks[1] and ranks[0] is not None:
         yield Finding(Effect.CRASH, "tied_ranks", "completions")
     yield from check_prompt(row, "context")
 

@@ -110,7 +110,8 @@ def _tool_args(template: Any) -> Literal["dict", "string"] | None:
             "function": {"name": "find", "arguments": form},
         }
         text = _rendered(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
-        if _TOLD in text and '\\"word' not in text:
+        quoted_twice, of_python = '\\"word' in text, "'word':" in text
+        if _TOLD in text and not (quoted_twice or of_python):
             return name
     return None
 

@@ -29,7 +29,7 @@ def check(row: Row) -> Iterator[Finding]:
     if "completion" not in row and {"chosen", "rejected"} <= row.keys():
         yield from trl.check(row)  # pairs are taken, too
         return
-    for name in ("completion", "label"):
+    for name in ("prompt", "completion", "label"):
         if row.get(name) is None:
             yield Finding(Effect.CRASH, "missing_column", name)
     if isinstance(row.get("prompt"), str) != isinstance(row.get("completion"), str):
@@ -77,7 +77,7 @@ TARGET = Target(
             "label": frozenset({"flag"}),
         },
         read=read,
-        optional=frozenset({"completion", "label"}),
+        optional=frozenset({"prompt", "completion", "label"}),
         check=check,
         reserved=trl.RESERVED,
         steady=("chat_template_kwargs",),

@@ -108,10 +108,9 @@ def test_without_the_library(tmp_path: Path) -> None:
 
 
 def test_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to the network is shut before a library is loaded, and its folder goes."""
+    """The way to the network is shut for the time of it, and open again afterwards."""
     monkeypatch.setitem(sys.modules, "trl", None)
+    before = dict(os.environ)
     with pytest.raises(UsageError):
         rehearse(RehearsePlan(path=str(tmp_path)))
-    assert (os.environ["HF_HUB_OFFLINE"], os.environ["HF_DATASETS_OFFLINE"]) == ("1", "1")
-    assert "prefpairs-" in os.environ["HF_HOME"]
-    assert not os.path.exists(os.environ["HF_HOME"])
+    assert dict(os.environ) == before

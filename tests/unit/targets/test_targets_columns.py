@@ -167,7 +167,7 @@ def test_texts_that_are_dates() -> None:
     ]
     for row in rows:
         assert list(columns.see(row, 0)) == []
-    found: list[Finding] = list(columns.settle())
+    found: list[Finding] = list(columns.settle({"chosen", "rejected"}))
     assert _plain(found) == [("trains on nothing", "reads_as_date", "chosen[].content")]
 
 
@@ -176,9 +176,23 @@ def test_dates_in_a_mixed_column() -> None:
     columns = Columns()
     for row in ({"m": [{"at": "2024-01-01"}]}, {"m": [{"at": "2024-01-01", "k": 1}]}):
         assert list(columns.see(row, 0)) == []
-    assert _plain(columns.settle()) == [("warning", "reads_as_date", "m[].at")]
+    assert _plain(columns.settle({"m", "a"})) == [("warning", "reads_as_date", "m[].at")]
+
+
+def test_dates_beside_the_data() -> None:
+    """A column that nobody trains on may hold what it likes."""
+    columns = Columns()
+    assert list(columns.see({"chosen": "a", "at": "2024-01-01"}, 0)) == []
+    assert _plain(columns.settle({"chosen"})) == [("warning", "reads_as_date", "at")]
+
+
+def test_types_that_differ_in_one_row() -> None:
+    """They are seen, and make the column JSON for newer releases."""
+    columns = Columns()
+    assert _plain(columns.see({"a": ["x", {"b": 1}]}, 0)) == [("warning", "types_differ", "a[]")]
+    assert columns.mixed == {"a"}
 
 
 def test_no_rows() -> None:
     """Nothing to say."""
-    assert list(Columns().settle()) == []
+    assert list(Columns().settle({"a"})) == []

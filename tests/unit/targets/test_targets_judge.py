@@ -6,6 +6,7 @@ import pytest
 from target_driver import call, calling, model, system, told, user
 
 from prefpairs.errors import BadField
+from prefpairs.targets import target_named
 from prefpairs.targets.judge import Length, begins_otherwise, judge, repeats
 from prefpairs.targets.protocol import Row, Rules
 from prefpairs.targets.verdict import Effect, Finding
@@ -418,3 +419,16 @@ def test_begins_otherwise() -> None:
     assert begins_otherwise([told("1")])
     assert not begins_otherwise([model("A"), user("Q")])
     assert not any(map(begins_otherwise, ["Q", [], None, ["Q"], [{"content": "Q"}]]))
+
+
+def test_messages_inside_of_other_columns() -> None:
+    """They are held to the same rules, wherever a trainer has them."""
+    theirs = {"from": "gpt", "value": "a"}
+    answers = [{"rank": rank, "completion": [theirs]} for rank in (0, 1)]
+    context = [{"role": "user", "content": "q"}]
+    ranked = {"context": context, "completions": answers}
+    codes = {found.code for found in judge(ranked, target_named("nemo-rl-ranked").rules)}
+    assert "sharegpt_keys" in codes
+    pairs = {"prompt": context, "chosen": [theirs], "rejected": [theirs]}
+    codes = {found.code for found in judge(pairs, target_named("trl-kto").rules)}
+    assert "sharegpt_keys" in codes

@@ -174,3 +174,12 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sentence(facts: TemplateFacts, sentence: str) -> None:
     """What was seen, for people."""
     assert facts.sentence() == sentence
+
+
+def test_arguments_that_python_prints() -> None:
+    """Braces and single quotes are no JSON: then text is what the template wants."""
+    source = (
+        "{% for m in messages %}{{ m.role }}: {{ m.content }}"
+        "{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{% endfor %}{% endfor %}"
+    )
+    assert facts_of(source).tool_args == "string"
