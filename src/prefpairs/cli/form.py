@@ -26,6 +26,16 @@ _TO = Option(
 To = Annotated[str, _TO]
 
 
+def target_of(to: str, host: str | None) -> Target:
+    """The target of a name, as a host reads it if one is named."""
+    target = target_named(to)
+    if host is None:
+        return target
+    if not target.hosts:
+        raise UsageError(f"--to {target.name} is for one reader: no --host")
+    return replace(target, **target.hosts[one_of("--host", host, *target.hosts)]._asdict())
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExportWords:
     """The words about the form of examples, as they were typed."""
@@ -110,7 +120,6 @@ class ExportWords:
             help="The release of the trainer that will read it (nemo-rl). Default: the newest.",
         ),
     ] = None
-
     host: Annotated[
         str | None,
         Option(
@@ -122,7 +131,7 @@ class ExportWords:
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
         """The plan that these words ask for."""
-        target = self._hosted(target_named(to))
+        target = target_of(to, self.host)
         self._check(target)
         facts = self._facts()
         options = ExportOptions(
@@ -163,15 +172,6 @@ class ExportWords:
     def _system(self, facts: TemplateFacts | None) -> Any:
         lost = facts is not None and not facts.system
         return one_of("--system", self.system or ("merge" if lost else "keep"), "keep", "merge")
-
-    def _hosted(self, target: Target) -> Target:
-        """The target as a host reads it."""
-        if self.host is None:
-            return target
-        if not target.hosts:
-            raise UsageError(f"--to {target.name} is for one reader: no --host")
-        host = one_of("--host", self.host, *target.hosts)
-        return replace(target, **target.hosts[host]._asdict())
 
     def _check(self, target: Target) -> None:
         """Raise for words that this target does not know."""

@@ -4,13 +4,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Argument, Option
 
+from prefpairs.cli.form import target_of
 from prefpairs.cli.wording import say, visible
-from prefpairs.cli.words import FLAG, command_of, one_of
+from prefpairs.cli.words import FLAG, command_of
 from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan, Verdict
 from prefpairs.engines.validate import validate as run
@@ -21,7 +22,7 @@ from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode, encode_pretty
 from prefpairs.report import FIRST_FEW, Judgement, validate_summary
-from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets import TARGETS
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target
 from prefpairs.targets.verdict import Effect
@@ -111,12 +112,7 @@ class ValidateWords:
 
     def plan(self, to: str) -> ValidatePlan:
         """The plan that these words ask for."""
-        target = target_named(to)
-        if self.host is not None:
-            if not target.hosts:
-                raise UsageError(f"--to {target.name} is for one reader: no --host")
-            host = one_of("--host", self.host, *target.hosts)
-            target = replace(target, **target.hosts[host]._asdict())
+        target = target_of(to, self.host)
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name the files of a dataset, or its folder")
         if self.summary == STDOUT:

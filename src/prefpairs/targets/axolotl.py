@@ -119,7 +119,7 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
         "rl: dpo",
         "chat_template: tokenizer_default",
         "datasets:",
-        *_data(dataset.files.get("train") or next(iter(dataset.files.values()))),
+        *_data(dataset.train),
     ]
     if "val" in dataset.files:
         lines += ["test_datasets:", *_data(dataset.files["val"])]

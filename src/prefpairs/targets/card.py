@@ -22,8 +22,8 @@ _SCALARS = {
 }
 
 
-_PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", "[].content: date"}
 _DATES = "[].content: date"
+_PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", _DATES}
 """What a chat of nothing but roles and texts has."""
 
 

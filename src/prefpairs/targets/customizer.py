@@ -43,11 +43,6 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     ]
 
 
-def read(row: Row) -> Row:
-    """The pair of a row."""
-    return nemo_rl.read(row)
-
-
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The body of a job, for POST /v1/customization/jobs."""
     return {"job.json": json.dumps(_JOB, indent=2) + "\n"}
@@ -73,7 +68,7 @@ TARGET = Target(
             "chosen_response": nemo_rl.TEXT,
             "rejected_response": nemo_rl.TEXT,
         },
-        read=read,
+        read=nemo_rl.read,
         trains="last",
     ),
 )

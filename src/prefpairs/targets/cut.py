@@ -4,13 +4,13 @@ Trainers put all that follows the prompt into the loss, turns of tools and users
 prompt goes as far as both sides agree, back to where the model's turn begins.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prefpairs.records.identity import canonical
 from prefpairs.records.message import Message
-from prefpairs.targets.protocol import Unfit
+from prefpairs.targets.protocol import Unfit, role_of
 
 
 class Cut(NamedTuple):
@@ -33,9 +33,7 @@ def cut(one: list[Message], other: list[Message]) -> Cut:
     both_go_on = shared < min(len(one), len(other))
     if both_go_on and not (_is_model(one[shared]) and _is_model(other[shared])):
         raise Unfit("environment_differs")
-    place = shared
-    while place and not (_begins_turn(one, place) and _begins_turn(other, place)):
-        place -= 1
+    place = back_to_turn(one, other, shared)
     if not place:
         raise Unfit("prompt_is_answer")
     return Cut(one[:place], _until_model(one[place:]), _until_model(other[place:]))
@@ -48,8 +46,24 @@ def first_turn(messages: list[Message]) -> list[Message]:
 
 def shared_length(one: list[Message], other: list[Message]) -> int:
     """How many messages two conversations have in common from the beginning."""
-    pairs = zip(_identities(one), _identities(other), strict=False)
+    return in_common(_identities(one), _identities(other))
+
+
+def in_common(one: Iterable[Any], other: Iterable[Any]) -> int:
+    """How many items two have in common from the beginning.
+
+    >>> in_common("I am", "I ate")
+    3
+    """
+    pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def back_to_turn(one: list[Any], other: list[Any], place: int) -> int:
+    """Where the model's turn begins in both, at this place or before it; 0 if it does nowhere."""
+    while place and not (_begins_turn(one, place) and _begins_turn(other, place)):
+        place -= 1
+    return place
 
 
 def _identities(messages: list[Message]) -> Iterator[tuple[bytes, str]]:
@@ -58,7 +72,7 @@ def _identities(messages: list[Message]) -> Iterator[tuple[bytes, str]]:
     return zip(canonical(messages, ""), answered, strict=True)
 
 
-def _begins_turn(messages: list[Message], place: int) -> bool:
+def _begins_turn(messages: list[Any], place: int) -> bool:
     """Whether the model begins to speak there."""
     if place >= len(messages) or not _is_model(messages[place]):
         return False
@@ -71,5 +85,5 @@ def _until_model(messages: list[Message]) -> list[Message]:
     return messages[: last + 1]
 
 
-def _is_model(message: Message) -> bool:
-    return bool(message["role"] == "assistant")
+def _is_model(message: Any) -> bool:
+    return bool(role_of(message) == "assistant")

@@ -41,7 +41,7 @@ def example_of(
     if options.text:
         return _of_texts(pair), frozenset()
     speaker = Speaker(target.speech, options)
-    parts = _cut(pair, target, speaker)
+    parts = _cut(pair, speaker)
     told, tools = parts.prompt, pair.tools
     if options.last_message:
         if len(told) > 1 or tools:
@@ -61,7 +61,7 @@ def example_of(
     return Example(pair, prompt, chosen, rejected, tools), noticed
 
 
-def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
+def _cut(pair: Pair, speaker: Speaker) -> Cut:
     """The conversation cut, with as much of the answers as will be written."""
     prompt = as_chat(pair.prompt, "user")
     if prompt and prompt[-1]["role"] == "assistant":
@@ -73,8 +73,7 @@ def _cut(pair: Pair, target: Target, speaker: Speaker) -> Cut:
     parts = cut(*sides)
     if len(parts.prompt) > len(prompt):
         speaker.noticed.add("shared_turns_moved")
-    turns = target.turns if speaker.options.turns == "auto" else speaker.options.turns
-    if turns == "first":
+    if speaker.options.turns != "all":
         first = Cut(parts.prompt, first_turn(parts.chosen), first_turn(parts.rejected))
         if first != parts:
             speaker.noticed.add("later_turns_left_out")

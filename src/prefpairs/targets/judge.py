@@ -83,12 +83,6 @@ def repeats(prompt: Any, answer: Any) -> bool:
     return both and bool(prompt) and answer[: len(prompt)] == prompt
 
 
-def begins_otherwise(answer: Any) -> bool:
-    """Whether an answer begins with what somebody else said."""
-    first = answer[0] if isinstance(answer, list) and answer else None
-    return isinstance(first, dict) and first.get("role") not in (None, "assistant")
-
-
 def _sides(row: Row) -> Sides:
     """The sides of a row in one form, whatever its roles are."""
     prompt = as_chat(read_text(row.get("prompt"), "prompt"), "user")

@@ -22,6 +22,7 @@ from prefpairs.targets.protocol import (
     Target,
     Unfit,
 )
+from prefpairs.targets.reading import calls_in
 from prefpairs.targets.trl import PROVENANCE, provenance
 from prefpairs.targets.verdict import Effect, Finding
 
@@ -110,11 +111,7 @@ def _is_broken_call(turn: Any) -> bool:
     """Whether a call stands beside words; one thought is taken out of it first."""
     if not isinstance(turn, dict) or turn.get("from") != "function_call":
         return False
-    try:
-        decode(_THINKING.sub("", str(turn.get("value")), count=1).encode())
-    except NotJson:
-        return True
-    return False
+    return calls_in(_THINKING.sub("", str(turn.get("value")), count=1)) is None
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -218,11 +215,9 @@ def _message(turn: Any, field: str) -> Row:
     role, value = _ROLES[turn["from"]], turn.get("value")
     if turn["from"] == "function_call" and isinstance(value, str):
         thought = _THOUGHT.match(value)
-        try:
-            called = decode(value[thought.end() if thought else 0 :].encode())
-        except NotJson:
+        calls = calls_in(value[thought.end() if thought else 0 :])
+        if calls is None:
             return {"role": role, "content": value}
-        calls = called if isinstance(called, list) else [called]
         thinking = {"reasoning_content": thought[1].strip()} if thought else {}
         return {"role": role, "content": "", **thinking, "tool_calls": calls}
     return {"role": role, "content": value}

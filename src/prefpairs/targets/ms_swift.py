@@ -8,9 +8,9 @@ tools that both sides share included.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson
+from prefpairs.errors import BadField
 from prefpairs.records.message import as_chat
-from prefpairs.records.wire import decode, encode
+from prefpairs.records.wire import encode
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -19,8 +19,9 @@ from prefpairs.targets.protocol import (
     Rules,
     Speech,
     Target,
+    role_of,
 )
-from prefpairs.targets.reading import parted, role_of
+from prefpairs.targets.reading import calls_in, parted
 from prefpairs.targets.trl import PROVENANCE, provenance
 from prefpairs.targets.verdict import Effect, Finding
 
@@ -58,7 +59,7 @@ def read(row: Row) -> Row:
     if not isinstance(rejected, list):
         raise BadField("rejected_messages", rejected, "a list of messages")
     tools = row.get("rejected_tools")
-    if rejected is not None and tools is not None and tools != row.get("tools"):
+    if tools is not None and tools != row.get("tools"):
         raise BadField("rejected_tools", tools, "what tools says")
     known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
     messages, rejected = _plain(messages), _plain(rejected)
@@ -90,11 +91,9 @@ def _plain_message(message: Any) -> Any:
         return {**message, "role": "tool"}
     if role != "tool_call":
         return message
-    try:
-        called = decode(str(message.get("content")).encode())
-    except NotJson:
+    calls = calls_in(str(message.get("content")))
+    if calls is None:
         return {**message, "role": "assistant"}
-    calls = called if isinstance(called, list) else [called]
     return {"role": "assistant", "content": "", "tool_calls": calls}
 
 
@@ -111,9 +110,8 @@ def _until_user(messages: list[Any]) -> list[Any]:
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The command that trains."""
     files = dataset.files
-    train = files.get("train") or next(iter(files.values()))
     val = f' \\\n  --val_dataset "$here/{files["val"]}"' if "val" in files else ""
-    return {"dpo.sh": _SCRIPT.format(train=train, val=val)}
+    return {"dpo.sh": _SCRIPT.format(train=dataset.train, val=val)}
 
 
 TARGET = Target(

@@ -100,9 +100,8 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 
 def command(dataset: Dataset, loader: str) -> str:
     """The command that trains, in the words of the release."""
-    train = dataset.files.get("train") or next(iter(dataset.files.values()))
-    val = dataset.files.get("val")
-    words = list(_words(dataset.options.release, loader, train, val))
+    files = dataset.train, dataset.files.get("val")
+    words = _words(dataset.options.release, loader, *files)
     return _SCRIPT.format(script="dpo.sh", words="".join(f" \\\n  {word}" for word in words))
 
 

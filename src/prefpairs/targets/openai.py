@@ -21,15 +21,9 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
     no_extras,
+    role_of,
 )
-from prefpairs.targets.reading import role_of
 from prefpairs.targets.verdict import Effect, Finding
-
-_JOB = {
-    "training_file": "id of the uploaded train.jsonl",
-    "model": "name of the model",
-    "method": {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.1}}},
-}
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -97,18 +91,20 @@ def check_strictly(row: Row) -> Iterator[Finding]:
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The body of a job, for POST /v1/fine_tuning/jobs."""
-    job = dict(_JOB)
-    if "val" in dataset.files:
-        job["validation_file"] = "id of the uploaded val.jsonl"
-    return {"job.json": json.dumps(job, indent=2) + "\n"}
+    return _job(dataset, {"method": {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.1}}}})
 
 
 def extras_of_together(dataset: Dataset) -> Mapping[str, str]:
     """The body of a job, for POST /v1/fine-tunes."""
-    job: dict[str, object] = {
+    return _job(dataset, {"training_method": {"method": "dpo", "dpo_beta": 0.1}})
+
+
+def _job(dataset: Dataset, method: Row) -> Mapping[str, str]:
+    """A job in which the files and the model have to be named."""
+    job = {
         "training_file": "id of the uploaded train.jsonl",
         "model": "name of the model",
-        "training_method": {"method": "dpo", "dpo_beta": 0.1},
+        **method,
     }
     if "val" in dataset.files:
         job["validation_file"] = "id of the uploaded val.jsonl"

@@ -50,11 +50,10 @@ def check(row: Row) -> Iterator[Finding]:
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """The command that trains."""
     files = dataset.files
-    train = files.get("train") or next(iter(files.values()))
     val = ""
     if "val" in files:
         val = f' \\\n  --eval.dataset "$here/{files["val"]}" --eval.split train'
-    return {"dpo.sh": _SCRIPT.format(train=train, val=val)}
+    return {"dpo.sh": _SCRIPT.format(train=dataset.train, val=val)}
 
 
 TARGET = Target(

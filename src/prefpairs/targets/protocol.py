@@ -11,6 +11,11 @@ from prefpairs.targets.verdict import Effect, Finding
 Row = dict[str, Any]
 
 
+def role_of(message: Any) -> Any:
+    """Who speaks, where that can be said."""
+    return message.get("role") if isinstance(message, dict) else None
+
+
 class Unfit(Exception):
     """A pair cannot become an example of this target, for a reason."""
 
@@ -79,6 +84,11 @@ class Dataset(NamedTuple):
     shape: frozenset[str]
     """The paths and types of all rows."""
     options: ExportOptions
+
+    @property
+    def train(self) -> str:
+        """The file to train on: that of the first side, if none is called so."""
+        return self.files.get("train") or next(iter(self.files.values()))
 
 
 def _nothing_more(_row: Row) -> Iterable[Finding]:
@@ -158,8 +168,6 @@ class Target:
     extra_names: Sequence[str] = ()
     """The names of all such files."""
     speech: Speech = field(default_factory=Speech)
-    turns: Literal["all", "first"] = "first"
-    """How much of an answer is written unless the user says otherwise."""
     single: bool = False
     """An answer is one message, or its text."""
     templated: bool = True

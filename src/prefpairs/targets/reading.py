@@ -1,13 +1,15 @@
 """Rows that trainers read, as rows of pairs: each format is known by its columns."""
 
 from collections.abc import Callable
-from importlib import import_module
-from itertools import takewhile
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
-from prefpairs.errors import BadField, UnknownWord, UsageError
-from prefpairs.records.wire import encode_sorted
-from prefpairs.targets.protocol import Row
+from prefpairs.errors import BadField, NotJson, UnknownWord, UsageError
+from prefpairs.records.pair import Pair
+from prefpairs.records.wire import decode, encode_sorted
+from prefpairs.targets import target_named
+from prefpairs.targets.cut import back_to_turn, in_common
+from prefpairs.targets.protocol import Row, role_of
 
 DIALECTS = (
     "trl",
@@ -38,6 +40,7 @@ _NAMES = {
 """What others call the fields of a pair."""
 
 
+_FIELDS = frozenset(Pair._fields)
 _NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
 
 _COLUMNS = (
@@ -55,10 +58,19 @@ _COLUMNS = (
 
 def unwrap(row: Row, dialect: str) -> Row:
     """The row of a pair that a row stands for; `auto` looks at its columns."""
+    if dialect == "auto" and _is_ours(row):
+        return row
     name = _looks_like(row) if dialect == "auto" else dialect
     return _with_all_said(with_our_names(reader_named(name)(row)))
 
 
+def _is_ours(row: Row) -> bool:
+    """Whether a row has the form of a pair already, as nearly all rows on their way have."""
+    own = _FIELDS.issuperset(row) and row.get("prompt") is not None
+    return own and not begins_otherwise(row.get("chosen"))
+
+
+@cache
 def reader_named(name: str) -> Callable[[Row], Row]:
     """How the rows of a target are read."""
     spelled = name.replace("_", "-")
@@ -66,8 +78,7 @@ def reader_named(name: str) -> Callable[[Row], Row]:
         if spelled == "trl-kto":
             raise UsageError("the answers of trl-kto stand alone: they are no pairs any more")
         raise UnknownWord("format of pairs", name, ["auto", *DIALECTS])
-    module = import_module(f"prefpairs.targets.{spelled.replace('-', '_')}")
-    return cast("Callable[[Row], Row]", module.read)
+    return target_named(spelled).rules.read
 
 
 def with_our_names(row: Row) -> Row:
@@ -109,7 +120,7 @@ def parted(row: Row, *, whole: bool = False) -> Row:
         return {**row, **_parted_texts(chosen, rejected)}
     if not (isinstance(chosen, list) and isinstance(rejected, list)):
         return row
-    if not whole and not (_is_whole(chosen) and _is_whole(rejected)):
+    if not whole and not (begins_otherwise(chosen) and begins_otherwise(rejected)):
         return row
     shared = chosen[: _parting(chosen, rejected)]
     told: Any = row.get("prompt")
@@ -126,8 +137,7 @@ def _parted_texts(chosen: str, rejected: str) -> Row:
 
     The space before a word belongs to it, as trainers that put both together have it.
     """
-    letters = zip(chosen, rejected, strict=False)
-    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], letters))
+    place = in_common(chosen, rejected)
     while place and not chosen[place - 1].isspace():
         place -= 1
     place -= chosen[:place].endswith(" ")
@@ -136,10 +146,8 @@ def _parted_texts(chosen: str, rejected: str) -> Row:
 
 def _parting(chosen: list[Any], rejected: list[Any]) -> int:
     """Where two conversations part, back to where the model begins to speak."""
-    pairs = zip(map(encode_sorted, chosen), map(encode_sorted, rejected), strict=False)
-    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    while place and not (_speaks(chosen, place) and _speaks(rejected, place)):
-        place -= 1
+    shared = in_common(map(encode_sorted, chosen), map(encode_sorted, rejected))
+    place = back_to_turn(chosen, rejected, shared)
     if not place:
         raise BadField("chosen", chosen, "a conversation that begins as rejected does")
     return place
@@ -148,7 +156,7 @@ def _parting(chosen: list[Any], rejected: list[Any]) -> int:
 def _looks_like(row: Row) -> str:
     """The format of a row: that of the first line in the table whose columns it has."""
     name = next((name for columns, name in _COLUMNS if row.keys() >= columns), "trl")
-    whole = _is_whole(row.get("chosen")) or row.get("messages") == row.get("chosen")
+    whole = begins_otherwise(row.get("chosen")) or row.get("messages") == row.get("chosen")
     if name == "ultrafeedback" and not whole:
         return "axolotl"
     if name == "llamafactory" and not ("conversations" in row or isinstance(row["chosen"], str)):
@@ -156,22 +164,19 @@ def _looks_like(row: Row) -> str:
     return name
 
 
-def _is_whole(answer: Any) -> bool:
-    """Whether an answer begins with the conversation before it."""
+def begins_otherwise(answer: Any) -> bool:
+    """Whether an answer begins with what somebody else said, such as the conversation before."""
     speaker = role_of(answer[0]) if isinstance(answer, list) and answer else None
     return speaker not in (None, "assistant")
 
 
-def _speaks(messages: list[Any], place: int) -> bool:
-    """Whether the model begins to speak there."""
-    if place >= len(messages) or role_of(messages[place]) != "assistant":
-        return False
-    return bool(role_of(messages[place - 1]) != "assistant")
-
-
-def role_of(message: Any) -> Any:
-    """Who speaks, where that can be said."""
-    return message.get("role") if isinstance(message, dict) else None
+def calls_in(text: str) -> list[Any] | None:
+    """The calls that a text holds as JSON, one or a list of them; nothing where it holds none."""
+    try:
+        called = decode(text.encode())
+    except NotJson:
+        return None
+    return called if isinstance(called, list) else [called]
 
 
 def _content(message: Any) -> Any:

@@ -12,7 +12,7 @@ from prefpairs.errors import BadField
 from prefpairs.records.candidate import read_tools
 from prefpairs.records.wire import encode
 from prefpairs.targets.card import card
-from prefpairs.targets.judge import begins_otherwise, repeats
+from prefpairs.targets.judge import repeats
 from prefpairs.targets.protocol import (
     Dataset,
     Example,
@@ -22,7 +22,7 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.reading import parted
+from prefpairs.targets.reading import begins_otherwise, parted
 from prefpairs.targets.verdict import Effect, Finding
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}

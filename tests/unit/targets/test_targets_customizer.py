@@ -4,7 +4,7 @@ import json
 
 from target_driver import DEEP, PLAIN, TOLD, extras_of, pair, rows_of, system, user
 
-from prefpairs.targets.customizer import read
+from prefpairs.targets import target_named
 
 
 def test_row() -> None:
@@ -27,7 +27,11 @@ def test_last_message() -> None:
 def test_reading() -> None:
     """The same columns."""
     row = {"prompt": "Q", "chosen_response": "A", "rejected_response": "B"}
-    assert read(row) == {"prompt": "Q", "chosen": "A", "rejected": "B"}
+    assert target_named("customizer").rules.read(row) == {
+        "prompt": "Q",
+        "chosen": "A",
+        "rejected": "B",
+    }
 
 
 def test_job() -> None:

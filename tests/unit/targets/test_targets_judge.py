@@ -7,8 +7,9 @@ from target_driver import call, calling, model, system, told, user
 
 from prefpairs.errors import BadField
 from prefpairs.targets import target_named
-from prefpairs.targets.judge import Length, begins_otherwise, judge, repeats
+from prefpairs.targets.judge import Length, judge, repeats
 from prefpairs.targets.protocol import Row, Rules
+from prefpairs.targets.reading import begins_otherwise
 from prefpairs.targets.verdict import Effect, Finding
 
 BOTH = frozenset({"chat", "text"})
