@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 TRAINERS ?= all
+SCALE ?= 100000
 BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit test-integration examples bless docs sample-data clean
+.PHONY: demo test check lint types contract unit test-integration examples bench bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -34,6 +35,9 @@ test-integration: $(BIN)/.developer  ## run trainers' own code on what we export
 examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ with make and with DVC
 	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py
 
+bench: $(BIN)/.bench  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
+	$(BIN)/python scripts/bench --scale $(SCALE) $(BENCH)
+
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
 	BLESS=1 $(BIN)/pytest -q tests/cases
 
@@ -44,7 +48,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .venv-dvc .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-dvc .bench .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -58,6 +62,10 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-dvc
 	.venv-dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.50'
 	@touch $@
+
+$(BIN)/.bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@ $(BIN)/.installed
 
 $(BIN)/.developer: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from prefpairs.errors import BadRecord
 
 FIRST_FEW = 5
+_MOST_SCORES = 1024
 WHAT_IF_GAPS = (0.1, 0.2)
 _EXACT = Context(prec=700)  # any two floats, however far apart, have an exact sum
 
@@ -25,12 +26,13 @@ class Tally:
         self._sum = Decimal(0)
         self._low = self._high = 0.0
 
-    def add(self, number: float) -> None:
-        """Count one number."""
+    def add(self, number: float, times: int = 1) -> None:
+        """Count one number, as often as it came."""
         self._low = min(self._low, number) if self.count else number
         self._high = max(self._high, number) if self.count else number
-        self._sum = _EXACT.add(self._sum, Decimal(repr(number)))
-        self.count += 1
+        whole = _EXACT.multiply(Decimal(repr(number)), times)
+        self._sum = _EXACT.add(self._sum, whole)
+        self.count += times
 
     def summary(self) -> dict[str, float] | None:
         """Mean, smallest and largest; nothing where nothing was counted.
@@ -45,6 +47,48 @@ class Tally:
             return None
         mean = float(f"{_EXACT.divide(self._sum, Decimal(self.count)):.15g}")
         return {"mean": mean, "min": self._low, "max": self._high}
+
+
+class Scores:
+    """What is known of the scores of pairs. What nobody knows counts for nothing.
+
+    Pairs with equal scores are counted before they are summed: scores repeat, and exact sums
+    take as long as writing the pair.
+    """
+
+    def __init__(self) -> None:
+        self.pairs_at_gap: Counter[float] = Counter()
+        self.gaps, self.chosen, self.rejected = Tally(), Tally(), Tally()
+        self._waiting: Counter[tuple[float | None, float | None, float | None]] = Counter()
+
+    def add(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
+        """Count a pair."""
+        self._waiting[gap, chosen, rejected] += 1
+        if len(self._waiting) > _MOST_SCORES:
+            self.settle()
+
+    def settle(self) -> Self:
+        """Sum up what was counted so far."""
+        tallies = self.gaps, self.chosen, self.rejected
+        for (gap, *scores), times in self._waiting.items():
+            for tally, number in zip(tallies, (gap, *scores), strict=True):
+                if number is not None:
+                    tally.add(number, times)
+            for least in WHAT_IF_GAPS:
+                self.pairs_at_gap[least] += times * (gap is not None and gap >= least)
+        self._waiting.clear()
+        return self
+
+
+class RowCounts(NamedTuple):
+    """What became of rows that somebody else read, none of them bad."""
+
+    read: int
+    used: int
+    dropped: Counter[str]
+    found: int
+    candidates_dropped: Counter[str]
+    mended: Counter[str]
 
 
 @dataclass(slots=True)
@@ -86,10 +130,7 @@ class Report:
     sides: dict[str, int] = field(default_factory=dict)
     written: Counter[str] = field(default_factory=Counter)
     """The number of lines of each output."""
-    gaps: Tally = field(default_factory=Tally)
-    chosen_scores: Tally = field(default_factory=Tally)
-    rejected_scores: Tally = field(default_factory=Tally)
-    pairs_at_gap: Counter[float] = field(default_factory=Counter)
+    scores: Scores = field(default_factory=Scores)
     across_prompts: int = 0
     joined_tasks: int = 0
     example: tuple[Any, Any, Any] | None = None
@@ -98,6 +139,45 @@ class Report:
     def kept(self) -> int:
         """How many candidates could compete."""
         return self.found - self.dropped.total()
+
+    @property
+    def gaps(self) -> Tally:
+        """The gaps of all pairs that were written."""
+        return self.scores.settle().gaps
+
+    @property
+    def chosen_scores(self) -> Tally:
+        """The scores of their chosen answers."""
+        return self.scores.settle().chosen
+
+    @property
+    def rejected_scores(self) -> Tally:
+        """The scores of their rejected answers."""
+        return self.scores.settle().rejected
+
+    @property
+    def pairs_at_gap(self) -> Counter[float]:
+        """How many pairs a `--min-gap` would leave."""
+        return self.scores.settle().pairs_at_gap
+
+    def row_counts(self) -> RowCounts:
+        """What became of the rows so far."""
+        candidates = self.found, self.dropped, self.mended
+        return RowCounts(self.rows_read, self.rows_used, self.rows_dropped, *candidates)
+
+    def join(self, label: str, counts: RowCounts) -> None:
+        """Count rows of an input that somebody else read."""
+        self.add_rows_of(label, counts.read)
+        self.rows_read += counts.read
+        self.rows_used += counts.used
+        self.rows_dropped.update(counts.dropped)
+        self.found += counts.found
+        self.dropped.update(counts.candidates_dropped)
+        self.mended.update(counts.mended)
+
+    def add_rows_of(self, label: str, rows: int) -> None:
+        """Count rows of an input."""
+        self.rows_of[label] = self.rows_of.get(label, 0) + rows
 
     def note(self, sentence: str) -> None:
         """Something the user should know, once."""
@@ -111,16 +191,9 @@ class Report:
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
-        """Count a pair that was written; scores that nobody knows count for nothing."""
+        """Count a pair that was written."""
         self.pairs += 1
-        if gap is not None:
-            self.gaps.add(gap)
-            for least in WHAT_IF_GAPS:
-                self.pairs_at_gap[least] += gap >= least
-        if chosen is not None:
-            self.chosen_scores.add(chosen)
-        if rejected is not None:
-            self.rejected_scores.add(rejected)
+        self.scores.add(gap, chosen, rejected)
 
 
 @dataclass(slots=True)

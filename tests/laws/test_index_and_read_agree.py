@@ -21,10 +21,10 @@ from laws_driver import (
 from laws_rollouts import STRATEGIES, lines, pair_options, rollout_lines
 
 from prefpairs.engines.fetching import Candidates
-from prefpairs.engines.index import Index, Place
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.reading import reading_inputs, with_origin
-from prefpairs.files.shelf import Shelf
+from prefpairs.engines.filling import candidates_of, fill
+from prefpairs.engines.index import Index
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.reading import reading_inputs
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
 from prefpairs.report import Report
@@ -33,19 +33,15 @@ from prefpairs.strategies.allowed import PairOptions
 
 @contextmanager
 def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Candidates, list[Candidate]]]:
-    """The index of a file, what fetches from it, and the candidates as they were first read."""
+    """The index of a file, what fetches from it, and the candidates as reading gives them."""
     index, read = Index(), list[Candidate]()
     with input_of(given_lines) as given_input, Candidates() as library:
-        with reading_inputs(ReadPlan(inputs=[given_input]), Report()) as reader:
-            for source, opened, how, readings in reader.inputs():
-                shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)
-                for record, reading, label in readings:
-                    for slot in range(len(reading.kept)):
-                        candidate = with_origin(reading, slot, label, record.number)
-                        size = len(record.data)
-                        place = Place(shelf, record.offset, size, slot, record.number)
-                        index.add(candidate, place)
-                        read.append(candidate)
+        plan = ReadPlan(inputs=[given_input])
+        with reading_inputs(plan, Report()) as reader:
+            for given in reader.inputs():
+                read += candidates_of(given.readings)
+        with reading_inputs(plan, Report()) as reader:
+            fill(index, library, reader, PairPlan(read=plan))
         yield index, library, read
 
 

@@ -1,12 +1,12 @@
 """prefpairs dedupe: one pair of each kind."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, PairInputWords
-from prefpairs.cli.words import command_of, one_of, split_words
+from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.reading import AsideWords
+from prefpairs.cli.words import command_of, one_of, split_words, word_group
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.reference import FIELDS, read_reference
@@ -21,7 +21,7 @@ from prefpairs.sieves.near import LEAST
 _SAME = "What counts as the same"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class DedupeWords:
     """The words about duplicates, as they were typed."""
 

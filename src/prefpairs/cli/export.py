@@ -3,8 +3,9 @@
 import os
 import re
 
+from prefpairs.cli.dialect import PairInputWords
 from prefpairs.cli.form import ExportWords, To
-from prefpairs.cli.reading import AsideWords, PairInputWords
+from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.words import command_of
 from prefpairs.cli.writing import PlaceWords
 from prefpairs.engines.export import export as run

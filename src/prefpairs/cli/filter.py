@@ -1,14 +1,14 @@
 """prefpairs filter: the pairs that pass simple conditions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import isfinite
 from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import PairInputWords
-from prefpairs.cli.words import FLAG, command_of
+from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import sieve
@@ -24,7 +24,7 @@ _LENGTHS = "Lengths, in characters of all that a text says"
 _CONTENT = "Content"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class FilterWords:
     """The conditions, as they were typed."""
 

@@ -1,18 +1,18 @@
 """The options that say how pairs become the examples of a trainer."""
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from prefpairs.cli.words import FLAG, one_of
+from prefpairs.cli.words import FLAG, one_of, word_group
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
-from prefpairs.files.template import read_template
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.protocol import ExportOptions, Target
-from prefpairs.targets.releases import release_of
-from prefpairs.targets.template import TemplateFacts, facts_of
+
+if TYPE_CHECKING:
+    from prefpairs.targets.protocol import Target
+    from prefpairs.targets.template import TemplateFacts
 
 _FORM = "How pairs become examples"
 
@@ -26,7 +26,7 @@ _TO = Option(
 To = Annotated[str, _TO]
 
 
-def target_of(to: str, host: str | None) -> Target:
+def target_of(to: str, host: str | None) -> "Target":
     """The target of a name, as a host reads it if one is named."""
     target = target_named(to)
     if host is None:
@@ -36,7 +36,7 @@ def target_of(to: str, host: str | None) -> Target:
     return replace(target, **target.hosts[one_of("--host", host, *target.hosts)]._asdict())
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class ExportWords:
     """The words about the form of examples, as they were typed."""
 
@@ -131,6 +131,9 @@ class ExportWords:
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
         """The plan that these words ask for."""
+        from prefpairs.targets.protocol import ExportOptions
+        from prefpairs.targets.releases import release_of
+
         target = target_of(to, self.host)
         self._check(target)
         facts = self._facts()
@@ -150,9 +153,12 @@ class ExportWords:
             target = replace(target, speech=replace(target.speech, calls=False, tools=False))
         return ExportPlan(target=target, options=options, temp_dir=temp_dir)
 
-    def _facts(self) -> TemplateFacts | None:
+    def _facts(self) -> "TemplateFacts | None":
         if self.template is None:
             return None
+        from prefpairs.files.template import read_template
+        from prefpairs.targets.template import facts_of
+
         try:
             return facts_of(read_template(self.template))
         except UsageError as error:
@@ -160,20 +166,20 @@ class ExportWords:
                 error.at(self.template)
             raise
 
-    def _tool_args(self, target: Target, facts: TemplateFacts | None) -> Any:
+    def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = None if facts is None else facts.tool_args
         return one_of("--tool-args", self.tool_args or shown or target.tool_args, "dict", "string")
 
-    def _reasoning_as(self, target: Target, facts: TemplateFacts | None) -> Any:
+    def _reasoning_as(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = facts is not None and facts.reasoning and target.speech.reasoning
         word = self.reasoning_as or ("field" if shown else "text")
         return one_of("--reasoning-as", word, "text", "field", "nothing")
 
-    def _system(self, facts: TemplateFacts | None) -> Any:
+    def _system(self, facts: "TemplateFacts | None") -> Any:
         lost = facts is not None and not facts.system
         return one_of("--system", self.system or ("merge" if lost else "keep"), "keep", "merge")
 
-    def _check(self, target: Target) -> None:
+    def _check(self, target: "Target") -> None:
         """Raise for words that this target does not know."""
         given = {"text": self.text, "last_message": self.last_message}
         for word, value in given.items():
@@ -192,7 +198,7 @@ class ExportWords:
             raise UsageError(f"--to {target.name} is the same for all releases: no --release")
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class TargetWords(ExportWords):
     """The words about a target and the form of its examples, where pairs may also stay pairs."""
 

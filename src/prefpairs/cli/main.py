@@ -1,9 +1,9 @@
 """The program: finds the command, runs it, and owns exit codes and error messages."""
 
+import gc
 import os
 import signal
 import sys
-import traceback
 from importlib import import_module
 from types import FrameType
 
@@ -39,15 +39,21 @@ def main(arguments: list[str] | None = None) -> int:
     words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if words == ["--version"]:  # before typer is imported, which takes longer than all else
         return _say_version()
+    ours = arguments is None
+    if ours:  # a process of its own: what is loaded stays to the end, so nobody looks for garbage
+        gc.disable()
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is signal.SIG_DFL:  # nohup has it ignored
             signal.signal(ending, _leave)
     try:
-        return _run(words)
+        return _run(words, ours=ours)
     except KeyboardInterrupt:
         return _EXIT_SIGNAL + signal.SIGINT
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
+    finally:
+        if ours:
+            gc.freeze()  # else Python looks through all of it once more before it ends
 
 
 def _say_version() -> int:
@@ -61,7 +67,7 @@ def _say_version() -> int:
     return 0
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], *, ours: bool) -> int:
     import typer
 
     from prefpairs.cli.wording import say, say_error
@@ -70,7 +76,11 @@ def _run(words: list[str]) -> int:
 
     try:
         with until_closed():
-            return _app(words)(words, prog_name="prefpairs", standalone_mode=False) or 0
+            app = _app(words)
+            if ours:
+                gc.freeze()
+                gc.enable()
+            return app(words, prog_name="prefpairs", standalone_mode=False) or 0
     except ClosedPipe:
         return 0
     except PrefpairsError as error:
@@ -83,6 +93,8 @@ def _run(words: list[str]) -> int:
         say_error(error)
         return _EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
+        import traceback
+
         say(traceback.format_exc())
         say_error(error)
         return _EXIT_BUG

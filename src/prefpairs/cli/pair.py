@@ -1,6 +1,5 @@
 """prefpairs pair: rollouts or candidates to preference pairs."""
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Annotated
 
@@ -8,7 +7,7 @@ from typer import Option
 
 from prefpairs.cli.form import TargetWords
 from prefpairs.cli.reading import AsideWords, ReadWords
-from prefpairs.cli.words import FLAG, command_of, one_of
+from prefpairs.cli.words import FLAG, command_of, one_of, word_group
 from prefpairs.cli.writing import PlaceWords
 from prefpairs.engines.pair import pair as run
 from prefpairs.engines.plan import DatasetPlan, PairPlan, ReadPlan
@@ -22,7 +21,7 @@ _PAIR = "How pairs are made"
 _RUN = "How it runs"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class PairWords:
     """The words about pairs, as they were typed."""
 
@@ -113,6 +112,16 @@ class PairWords:
         ),
     ] = False
 
+    workers: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_RUN,
+            help="Processes that read a file (default: one a core, for files that are worth it).",
+        ),
+    ] = None
+
     def plan(self, read: ReadPlan, temp_dir: str | None = None) -> PairPlan:
         """The plan that these words ask for."""
         name, _ = strategy_named(self.strategy)
@@ -135,6 +144,7 @@ class PairWords:
             temp_dir=temp_dir,
             assume_grouped=self.assume_grouped,
             yes_all=self.yes_all,
+            workers=self.workers,
         )
 
     def _check(self, strategy: str) -> None:

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from prefpairs.cli.words import FLAG, one_of, split_words
+from prefpairs.cli.words import FLAG, one_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
@@ -17,20 +16,19 @@ from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.nemo_gym import is_companion
-from prefpairs.targets.reading import DIALECTS, reader_named
 
-_READ = "What is read"
+READ = "What is read"
 _TROUBLE = "When something is wrong"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class InputWords:
     """The words about inputs, as they were typed."""
 
     inputs: Annotated[
         list[str] | None,
         Argument(
-            metavar="INPUT",
+            metavar="[INPUT]...",
             help="Files, directories, globs, or - for standard input (the default). JSON lines, "
             "a JSON array or Parquet; gzip and zstd are unpacked.",
             show_default=False,
@@ -38,7 +36,7 @@ class InputWords:
     ] = None
     limit: Annotated[
         int | None,
-        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_READ, help="Read N rows."),
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=READ, help="Read N rows."),
     ] = None
     on_error: Annotated[
         str,
@@ -71,29 +69,7 @@ class InputWords:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairInputWords(InputWords):
-    """The words about inputs that hold pairs, as they were typed."""
-
-    dialect: Annotated[
-        str,
-        Option(
-            "--from",
-            metavar="FORMAT",
-            rich_help_panel=_READ,
-            help="auto (look at the columns of each row), or the format of a trainer: "
-            f"{', '.join(DIALECTS)}.",
-        ),
-    ] = "auto"
-
-    def input_plan(self) -> InputPlan:
-        """The plan that these words ask for."""
-        if self.dialect != "auto":
-            reader_named(self.dialect)
-        return replace(InputWords.input_plan(self), dialect=self.dialect)
-
-
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class AsideWords:
     """Where input that cannot be sought is put aside."""
 
@@ -107,7 +83,7 @@ class AsideWords:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class ReadWords(InputWords):
     """The words about reading rollouts, as they were typed."""
 
@@ -116,7 +92,7 @@ class ReadWords(InputWords):
         Option(
             "--from",
             metavar="SOURCE",
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="auto (look at the first records), candidates, nemo-gym, nat or generic.",
         ),
     ] = "auto"
@@ -125,7 +101,7 @@ class ReadWords(InputWords):
         Option(
             "--score",
             metavar="PATH[:WEIGHT]",
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="Dotted path of the score; several are added, each times its weight.",
         ),
     ] = None
@@ -134,7 +110,7 @@ class ReadWords(InputWords):
         Option(
             "--lower-is-better",
             metavar=FLAG,
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="Negate scores.",
         ),
     ] = False
@@ -143,36 +119,36 @@ class ReadWords(InputWords):
         Option(
             "--cast-score",
             metavar=FLAG,
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help='Read scores written as text, "0.7".',
         ),
     ] = False
     prompt: Annotated[
         str | None,
-        Option(metavar="PATH", rich_help_panel=_READ, help="Path of the prompt, text or messages."),
+        Option(metavar="PATH", rich_help_panel=READ, help="Path of the prompt, text or messages."),
     ] = None
     response: Annotated[
         str | None,
-        Option(metavar="PATH", rich_help_panel=_READ, help="Path of the response, or of several."),
+        Option(metavar="PATH", rich_help_panel=READ, help="Path of the response, or of several."),
     ] = None
     group_by: Annotated[
         str,
         Option(
             metavar="auto|prompt|file|PATH,...",
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="Which candidates compete: those of one task (auto), prompt or file, or those "
             "that agree in these fields. Different prompts never meet.",
         ),
     ] = "auto"
     step_name: Annotated[
         str,
-        Option(metavar="NAME", rich_help_panel=_READ, help="NAT: the TTC step to take."),
+        Option(metavar="NAME", rich_help_panel=READ, help="NAT: the TTC step to take."),
     ] = "dpo_candidate_move"
     response_part: Annotated[
         str,
         Option(
             metavar="full|final",
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="The whole turn with tool calls and results, or its last text alone.",
         ),
     ] = "full"
@@ -180,13 +156,13 @@ class ReadWords(InputWords):
         str,
         Option(
             metavar="keep|drop",
-            rich_help_panel=_READ,
+            rich_help_panel=READ,
             help="Keep thinking, in reasoning_content, or leave it out.",
         ),
     ] = "keep"
     keep: Annotated[
         list[str] | None,
-        Option(metavar="PATH,...", rich_help_panel=_READ, help="Fields to carry along in meta."),
+        Option(metavar="PATH,...", rich_help_panel=READ, help="Fields to carry along in meta."),
     ] = None
     keep_rows: Annotated[
         list[str] | None,

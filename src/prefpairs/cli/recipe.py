@@ -16,10 +16,11 @@ from typer import Option
 from typer.models import OptionInfo
 
 from prefpairs.cli.dedupe import DedupeWords
+from prefpairs.cli.dialect import PairInputWords
 from prefpairs.cli.filter import FilterWords
-from prefpairs.cli.reading import AsideWords, PairInputWords, ReadWords
+from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.sample import SampleWords
-from prefpairs.cli.words import option_names
+from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import TellWords
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.inputs import Input
@@ -57,17 +58,17 @@ _KEY = re.compile(r"\s*([\w-]+)\s*=")
 W = TypeVar("W")
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class ReadTable(ReadWords, AsideWords):
     """What [read] may say where [pair] follows."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class InputTable(PairInputWords, AsideWords):
     """What [read] may say where the inputs are pairs already."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class WriteTable(TellWords):
     """What [write] may say."""
 

@@ -1,13 +1,13 @@
 """prefpairs run: a whole pipeline out of a recipe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from prefpairs.cli.summary import summary_of
-from prefpairs.cli.words import FLAG, command_of
+from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import TellWords, check_written
 from prefpairs.engines.sieve import sieve
 from prefpairs.engines.writing import WHOLE
@@ -25,7 +25,7 @@ _RECIPE = "The recipe"
 _WRITE = "What is written"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class RunWords:
     """The words about a recipe, as they were typed."""
 

@@ -1,12 +1,12 @@
 """prefpairs sample: fewer pairs, or the same in another order."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, PairInputWords
-from prefpairs.cli.words import command_of, one_of
+from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.reading import AsideWords
+from prefpairs.cli.words import command_of, one_of, word_group
 from prefpairs.cli.writing import WriteWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import sieve
@@ -20,7 +20,7 @@ _SAMPLE = "What is drawn"
 _ORDERS = ("input", "shuffle", "easy-first", "hard-first")
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class SampleWords:
     """The words about a sample, as they were typed."""
 

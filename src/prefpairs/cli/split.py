@@ -1,12 +1,12 @@
 """prefpairs split: train, validation and test, without leaks."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Option
 
-from prefpairs.cli.reading import AsideWords, PairInputWords
-from prefpairs.cli.words import FLAG, command_of
+from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.reading import AsideWords
+from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import FolderWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import sieve
@@ -17,7 +17,7 @@ from prefpairs.sieves.split import Split
 _SPLIT = "How sides are drawn"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class SplitWords:
     """The words about sides, as they were typed."""
 

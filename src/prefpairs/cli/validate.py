@@ -4,14 +4,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Argument, Option
 
 from prefpairs.cli.form import target_of
 from prefpairs.cli.wording import say, visible
-from prefpairs.cli.words import FLAG, command_of
+from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan, Verdict
 from prefpairs.engines.validate import validate as run
@@ -31,14 +30,14 @@ _RULES = "What rows are held against"
 _TOLD = "What is told"
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class ValidateWords:
     """The words about a dataset and its trainer, as they were typed."""
 
     inputs: Annotated[
         list[str] | None,
         Argument(
-            metavar="FILE",
+            metavar="[FILE]...",
             help="Files of the dataset, or its folder (default: standard input).",
             show_default=False,
         ),

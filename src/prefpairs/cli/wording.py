@@ -6,7 +6,6 @@ hint: --cast-score reads numbers written as text
 """
 
 import difflib
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -189,5 +188,7 @@ def plural(count: int, noun: str) -> str:
 
 def _show(value: Any) -> str:
     """A value as JSON, cut short; ASCII only, so nothing in it can steer a terminal."""
+    import json
+
     text = json.dumps(value, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,4 +1,4 @@
-"""Groups of options that several commands share, declared once as dataclasses.
+"""Groups of options that several commands share, each declared once as a dataclass.
 
 typer wants each option in the signature of each command. `command_of` writes that signature:
 a parameter whose type is a dataclass stands for all of its fields.
@@ -7,13 +7,25 @@ a parameter whose type is a dataclass stands for all of its fields.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 from prefpairs.errors import UnknownWord
 
 FLAG = " "
 """The metavar of an option that takes no value: without it help calls each one <bool>."""
+
+G = TypeVar("G")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def word_group(kind: type[G]) -> type[G]:
+    """The class as a group of options: a dataclass of keywords.
+
+    Python compiles the methods of a dataclass at each start of the program, so those that nobody
+    calls are left out. That no field is set later is for the type checker to say.
+    """
+    return dataclass(kw_only=True, repr=False)(kind)
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:

@@ -5,17 +5,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from prefpairs.cli.advice import next_steps, why_nothing
-from prefpairs.cli.gates import Gate, read_gates
-from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
-from prefpairs.cli.words import FLAG
+from prefpairs.cli.words import FLAG, word_group
 from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
@@ -28,9 +25,12 @@ from prefpairs.files.output import (
     refuse_same_file,
     write_file,
 )
-from prefpairs.files.table import open_table
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
+
+if TYPE_CHECKING:
+    from prefpairs.cli.gates import Gate
+    from prefpairs.cli.places import Folder
 
 _WRITE = "What is written"
 
@@ -38,7 +38,7 @@ Opener = Callable[..., AbstractContextManager[Output]]
 """What opens the one file of a run."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class TellWords:
     """The words about what is told of a run, as they were typed."""
 
@@ -93,7 +93,7 @@ class TellWords:
 
     @contextmanager
     def filling(
-        self, command: str, folder: Folder, plan: InputPlan, report: Report
+        self, command: str, folder: "Folder", plan: InputPlan, report: Report
     ) -> Iterator[Mapping[str, Output]]:
         """The files of a folder; they appear when the run ends well and meets its gates."""
         check_written([*folder.swept, self.summary, plan.quarantine], plan.inputs, new=folder.path)
@@ -106,9 +106,13 @@ class TellWords:
             for gate in gates:
                 gate.check(summary_of(command, report))
 
-    def gates(self, command: str) -> list[Gate]:
+    def gates(self, command: str) -> "list[Gate]":
         """What the counts must be."""
-        return read_gates(self.require or [], summary_of(command, Report()))
+        if not self.require:
+            return []
+        from prefpairs.cli.gates import read_gates
+
+        return read_gates(self.require, summary_of(command, Report()))
 
     def _summarise_failure(self, command: str, report: Report, *, aloud: bool) -> None:
         """A summary that cannot be written, either, does not hide why the run failed."""
@@ -122,7 +126,7 @@ class TellWords:
             say(summary_text(command, report, written))
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class WriteWords(TellWords):
     """The words about writing one file, as they were typed."""
 
@@ -162,7 +166,7 @@ class WriteWords(TellWords):
                 gate.check(summary_of(command, report))
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class PlaceWords(WriteWords):
     """The words about writing one file, or the files of a dataset, as they were typed."""
 
@@ -202,6 +206,8 @@ class PlaceWords(WriteWords):
             raise UsageError("--out-dir has no name", "is a variable of your shell empty?")
         if self.output != STDOUT:
             raise UsageError("-o and --out-dir do not go together", "leave one away")
+        from prefpairs.cli.places import folder_of_dataset
+
         target, sides = plan.export.target, {*plan.sides.values()}
         ordered = [side for side in (WHOLE, *target.files) if side in sides]
         folder = folder_of_dataset(self.out_dir, target, ordered or [WHOLE])
@@ -209,7 +215,7 @@ class PlaceWords(WriteWords):
             yield outputs
 
 
-@dataclass(frozen=True, kw_only=True)
+@word_group
 class FolderWords(TellWords):
     """The words about writing the files of a folder, as they were typed."""
 
@@ -229,6 +235,8 @@ class FolderWords(TellWords):
         """The output of each side; all appear when the run ends well and meets its gates."""
         if not self.out_dir:
             raise UsageError("split writes several files", "--out-dir DIR says where")
+        from prefpairs.cli.places import folder_of_sides
+
         with self.filling("split", folder_of_sides(self.out_dir, sides), plan, report) as outputs:
             yield outputs
 
@@ -240,8 +248,11 @@ def _is_within(folder: str, new: str) -> bool:
 
 def opener_of(path: str, export: ExportPlan | None) -> Opener:
     """What opens this file: rows of trainers that know the type of each column may be Parquet."""
-    typed = export is not None and export.target.typed
-    return open_table if typed and path.endswith(".parquet") else open_output
+    if export is None or not export.target.typed or not path.endswith(".parquet"):
+        return open_output
+    from prefpairs.files.table import open_table
+
+    return open_table
 
 
 def check_written(

@@ -64,8 +64,9 @@ def _scores_of_fair_members(
     keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     scores = array("d", [nan]) * len(index)
     for group in range(report.groups):
-        for number in fair_members(
+        members, _ = fair_members(
             index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
-        ):
+        )
+        for number in members:
             scores[number] = index.scores[number]
     return scores

@@ -3,12 +3,36 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import overload
 
 from prefpairs.engines.index import Index
 from prefpairs.records.candidate import Candidate, candidate_line
 from prefpairs.strategies.allowed import Group
 
 Fetch = Callable[[int], Candidate]
+
+
+class _Digests(Sequence[bytes]):
+    """The digests of a group's responses, taken from the index when somebody asks.
+
+    best-vs-worst asks for two; taking all eight took a third of its time.
+    """
+
+    def __init__(self, index: Index, members: Sequence[int]) -> None:
+        self._index = index
+        self._members = members
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(place, slice):
+            return [self._index.digest(number) for number in self._members[place]]
+        return self._index.digest(self._members[place])
 
 
 class Contest:
@@ -18,16 +42,24 @@ class Contest:
     for one of them; arrival decides nothing that can be seen.
     """
 
-    def __init__(self, index: Index, members: Sequence[int], fetch: Fetch, key: bytes) -> None:
-        self._members = list(members)
+    def __init__(
+        self,
+        index: Index,
+        members: list[int],
+        fetch: Fetch,
+        key: bytes,
+        *,
+        told_apart: bool = False,
+    ) -> None:
+        self._members = members
         self._fetch = fetch
-        self._twins = _twins(index, self._members)
-        scores = [index.scores[number] for number in self._members]
-        self.group = Group(scores, [index.digest(number) for number in self._members], key)
+        self._twins = {} if told_apart else _twins(index, members)
+        scores = list(map(index.scores.__getitem__, members))
+        self.group = Group(scores, _Digests(index, members), key)
 
     def member(self, place: int) -> int:
         """The candidate that has a place in the group."""
-        twins = self._twins.pop(place, None)
+        twins = self._twins.pop(place, None) if self._twins else None
         if twins is not None:
             for other in twins:
                 self._twins.pop(other, None)
@@ -51,14 +83,16 @@ class Contest:
 
 def fair_members(
     index: Index, group: int, fetch: Fetch, dropped: Counter[str], *, keep_conflicting: bool
-) -> list[int]:
-    """The members of a group, best first, each rollout once.
+) -> tuple[list[int], bool]:
+    """The members of a group, best first, each rollout once; and whether indexes tell them apart.
 
     A rollout is known by its task, its index and its content. With equal scores one of its
     copies stays; with different ones (a file that was verified twice) nobody can say which
     score is right, and none stays.
     """
-    members = sorted(index.members(group), key=index.rank)
+    members, told_apart = index.ranked(group)
+    if told_apart:
+        return members, True
     copies: dict[tuple[int, int, bytes], list[int]] = {}
     for number in members:
         if (rollout := index.rollout(number)) is not None:
@@ -67,7 +101,7 @@ def fair_members(
     for same in copies.values():
         if len(same) > 1:
             unwanted.update(_unwanted(index, same, fetch, dropped, keep_conflicting))
-    return [number for number in members if number not in unwanted] if unwanted else members
+    return [number for number in members if number not in unwanted], False
 
 
 def _unwanted(

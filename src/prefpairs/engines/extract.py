@@ -11,8 +11,8 @@ from prefpairs.report import Report
 def extract(plan: ReadPlan, output: Output, report: Report, *, allow_empty: bool = False) -> None:
     """Write every candidate of the inputs; nothing more once a bad row was met."""
     with reading_inputs(plan, report) as reader:
-        for _, _, _, readings in reader.inputs():
-            for record, reading, label in readings:
+        for given in reader.inputs():
+            for record, reading, label in given.readings:
                 if reader.rows.failed:
                     continue
                 for slot in range(len(reading.kept)):

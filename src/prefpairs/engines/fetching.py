@@ -1,6 +1,5 @@
 """Records that were indexed, fetched again when they are wanted."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, NamedTuple, Self, TypeVar
 
@@ -17,15 +16,20 @@ _MOST_CACHED_BYTES = 4 << 20
 
 T = TypeVar("T")
 
+ReadPlain = Callable[[bytes, str], tuple[Candidate, bytes] | None]
+"""A row and its origin to its one candidate, and the digest of the response."""
+
 
 class Library(Generic[T]):
-    """The shelves of a run, and the records read last; one record may be wanted many times."""
+    """The shelves of a run, and the records read last; one record may be wanted many times.
+
+    What is remembered is bounded by number and by size, and let go all at once.
+    """
 
     def __init__(self) -> None:
         self._shelves = Shelves()
         self._shelved: list[Shelved[T]] = []
-        self._cache: OrderedDict[tuple[int, int], T] = OrderedDict()
-        self._sizes: dict[tuple[int, int], int] = {}
+        self._cache: dict[tuple[int, int], T] = {}
         self._cached = 0
         self._spool: tuple[int, Spool] | None = None
 
@@ -50,14 +54,17 @@ class Library(Generic[T]):
         key = shelf, offset
         record = self._cache.get(key)
         if record is not None:
-            self._cache.move_to_end(key)
             return record
         data = self._shelves.fetch(shelf, offset, length)
         try:
             record = self._shelved[shelf].read(data)
         except BadRecord:
             raise InputChanged(self.label(shelf)) from None
-        self._remember(key, record, length)
+        self._cached += length
+        if len(self._cache) >= _MOST_CACHED or self._cached > _MOST_CACHED_BYTES:
+            self._cache.clear()
+            self._cached = length
+        self._cache[key] = record
         return record
 
     def check(self) -> None:
@@ -72,18 +79,6 @@ class Library(Generic[T]):
         """Close all files."""
         self._shelves.close()
 
-    def _remember(self, key: tuple[int, int], record: T, size: int) -> None:
-        self._cache[key] = record
-        self._sizes[key] = size
-        self._cached += size
-        while len(self._cache) > 1 and self._is_full():
-            oldest, _ = self._cache.popitem(last=False)
-            self._cached -= self._sizes.pop(oldest)
-
-    def _is_full(self) -> bool:
-        """Small records are bounded by number, large ones by size."""
-        return len(self._cache) > _MOST_CACHED or self._cached > _MOST_CACHED_BYTES
-
 
 class Shelved(NamedTuple, Generic[T]):
     """The name of a shelf, and how its records are read."""
@@ -95,15 +90,35 @@ class Shelved(NamedTuple, Generic[T]):
 class Candidates(Library[Reading]):
     """The candidates of an index, fetched from the rows that hold them."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._plain: dict[int, ReadPlain] = {}
+        self._held: dict[int, Candidate] = {}
+
+    def add_plain(self, shelf: int, read: ReadPlain) -> None:
+        """Let the rows of a shelf be read by a shortcut, wherever it knows them."""
+        self._plain[shelf] = read
+
     def fetch(self, index: Index, number: int) -> Candidate:
         """An indexed candidate, word for word as it was; InputChanged if it is not."""
-        place = index.place(number)
-        label = self.label(place.shelf)
-        reading = self.record(place.shelf, place.offset, place.length)
-        if place.slot >= len(reading.kept):
-            raise InputChanged(label)
-        candidate = with_origin(reading, place.slot, label, place.number)
-        same_score = candidate.score == index.scores[number]
-        if not same_score or digest_response(candidate.response) != index.digest(number):
+        candidate = self._held.get(number)
+        if candidate is not None:
+            return candidate
+        shelf, offset, length, slot, row = index.place(number)
+        label = self.label(shelf)
+        plain = self._plain.get(shelf)
+        found = plain and plain(self._shelves.fetch(shelf, offset, length), f"{label}:{row}")
+        if found:
+            candidate, digest = found
+            if len(self._held) >= _MOST_CACHED:
+                self._held.clear()
+            self._held[number] = candidate
+        else:
+            reading = self.record(shelf, offset, length)
+            if slot >= len(reading.kept):
+                raise InputChanged(label)
+            candidate = with_origin(reading, slot, label, row)
+            digest = digest_response(candidate.response)
+        if candidate.score != index.scores[number] or digest != index.digest(number):
             raise InputChanged(label)
         return candidate

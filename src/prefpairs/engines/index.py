@@ -1,12 +1,16 @@
 """What is remembered of each candidate: some 60 bytes, and never its text.
 
-Candidates of a group are chained through `_next`, so that nothing has to be sorted or copied
-while reading; a group is a folded key, its prompt and its tools.
+Candidates stand in arrays by number, in order of arrival. A group is a folded key, its prompt
+and its tools.
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from itertools import repeat
+from operator import neg, sub
+from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
@@ -19,17 +23,11 @@ from prefpairs.records.identity import (
     digest_tools,
 )
 from prefpairs.sources.answer import TASK
+from prefpairs.sources.protocol import Scanned
 
 _NO_INDEX = -(2**63)
-_END = 2**32 - 1
 _DIGEST = 16
 _NO_DIGEST = bytes(_DIGEST)
-
-
-def _task(candidate: Candidate) -> int:
-    """The task of a candidate whose group does not name it, as a number."""
-    task = candidate.meta and candidate.meta.get(TASK)
-    return xxh3_64_intdigest(str(task).encode()) if task else 0
 
 
 class Place(NamedTuple):
@@ -43,45 +41,110 @@ class Place(NamedTuple):
 
 
 class Index:
-    """All candidates of a run, in compact arrays, by number in order of arrival."""
+    """All candidates of a run, in compact arrays."""
 
-    def __init__(self, *, with_questions: bool = False) -> None:
-        self._with_questions = with_questions
-        self._questions = bytearray()
+    def __init__(self) -> None:
         self.scores = array("d")
         self._digests = bytearray()
         self._indexes = array("q")
-        self._tasks = array("Q")
-        self._shelves = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
         self._slots = array("I")
         self._numbers = array("Q")
         self._group_of = array("I")
-        self._next = array("I")
+        self._task_of: dict[int, int] = {}
         self._groups: dict[bytes, int] = {}
-        self._heads = array("I")
-        self._tails = array("I")
+        self._asked: dict[bytes, int] = {}
+        self._questions = bytearray()
+        self._shelves: list[int] = []
+        self._shelf_starts: list[int] = []
 
     def __len__(self) -> int:
         """The number of candidates."""
         return len(self.scores)
 
+    def begin_shelf(self, shelf: int) -> None:
+        """From now on candidates come from this shelf."""
+        if not self._shelves or self._shelves[-1] != shelf:
+            self._shelves.append(shelf)
+            self._shelf_starts.append(len(self))
+
     def add(self, candidate: Candidate, place: Place) -> None:
         """Remember a candidate and where to fetch it."""
-        number = len(self.scores)
-        prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
-        if self._chain(digest_group(candidate.group, prompt, tools), number):
-            self._remember(candidate.group, prompt, tools)
+        self.begin_shelf(place.shelf)
+        task = candidate.meta and candidate.meta.get(TASK)
+        if task:  # of a candidate whose group does not name it
+            self._task_of[len(self)] = xxh3_64_intdigest(str(task).encode())
+        self._group_of.append(self._group(candidate))
         self.scores.append(candidate.score)
         self._digests += digest_response(candidate.response)
         self._indexes.append(_NO_INDEX if candidate.index is None else candidate.index)
-        self._tasks.append(_task(candidate))
-        self._shelves.append(place.shelf)
         self._offsets.append(place.offset)
         self._lengths.append(place.length)
         self._slots.append(place.slot)
         self._numbers.append(place.number)
+
+    def knows(self, question: bytes) -> bool:
+        """Whether it is known to which group the answers to a question belong."""
+        return question in self._asked
+
+    def learn(self, question: bytes, candidate: Candidate) -> None:
+        """Remember that the answers to a question belong to the group of this one."""
+        self._asked[question] = self._group(candidate)
+
+    def add_scanned(
+        self, scanned: Sequence[Scanned], offsets: Sequence[int], numbers: Sequence[int]
+    ) -> None:
+        """Remember the candidates of rows with one each, whose questions are known.
+
+        There is one offset more than there are rows: that of what comes after them.
+        """
+        questions, scores, indexes, responses = zip(*scanned, strict=True)
+        self._group_of.extend(map(self._asked.__getitem__, questions))
+        self.scores.extend(scores)
+        self._indexes.extend([_NO_INDEX if index is None else index for index in indexes])
+        self._digests += b"".join(responses)
+        self._offsets.extend(offsets[:-1])
+        self._lengths.extend(map(sub, offsets[1:], offsets))
+        self._slots.extend(repeat(0, len(scanned)))
+        self._numbers.extend(numbers)
+
+    def columns(self) -> Iterator[bytes | bytearray | memoryview]:
+        """All that is remembered, piece by piece, for another index to join."""
+        yield b"".join(self._groups)
+        yield self._questions
+        yield self._digests
+        for column in self._arrays:
+            yield memoryview(column).cast("B")
+
+    def join(self, columns: Iterator[bytes], rows: int) -> None:
+        """Remember what another index does, of the shelf begun last and behind so many rows."""
+        groups = self._join_groups(next(columns), next(columns))
+        self._digests += next(columns)
+        for column in self._arrays:
+            theirs = array(column.typecode, next(columns))
+            if column is self._group_of:
+                column.extend(map(groups.__getitem__, theirs))
+            elif column is self._numbers:
+                column.extend(map(rows.__add__, theirs))
+            else:
+                column.extend(theirs)
+
+    def _join_groups(self, keys: bytes, questions: bytes) -> list[int]:
+        """The numbers that the groups of another index have here."""
+        numbers = []
+        for place in range(len(keys) // _DIGEST):
+            key = keys[_DIGEST * place : _DIGEST * (place + 1)]
+            group = self._groups.setdefault(key, len(self._groups))
+            if 3 * _DIGEST * group == len(self._questions):
+                self._questions += questions[3 * _DIGEST * place : 3 * _DIGEST * (place + 1)]
+            numbers.append(group)
+        return numbers
+
+    @property
+    def _arrays(self) -> "tuple[array[Any], ...]":
+        numbers = self._numbers, self._group_of
+        return self.scores, self._indexes, self._offsets, self._lengths, self._slots, *numbers
 
     @staticmethod
     def group_key(candidate: Candidate) -> bytes:
@@ -89,50 +152,62 @@ class Index:
         prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
         return digest_group(candidate.group, prompt, tools)
 
-    def _remember(self, name: str, prompt: bytes, tools: bytes) -> None:
-        """What a group is called and asked, where pairs have to be known without their texts."""
-        if self._with_questions:
-            self._questions += xxh3_128_digest(name.encode()) + prompt + (tools or _NO_DIGEST)
+    def _group(self, candidate: Candidate) -> int:
+        """The group of a candidate; what it is called and asked is remembered once."""
+        prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
+        key = digest_group(candidate.group, prompt, tools)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = len(self._groups)
+            name = xxh3_128_digest(candidate.group.encode())
+            self._questions += name + prompt + (tools or _NO_DIGEST)
+        return group
 
     def question(self, number: int) -> tuple[bytes, bytes, bytes]:
         """The digests of a candidate's group, prompt and tools."""
         start = 3 * _DIGEST * self._group_of[number]
-        group, prompt, tools = (
-            bytes(self._questions[at : at + _DIGEST])
-            for at in range(start, start + 3 * _DIGEST, _DIGEST)
-        )
+        question = bytes(self._questions[start : start + 3 * _DIGEST])
+        group, prompt, tools = question[:16], question[16:32], question[32:]
         return group, prompt, NO_TOOLS if tools == _NO_DIGEST else tools
 
-    def _chain(self, key: bytes, number: int) -> bool:
-        """Add a candidate to its group; true for the first one."""
-        group = self._groups.setdefault(key, len(self._groups))
-        self._group_of.append(group)
-        self._next.append(_END)
-        if group == len(self._heads):
-            self._heads.append(number)
-            self._tails.append(number)
+    def same_question(self, one: int, other: int) -> bool:
+        """Whether two candidates were asked the same, with the same tools."""
+        if self._group_of[one] == self._group_of[other]:
             return True
-        self._next[self._tails[group]] = number
-        self._tails[group] = number
-        return False
+        return self.question(one)[1:] == self.question(other)[1:]
 
     def group_keys(self) -> Sequence[bytes]:
         """The folded key of every group, in order of first arrival."""
         return list(self._groups)
 
-    def members(self, group: int) -> Iterator[int]:
-        """The candidates of a group, in order of arrival."""
-        number = self._heads[group]
-        while number != _END:
-            yield number
-            number = self._next[number]
+    def members(self, group: int) -> Sequence[int]:
+        """The candidates of a group, in order of arrival. None may be added any more."""
+        return self._members[group]
+
+    @cached_property
+    def _members(self) -> "list[array[int]]":
+        self._asked.clear()
+        members = [array("I") for _ in self._groups]
+        appends = [numbers.append for numbers in members]
+        for number, group in enumerate(self._group_of):
+            appends[group](number)
+        return members
+
+    def ranked(self, group: int) -> tuple[list[int], bool]:
+        """The candidates of a group, best first, and whether each has an index of its own.
+
+        Such groups are the rule: nothing in them has to be compared by content.
+        """
+        members = self._members[group]
+        indexes = list(map(self._indexes.__getitem__, members))
+        if len(set(indexes)) < len(members) or _NO_INDEX in indexes:
+            return sorted(members, key=self.rank), False
+        scores = map(neg, map(self.scores.__getitem__, members))
+        return [number for *_, number in sorted(zip(scores, indexes, members, strict=True))], True
 
     def most_pairs(self) -> int:
         """An upper bound of the pairs that all groups together can give."""
-        sizes = array("Q", bytes(8 * len(self._heads)))
-        for group in self._group_of:
-            sizes[group] += 1
-        return sum(size * (size - 1) // 2 for size in sizes)
+        return sum(len(members) * (len(members) - 1) // 2 for members in self._members)
 
     def digest(self, number: int) -> bytes:
         """The digest of a candidate's response."""
@@ -144,7 +219,9 @@ class Index:
         Without an index of the source's own nobody can tell.
         """
         index = self._indexes[number]
-        return None if index == _NO_INDEX else (self._tasks[number], index, self.digest(number))
+        if index == _NO_INDEX:
+            return None
+        return self._task_of.get(number, 0), index, self.digest(number)
 
     def rank(self, number: int) -> tuple[float, bool, int, bytes]:
         """What candidates are ordered by, best first: score, index, content; never arrival."""
@@ -155,12 +232,8 @@ class Index:
         """The group of a candidate."""
         return self._group_of[number]
 
-    def place(self, number: int) -> Place:
-        """Where a candidate can be fetched again."""
-        return Place(
-            self._shelves[number],
-            self._offsets[number],
-            self._lengths[number],
-            self._slots[number],
-            self._numbers[number],
-        )
+    def place(self, number: int) -> tuple[int, int, int, int, int]:
+        """The fields of a candidate's place: a named tuple would take as long as fetching."""
+        shelf = self._shelves[bisect_right(self._shelf_starts, number) - 1]
+        offset, length = self._offsets[number], self._lengths[number]
+        return shelf, offset, length, self._slots[number], self._numbers[number]

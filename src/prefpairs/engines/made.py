@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from prefpairs.engines.fetching import Candidates
+from prefpairs.engines.filling import fill
 from prefpairs.engines.index import Index
-from prefpairs.engines.pair import decide, fill, made
+from prefpairs.engines.pair import decide, made
 from prefpairs.engines.plan import PairPlan
 from prefpairs.engines.reading import reading_inputs
 from prefpairs.records.identity import digest_pair
@@ -27,12 +28,12 @@ class MadePairs:
         self._plan = plan
         self._library = library
         self._report = report
-        self._index = Index(with_questions=True)
+        self._index = Index()
 
     def entries(self) -> Iterator[Entry]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
         with reading_inputs(self._plan.read, self._report) as reader:
-            fill(self._index, self._library, reader, self._plan.temp_dir)
+            fill(self._index, self._library, reader, self._plan)
         fetch = partial(self._library.fetch, self._index)
         numbers = decide(self._index, fetch, self._plan, self._report)
         for number, (chosen, rejected) in enumerate(numbers):
@@ -40,16 +41,14 @@ class MadePairs:
 
     def pair(self, entry: Entry) -> Pair:
         """The pair behind an entry."""
-        chosen = self._library.fetch(self._index, entry.place >> _REJECTED)
-        rejected = self._library.fetch(self._index, entry.place & _NUMBER)
-        return made(chosen, rejected, self._plan)
+        numbers = entry.place >> _REJECTED, entry.place & _NUMBER
+        return made(numbers, self._index, partial(self._library.fetch, self._index))
 
     def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
         index = self._index
         group, prompt, tools = index.question(chosen)
-        _, other_prompt, other_tools = index.question(rejected)
-        if (prompt, tools) != (other_prompt, other_tools):
-            self._report.across_prompts += 1
+        _, other_prompt, _ = index.question(rejected)
+        self._report.across_prompts += not index.same_question(chosen, rejected)
         digests = prompt, tools, index.digest(chosen), index.digest(rejected)
         return Entry(
             number=number,

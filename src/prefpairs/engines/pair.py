@@ -7,19 +7,18 @@ from itertools import chain, groupby, islice
 from prefpairs.engines.across import pairs_across_prompts
 from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.fetching import Candidates
+from prefpairs.engines.filling import candidates_of, fill
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, ExportPlan, PairPlan
-from prefpairs.engines.reading import Read, Reader, reading_inputs, with_origin
+from prefpairs.engines.reading import reading_inputs
 from prefpairs.engines.writing import WHOLE, Sink, open_sink
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
-from prefpairs.files.shelf import Shelf
-from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import canonical, digest_tools
-from prefpairs.records.pair import Pair, make_pair
+from prefpairs.records.pair import Digests, Pair, make_pair
 from prefpairs.report import Report
-from prefpairs.sources.candidates import read_back
 from prefpairs.strategies import strategy_named
 
 _APART = "the candidates of a group do not stand together"
@@ -50,32 +49,11 @@ def pair(
 def _pair_by_index(plan: PairPlan, library: Candidates, sink: Sink, report: Report) -> None:
     index = Index()
     with reading_inputs(plan.read, report) as reader:
-        fill(index, library, reader, plan.temp_dir)
+        fill(index, library, reader, plan)
     fetch = partial(library.fetch, index)
-    _write(decide(index, fetch, plan, report), fetch, plan, sink, report)
+    pairs = _made(decide(index, fetch, plan, report), index, fetch, report)
+    _write(pairs, plan, sink, report)
     library.check()
-
-
-def fill(index: Index, library: Candidates, reader: Reader, temp_dir: str | None) -> None:
-    """Index all candidates; those that cannot be fetched from where they are go to a spool."""
-    for source, opened, how, readings in reader.inputs():
-        if opened.seekable:
-            shelf = library.add(Shelf(source, opened.descriptor), source.label, how.read)
-            for record, reading, _ in readings:
-                for slot, candidate in enumerate(reading.kept):
-                    place = Place(shelf, record.offset, len(record.data), slot, record.number)
-                    index.add(candidate, place)
-            continue
-        shelf, spool = library.spool(temp_dir, read_back)
-        for candidate in _candidates(readings):
-            line = candidate_line(candidate)
-            index.add(candidate, Place(shelf, spool.append(line), len(line), 0, 0))
-
-
-def _candidates(readings: Iterable[Read]) -> Iterator[Candidate]:
-    for record, reading, label in readings:
-        for slot in range(len(reading.kept)):
-            yield with_origin(reading, slot, label, record.number)
 
 
 def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
@@ -113,10 +91,10 @@ def _contests(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Ite
     order = range(len(keys))
     keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     for group in sorted(order, key=keys.__getitem__) if plan.order == "key" else order:
-        members = fair_members(
+        members, told_apart = fair_members(
             index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
         )
-        yield Contest(index, members, fetch, keys[group])
+        yield Contest(index, members, fetch, keys[group], told_apart=told_apart)
 
 
 def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
@@ -135,7 +113,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
 def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
     with reading_inputs(plan.read, report) as reader:
-        candidates = chain.from_iterable(_candidates(given[-1]) for given in reader.inputs())
+        candidates = chain.from_iterable(candidates_of(given.readings) for given in reader.inputs())
         seen = Memory()
         for key, run in groupby(candidates, key=Index.group_key):
             index, members = Index(), list(run)
@@ -145,28 +123,38 @@ def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             fetch = members.__getitem__
-            _write(_pairs_of_groups(index, fetch, plan, report), fetch, plan, sink, report)
+            numbers = _pairs_of_groups(index, fetch, plan, report)
+            _write(_made(numbers, index, fetch, report), plan, sink, report)
 
 
-def _write(
-    numbers: Iterable[Numbers], fetch: Fetch, plan: PairPlan, sink: Sink, report: Report
-) -> None:
-    for chosen_number, rejected_number in numbers:
-        chosen, rejected = fetch(chosen_number), fetch(rejected_number)
-        if not _same_question(chosen, rejected):
-            report.across_prompts += 1
-        sink.put(made(chosen, rejected, plan), WHOLE)
+def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, report: Report) -> None:
+    for made_pair in pairs:
+        sink.put(made_pair, WHOLE)
         if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 
 
-def made(chosen: Candidate, rejected: Candidate, plan: PairPlan) -> Pair:
+def _made(pairs: Iterable[Numbers], index: Index, fetch: Fetch, report: Report) -> Iterator[Pair]:
+    for numbers in pairs:
+        report.across_prompts += not index.same_question(*numbers)
+        yield made(numbers, index, fetch)
+
+
+def made(numbers: Numbers, index: Index, fetch: Fetch) -> Pair:
     """The pair of two candidates. The index compared digests; here their contents are."""
-    if not plan.across_prompts and not _same_question(chosen, rejected):
+    better, worse = numbers
+    chosen, rejected = fetch(better), fetch(worse)
+    _, prompt, tools = index.question(better)
+    digests = Digests(prompt, tools, index.digest(better), index.digest(worse))
+    if not index.same_question(better, worse):
+        return make_pair(chosen, rejected, digests, index.question(worse)[1])
+    if not _same_question(chosen, rejected):
         raise InputChanged(chosen.origin.rpartition(":")[0])
-    return make_pair(chosen, rejected)
+    return make_pair(chosen, rejected, digests)
 
 
 def _same_question(chosen: Candidate, rejected: Candidate) -> bool:
+    if chosen.prompt == rejected.prompt and chosen.tools == rejected.tools:
+        return True
     same = canonical(chosen.prompt, "user") == canonical(rejected.prompt, "user")
     return same and digest_tools(chosen.tools) == digest_tools(rejected.tools)

@@ -47,6 +47,8 @@ class PairPlan:
     temp_dir: str | None = None
     assume_grouped: bool = False
     yes_all: bool = False
+    workers: int | None = None
+    """How many processes read a file; if nobody says, as many as it pays for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

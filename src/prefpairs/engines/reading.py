@@ -15,6 +15,7 @@ from prefpairs.records.candidate import Candidate
 from prefpairs.report import Report
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import TASK, Reading
+from prefpairs.sources.detect import Shapes
 from prefpairs.sources.protocol import Opened
 
 
@@ -24,6 +25,17 @@ class Read(NamedTuple):
     record: Record
     reading: Reading
     label: str
+
+
+class BeingRead(NamedTuple):
+    """An input of which nothing was read yet: `readings` does."""
+
+    source: Input
+    opened: OpenInput
+    format: str
+    shapes: Shapes
+    how: Opened
+    readings: Iterator[Read]
 
 
 @dataclass(slots=True)
@@ -37,24 +49,25 @@ class Reader:
     _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
 
-    def inputs(self) -> Iterator[tuple[Input, OpenInput, Opened, Iterator[Read]]]:
+    def inputs(self) -> Iterator[BeingRead]:
         """Each input with how it is read and its readings; bad rows are told at the end."""
         samples = Samples(self.plan)
         for source in self.plan.inputs:
             with open_input(source) as opened:
                 first = first_records(opened.records)
-                how = self._open_reader(source, samples, first)
+                name, shapes = samples.add(source, first)
+                how = self._open_reader(source, name, shapes, empty=not first)
                 records = chain(_handed_over(first), opened.records)
-                yield source, opened, how, self._readings(records, how, source.label)
+                readings = self._readings(records, how, source.label)
+                yield BeingRead(source, opened, name, shapes, how, readings)
         self.rows.settle()
         self._settle_doubts(samples)
         self.report.joined_tasks = len(self._joined)
 
-    def _open_reader(self, source: Input, samples: Samples, first: list[Record]) -> Opened:
-        name, shapes = samples.add(source, first)
+    def _open_reader(self, source: Input, name: str, shapes: Shapes, *, empty: bool) -> Opened:
         opened = source_named(name).open_reader(shapes, self.plan.options, source.label)
         self.report.sources.append((source.label, name))
-        for note in opened.notes if first else (f"{source.label} is empty",):
+        for note in (f"{source.label} is empty",) if empty else opened.notes:
             self.report.note(note)
         return opened
 
@@ -64,6 +77,24 @@ class Reader:
             if not self.report.kept:
                 raise doubt
             self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it")
+
+    def read_one(self, record: Record, how: Opened, label: str) -> Reading | None:
+        """What became of one more record, if it can be read."""
+        reading = self.rows.read_one(record, how.read, label)
+        if reading is not None:
+            self._book(reading)
+        return reading
+
+    @property
+    def compares_rows(self) -> bool:
+        """Whether rows were held against each other: only who reads all of them can do that."""
+        return bool(self._items or self._task_of)
+
+    def book_plain(self, rows: int) -> None:
+        """Count rows that gave one candidate each, and nothing else to tell."""
+        self.report.rows_read += rows
+        self.report.rows_used += rows
+        self.report.found += rows
 
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
         for record, reading in self.rows.read(records, how.read, label):

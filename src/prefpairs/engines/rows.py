@@ -33,18 +33,26 @@ class Rows:
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
     ) -> Iterator[tuple[Record, T]]:
         """The records that can be read, each with what was read from it."""
+        limit = self.plan.limit
         before = self.report.rows_read
         for record in records:
-            if self.plan.limit is not None and self.report.rows_read >= self.plan.limit:
+            if limit is not None and self.report.rows_read >= limit:
                 break
-            self.report.rows_read += 1
-            try:
-                yield record, read(record.data)
-            except BadRecord as error:
-                self.report.add_bad(f"{label}:{record.number}", error)
-                if self.quarantine is not None:
-                    self.quarantine.write(_quarantine_line(error, record, label))
+            found = self.read_one(record, read, label)
+            if found is not None:
+                yield record, found
         self.report.rows_of[label] = self.report.rows_read - before
+
+    def read_one(self, record: Record, read: Callable[[bytes], T], label: str) -> T | None:
+        """What was read from a record; nothing where the record is bad, and booked as such."""
+        self.report.rows_read += 1
+        try:
+            return read(record.data)
+        except BadRecord as error:
+            self.report.add_bad(f"{label}:{record.number}", error)
+            if self.quarantine is not None:
+                self.quarantine.write(_quarantine_line(error, record, label))
+            return None
 
     def settle(self) -> None:
         """Raise what has to be told about bad rows, once all rows were read."""

@@ -30,19 +30,23 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenInput:
-    """An input that is being read; `seekable` if its records can be fetched again from it."""
+    """An input that is being read; `seekable` if its records can be fetched again from it.
+
+    `lines_from` is where the first line of a regular file of lines begins.
+    """
 
     records: Iterator[Record]
     descriptor: int
     seekable: bool
     parquet: bool = False
+    lines_from: int | None = None
 
 
 @contextmanager
 def open_input(source: Input) -> Iterator[OpenInput]:
     """The records of one input; trouble with the file becomes an error that names it."""
     with ExitStack() as stack:
-        with _naming_trouble(source):
+        with naming_trouble_of(source):
             file = stack.enter_context(_open_binary(source))
             descriptor = file.fileno()
             regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
@@ -53,7 +57,10 @@ def open_input(source: Input) -> Iterator[OpenInput]:
         packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
         records = _named(_records(stream, start, source), source)
         parquet = head.startswith(_PARQUET)
-        yield OpenInput(records, descriptor, regular and not packed, parquet)
+        seekable = regular and not packed
+        bom = len(_BOM) if head.startswith(_BOM) else 0
+        lines = seekable and not _is_array(head[bom:])
+        yield OpenInput(records, descriptor, seekable, parquet, start + bom if lines else None)
         if regular and fingerprint(os.fstat(descriptor)) != before:
             raise InputChanged(source.label)
 
@@ -152,16 +159,12 @@ def _open_zstd(stream: io.BufferedReader) -> io.BufferedIOBase:
 
 def _named(records: Iterator[Record], source: Input) -> Iterator[Record]:
     """The same records; what goes wrong while they are read gets the file's name."""
-    while True:
-        with _naming_trouble(source):
-            record = next(records, None)
-        if record is None:
-            return
-        yield record
+    with naming_trouble_of(source):
+        yield from records
 
 
 @contextmanager
-def _naming_trouble(source: Input) -> Iterator[None]:
+def naming_trouble_of(source: Input) -> Iterator[None]:
     """Give what the file system or a decompressor says the name of the file."""
     try:
         yield

@@ -108,7 +108,10 @@ class Shelves:
     def fetch(self, shelf: int, offset: int, length: int) -> bytes:
         """The bytes that stand there."""
         self._shelves[shelf].settle()
-        data = os.pread(self._descriptor(shelf), length, offset)
+        descriptor = self._open.get(shelf)
+        if descriptor is None:
+            descriptor = self._descriptor(shelf)
+        data = os.pread(descriptor, length, offset)
         while len(data) < length:
             more = os.pread(self._descriptor(shelf), length - len(data), offset + len(data))
             if not more:

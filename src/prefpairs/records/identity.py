@@ -11,9 +11,10 @@ from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
 from prefpairs.errors import NotJson
 from prefpairs.records.message import Message, Text
-from prefpairs.records.wire import decode, encode_sorted
+from prefpairs.records.wire import decode, encode, encode_sorted
 
 NO_TOOLS = b""
+_ROLE_AND_CONTENT = ("role", "content")
 BY_PROMPT = "prompt:"
 """How the group of candidates begins that nothing but their prompt holds together."""
 
@@ -24,12 +25,28 @@ def digest_prompt(prompt: Text) -> bytes:
     >>> digest_prompt("Hi") == digest_prompt([{"role": "user", "content": "Hi"}])
     True
     """
-    return _digest(prompt, "user")
+    if isinstance(prompt, str):
+        return xxh3_128_digest(f"user\0{prompt}".encode())
+    return _digest_chat(prompt)
 
 
 def digest_response(response: Text) -> bytes:
     """The digest of a response; plain text counts as one assistant message."""
-    return _digest(response, "assistant")
+    if isinstance(response, str):
+        return xxh3_128_digest(f"assistant\0{response}".encode())
+    return _digest_chat(response)
+
+
+def digest_turn(words: str, thoughts: str) -> bytes:
+    """The digest of a response that is one turn of the model, without tools.
+
+    >>> turn = {"role": "assistant", "content": "Hi", "reasoning_content": "hm"}
+    >>> digest_turn("Hi", "hm") == digest_response([turn])
+    True
+    """
+    if thoughts:
+        return xxh3_128_digest(encode(["assistant", words, thoughts, "", []]))
+    return xxh3_128_digest(f"assistant\0{words}".encode())
 
 
 def digest_tools(tools: list[Any] | None) -> bytes:
@@ -79,18 +96,23 @@ def draw(seed: int, purpose: str, identity: bytes) -> int:
     return xxh3_64_intdigest(b"\0".join((str(seed).encode(), purpose.encode(), identity)))
 
 
-def _digest(text: Text, plain_role: str) -> bytes:
+def _digest_chat(messages: list[Message]) -> bytes:
     """One message is digested as it is; of several, their digests are."""
-    parts = canonical(text, plain_role)
-    if len(parts) == 1:
-        return xxh3_128_digest(parts[0])
-    return xxh3_128_digest(b"".join(xxh3_128_digest(part) for part in parts))
+    if len(messages) == 1:
+        return xxh3_128_digest(_canonical_message(messages[0]))
+    digests = [xxh3_128_digest(_canonical_message(message)) for message in messages]
+    return xxh3_128_digest(b"".join(digests))
 
 
 def _canonical_message(message: Message) -> bytes:
     """A plain message as role, NUL, text; any other as JSON, which never starts like a role."""
     content = message["content"]
+    plain = isinstance(content, str)
+    if plain and len(message) == len(_ROLE_AND_CONTENT):
+        return f"{message['role']}\0{content}".encode()
     reasoning = message.get("reasoning_content") or ""
+    if plain and reasoning and len(message) == len(_ROLE_AND_CONTENT) + 1:
+        return encode([message["role"], content, reasoning, "", []])
     calls = message.get("tool_calls") or []
     name = message.get("name") or ""
     if not (reasoning or calls or name) and isinstance(content, str):

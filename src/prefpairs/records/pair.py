@@ -48,6 +48,9 @@ class Pair(NamedTuple):
     meta: dict[str, Any] | None = None
 
 
+_ALWAYS_THERE = Pair._fields[: -len(_LEFT_OUT_IF_EMPTY)]
+
+
 class Digests(NamedTuple):
     """The digests of a pair's contents."""
 
@@ -67,32 +70,39 @@ def digests_of(prompt: Text, tools: list[Any] | None, chosen: Text, rejected: Te
     )
 
 
-def make_pair(chosen: Candidate, rejected: Candidate) -> Pair:
+def make_pair(
+    chosen: Candidate, rejected: Candidate, digests: Digests | None = None, other: bytes = b""
+) -> Pair:
     """The pair of two candidates; the prompt is the chosen one's; all text, or all chat.
+
+    `digests` are those of its contents, where they are known, and `other` is then that of the
+    rejected one's prompt, if that is another one.
 
     >>> pair = make_pair(Candidate("g", "Q", "yes", 0.9), Candidate("g", "Q", "no", 0.8))
     >>> pair.chosen, pair.rejected, pair.gap
     ('yes', 'no', 0.1)
     """
-    digests = digests_of(chosen.prompt, chosen.tools, chosen.response, rejected.response)
+    if digests is None:
+        digests = digests_of(chosen.prompt, chosen.tools, chosen.response, rejected.response)
+        other = digest_prompt(rejected.prompt)
     prompt, better, worse = one_form(chosen.prompt, chosen.response, rejected.response)
     return Pair(
-        id=pair_id(*digests),
-        group=chosen.group,
-        prompt=prompt,
-        chosen=better,
-        rejected=worse,
-        chosen_score=chosen.score,
-        rejected_score=rejected.score,
-        gap=gap_between(chosen.score, rejected.score),
-        chosen_index=chosen.index,
-        rejected_index=rejected.index,
-        chosen_origin=chosen.origin,
-        rejected_origin=rejected.origin,
-        tools=chosen.tools,
-        chosen_tokens=chosen.tokens,
-        rejected_tokens=rejected.tokens,
-        meta=_joined_meta(chosen, rejected, digests.prompt),
+        pair_id(*digests),
+        chosen.group,
+        prompt,
+        better,
+        worse,
+        chosen.score,
+        rejected.score,
+        gap_between(chosen.score, rejected.score),
+        chosen.index,
+        rejected.index,
+        chosen.origin,
+        rejected.origin,
+        chosen.tools,
+        chosen.tokens,
+        rejected.tokens,
+        _joined_meta(chosen, rejected, b"" if other == digests.prompt else other),
     )
 
 
@@ -137,10 +147,9 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
 
 def pair_line(pair: Pair) -> bytes:
     """The pair as its line, newline included; what it does not have is left out."""
-    row = pair._asdict()
-    for key in _LEFT_OUT_IF_EMPTY:
-        if not row[key]:
-            del row[key]
+    row = dict(zip(_ALWAYS_THERE, pair, strict=False))
+    others = zip(_LEFT_OUT_IF_EMPTY, pair[len(row) :], strict=True)
+    row |= {key: value for key, value in others if value}
     return encode(row) + b"\n"
 
 
@@ -161,16 +170,18 @@ def other_prompt(pair: Pair) -> bytes:
 
 def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Text]:
     """The three texts of a pair, all of them text or all of them chat."""
-    if all(isinstance(text, str) for text in (prompt, chosen, rejected)):
+    if type(prompt) is type(chosen) is type(rejected):
         return prompt, chosen, rejected
     answers = as_chat(chosen, "assistant"), as_chat(rejected, "assistant")
     return as_chat(prompt, "user"), *answers
 
 
-def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[str, Any] | None:
+def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[str, Any] | None:
     """What both sides share stands once, what differs once a side; other groups are named."""
-    ours, theirs = _own_meta(chosen), _own_meta(rejected)
+    if not (chosen.meta or rejected.meta or other) and chosen.group == rejected.group:
+        return None
     joined: dict[str, Any] = {}
+    ours, theirs = _own_meta(chosen), _own_meta(rejected)
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         if key in ours and key in theirs and ours[key] == theirs[key]:
             joined[key] = ours[key]
@@ -179,15 +190,17 @@ def _joined_meta(chosen: Candidate, rejected: Candidate, prompt: bytes) -> dict[
             joined[f"rejected_{key}"] = theirs.get(key)
     if chosen.group != rejected.group:
         joined[OTHER_GROUP] = rejected.group
-    if (other := digest_prompt(rejected.prompt)) != prompt:
+    if other:
         joined[OTHER_PROMPT] = other.hex()
     return joined or None
 
 
 def _own_meta(candidate: Candidate) -> dict[str, Any]:
     """The meta of a candidate, less what only a pair can say."""
-    meta = candidate.meta or {}
-    return {key: value for key, value in meta.items() if key not in (OTHER_GROUP, OTHER_PROMPT)}
+    if not candidate.meta:
+        return {}
+    meta = candidate.meta.items()
+    return {key: value for key, value in meta if key not in (OTHER_GROUP, OTHER_PROMPT)}
 
 
 def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:

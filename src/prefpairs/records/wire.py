@@ -1,7 +1,8 @@
 """JSON text to values and back, exactly.
 
-orjson does the work. The standard library steps in for the rare line where orjson is too
-strict (NaN, a cut emoji) or not exact (integers above 64 bits, which it rounds).
+msgspec reads: as fast as orjson, and exact where that rounds (integers above 64 bits). orjson
+writes. The standard library steps in for the rare line where they are too strict (NaN, a cut
+emoji).
 """
 
 import json
@@ -10,16 +11,18 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+import msgspec
 import orjson
 
 from prefpairs.errors import NotJson
 
-# Nineteen digits in a row may be an integer that orjson rounds. Written so because it takes
-# a twelfth of the time of the regular expression on a line of 2 KB (1.3 against 16 us).
-_DIGITS_TO_ZERO = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
-_NINETEEN_DIGITS = b"0" * 19
 DEEPEST = 250
 """Rows that are nested deeper are refused."""
+
+_SHORTEST_DEEP = 2 * DEEPEST
+"""No shorter line can be nested so deeply."""
+
+_decode = msgspec.json.Decoder().decode
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LFS_POINTER = b"version https://git-lfs"
@@ -44,15 +47,14 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
-    if _NINETEEN_DIGITS not in line.translate(_DIGITS_TO_ZERO):
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            pass
-        else:
-            if line.count(b"[") + line.count(b"{") > DEEPEST:
-                _refuse_depth(value)
-            return value, 0
+    try:
+        value = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    else:
+        if len(line) > _SHORTEST_DEEP:
+            _refuse_depth(value)
+        return value, 0
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:

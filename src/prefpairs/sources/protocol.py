@@ -1,9 +1,25 @@
 """What a source is: one module, two functions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from prefpairs.records.candidate import Candidate
 from prefpairs.sources.answer import Reading, ReadOptions
+
+Scanned = tuple[bytes, float, int | None, bytes]
+"""What the index remembers of a row with one candidate: question, score, index and the digest
+of the response. Rows with equal questions agree in group, prompt and tools."""
+
+
+class Shortcut(NamedTuple):
+    """A quicker way to read rows of the most usual shape; nothing comes back of any other.
+
+    What it finds must be what `read` finds. Its own `read` is told the origin of the row, and
+    gives the row's one candidate with the digest of the response.
+    """
+
+    scan: Callable[[Sequence[bytes]], Sequence[Scanned | None]]
+    read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
 
 
 class Opened(NamedTuple):
@@ -11,6 +27,7 @@ class Opened(NamedTuple):
 
     read: Callable[[bytes], Reading]
     notes: tuple[str, ...] = ()
+    shortcut: Shortcut | None = None
 
 
 class Source(Protocol):

@@ -67,18 +67,14 @@ class AllowedPairs:
         floor = options.min_chosen_score
         self.group = group
         self.options = options
-        self.chosen = [
-            place
-            for place in (places if chosen is None else chosen)
-            if floor is None or group.scores[place] >= floor
-        ]
-        self._worst_first = sorted(
-            places if rejected is None else rejected, key=lambda place: (group.scores[place], place)
-        )
+        self.chosen: Sequence[int] = places if chosen is None else chosen
+        if floor is not None:
+            self.chosen = [place for place in self.chosen if group.scores[place] >= floor]
+        self._rejected = places if rejected is None else rejected
 
     def __iter__(self) -> Iterator[Positions]:
         """Merge the ordered partners of every chosen place through a heap."""
-        digests, partners = self.group.digests, self._worst_first
+        digests, partners = self._digests, self._worst_first
         heap = []
         for chosen in self.chosen:
             start, end = self._span(chosen)
@@ -129,7 +125,7 @@ class AllowedPairs:
         """The place with the narrowest gap that a chosen one may meet; of several the first."""
         start, end = self._span(chosen)
         rank = end - 1
-        digests = self.group.digests
+        digests = self._digests
         if rank >= start and digests[self._worst_first[rank]] == digests[chosen]:
             rank = self._previous_answer[rank]
         if rank < start:
@@ -143,9 +139,9 @@ class AllowedPairs:
 
     def widest(self) -> Positions | None:
         """The first pair, found at once where best and worst may meet, as they nearly always do."""
-        if not self.chosen or not self._worst_first:
+        if not self.chosen or not self._rejected:
             return None
-        best, worst = self.chosen[0], self._worst_first[0]
+        best, worst = self.chosen[0], min(self._rejected, key=self.group.scores.__getitem__)
         if self._passes(best, worst):
             return best, worst
         return next(iter(self), None)
@@ -181,13 +177,21 @@ class AllowedPairs:
         """The first rank from here on that holds another answer than the chosen one's."""
         if rank >= len(self._worst_first):
             return rank
-        same = self.group.digests[self._worst_first[rank]] == self.group.digests[chosen]
+        same = self._digests[self._worst_first[rank]] == self._digests[chosen]
         return self._next_answer[rank] if same else rank
 
     def _same_answers(self, chosen: int, start: int, end: int) -> Sequence[int]:
         """The ranks of a span that hold the chosen one's own answer."""
-        ranks = self._ranks_of.get(self.group.digests[chosen], [])
+        ranks = self._ranks_of.get(self._digests[chosen], [])
         return ranks[bisect_left(ranks, start) : bisect_left(ranks, end)]
+
+    @cached_property
+    def _worst_first(self) -> list[int]:
+        return sorted(self._rejected, key=self.group.scores.__getitem__)
+
+    @cached_property
+    def _digests(self) -> list[bytes]:
+        return list(self.group.digests)
 
     @cached_property
     def _spans(self) -> dict[float, tuple[int, int]]:
@@ -200,7 +204,7 @@ class AllowedPairs:
     @cached_property
     def _next_answer(self) -> list[int]:
         """For each rank the next one that holds another answer than it does."""
-        digests = [self.group.digests[place] for place in self._worst_first]
+        digests = [self._digests[place] for place in self._worst_first]
         following = list(range(1, len(digests) + 1))
         for rank in range(len(digests) - 2, -1, -1):
             if digests[rank] == digests[rank + 1]:
@@ -210,7 +214,7 @@ class AllowedPairs:
     @cached_property
     def _previous_answer(self) -> list[int]:
         """For each rank the last one before it that holds another answer, or -1."""
-        digests = [self.group.digests[place] for place in self._worst_first]
+        digests = [self._digests[place] for place in self._worst_first]
         previous = list(range(-1, len(digests) - 1))
         for rank in range(1, len(digests)):
             if digests[rank] == digests[rank - 1]:
@@ -221,7 +225,7 @@ class AllowedPairs:
     def _ranks_of(self) -> dict[bytes, list[int]]:
         ranks: dict[bytes, list[int]] = {}
         for rank, place in enumerate(self._worst_first):
-            ranks.setdefault(self.group.digests[place], []).append(rank)
+            ranks.setdefault(self._digests[place], []).append(rank)
         return ranks
 
     @cached_property

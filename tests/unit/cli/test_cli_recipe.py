@@ -77,6 +77,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "yes_all": True,
             "order": "key",
             "assume_grouped": True,
+            "workers": 2,
         },
     ),
     "dedupe": (

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from prefpairs.cli.words import command_of, one_of, split_words
+from prefpairs.cli.words import command_of, one_of, split_words, word_group
 from prefpairs.errors import UnknownWord
 
 
@@ -80,3 +80,20 @@ def test_one_of_nothing(word: str) -> None:
 def test_split_words(values: Any, words: tuple[str, ...]) -> None:
     """Repeated or with commas."""
     assert split_words(values) == words
+
+
+def test_groups_of_words() -> None:
+    """Defaults, equality and inheritance are those of a dataclass."""
+
+    @word_group
+    class Wide:
+        width: int = 1
+
+    @word_group
+    class Box(Wide):
+        height: int = 2
+
+    assert Box() == Box(width=1, height=2)
+    assert Box(width=3) != Box()
+    with pytest.raises(TypeError):
+        Box(depth=1)  # type: ignore[call-arg]

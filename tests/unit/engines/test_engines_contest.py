@@ -23,7 +23,7 @@ def _index(candidates: Sequence[Candidate]) -> Index:
 def _fair(*candidates: Candidate, keep: bool = False) -> tuple[list[int], dict[str, int]]:
     dropped: Counter[str] = Counter()
     index = _index(candidates)
-    members = fair_members(index, 0, candidates.__getitem__, dropped, keep_conflicting=keep)
+    members, _ = fair_members(index, 0, candidates.__getitem__, dropped, keep_conflicting=keep)
     return members, dict(dropped)
 
 

@@ -119,7 +119,7 @@ def test_question_of_a_candidate() -> None:
         ONE._replace(group="", prompt="R", tools=tools),
         ONE._replace(score=0.9),
     ]
-    index = Index(with_questions=True)
+    index = Index()
     for candidate in candidates:
         index.add(candidate, NOWHERE)
     assert [index.question(number) for number in range(7)] == [
@@ -132,15 +132,3 @@ def test_question_of_a_candidate() -> None:
     ]
     assert index.question(0) == index.question(3) == index.question(6)
     assert (index.question(0)[2], len(index.question(4)[2])) == (NO_TOOLS, 16)
-
-
-def test_questions_change_nothing_else() -> None:
-    """They are remembered beside the rest."""
-    plain, asked = Index(), Index(with_questions=True)
-    for place, group in enumerate("abacab"):
-        for index in (plain, asked):
-            index.add(ONE._replace(group=group, score=place), Place(place, 0, 0, 0, 0))
-    assert plain.group_keys() == asked.group_keys()
-    for number in range(6):
-        assert plain.place(number) == asked.place(number)
-        assert plain.rank(number) == asked.rank(number)

@@ -31,7 +31,7 @@ def _read(paths: list[str], **options: Any) -> tuple[list[Candidate], Report]:
     with reading_inputs(plan, report) as reader:
         candidates = [
             with_origin(reading, slot, label, record.number)
-            for _, _, _, readings in reader.inputs()
+            for *_, readings in reader.inputs()
             for record, reading, label in readings
             for slot in range(len(reading.kept))
         ]

@@ -1,0 +1,1 @@
+"""`make bench`: prefpairs and its peers on the same file, in one run."""

@@ -1,0 +1,11 @@
+"""`python scripts/bench` starts here."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench.command import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

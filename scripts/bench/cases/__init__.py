@@ -1,0 +1,23 @@
+"""What is measured: one case a file, and the table of them all."""
+
+from collections.abc import Callable
+
+from bench.cases.curate import curate
+from bench.cases.exhaustive import exhaustive
+from bench.cases.generic import generic
+from bench.cases.length import length
+from bench.cases.nat import nat
+from bench.cases.pair import pair
+from bench.cases.startup import startup
+from bench.results import Finding
+from bench.setting import Setting
+
+CASES: dict[str, Callable[[Setting], Finding]] = {
+    "pair": pair,
+    "length": length,
+    "exhaustive": exhaustive,
+    "curate": curate,
+    "startup": startup,
+    "nat": nat,
+    "generic": generic,
+}

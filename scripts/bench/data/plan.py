@@ -1,0 +1,39 @@
+"""What to make up: one frozen object that every format reads."""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+Format = Literal["nemo-gym", "nat", "generic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A file of rollouts."""
+
+    format: Format = "nemo-gym"
+    rollouts: int = 100_000
+    per_task: int = 8
+    order: Literal["shuffled", "grouped"] = "shuffled"
+    rewards: Literal["graded", "binary", "distinct"] = "graded"
+    prompt_length: int = 150
+    answer_length: int = 400
+    escapes: float = 0.05
+    non_ascii: float = 0.01
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """A name for the file that says what differs from the usual.
+
+        >>> Plan(rollouts=800, answer_length=3200).name
+        'nemo-gym-800-answer_length-3200.jsonl'
+        """
+        usual = Plan()
+        other = [
+            f"-{field.name}-{value}"
+            for field in fields(self)
+            if field.name not in {"format", "rollouts"}
+            and (value := getattr(self, field.name)) != getattr(usual, field.name)
+        ]
+        suffix = "json" if self.format == "nat" else "jsonl"
+        return f"{self.format}-{self.rollouts}{''.join(other)}.{suffix}"

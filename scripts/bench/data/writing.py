@@ -1,0 +1,39 @@
+"""Plans to files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.data.generic import generic
+from bench.data.nat import nat
+from bench.data.nemo_gym import nemo_gym
+from bench.data.order import shuffled
+from bench.data.plan import Plan
+from bench.data.words import WordPool
+
+ROWS = {"nemo-gym": nemo_gym, "generic": generic}
+
+
+def write(plan: Plan, path: Path) -> None:
+    """Stream a plan to a file, which appears when it is whole."""
+    beside = path.with_suffix(".part")
+    with beside.open("wb", buffering=1 << 20) as file:
+        file.writelines(chunks(plan))
+    beside.replace(path)
+
+
+def chunks(plan: Plan) -> Iterator[bytes]:
+    """The file, piece by piece.
+
+    >>> [row[41:49] for row in chunks(Plan(format="generic", rollouts=4, per_task=2))]
+    [b'"task":1', b'"task":1', b'"task":0', b'"task":0']
+    """
+    pool = WordPool(seed=plan.seed, escapes=plan.escapes, non_ascii=plan.non_ascii)
+    if plan.format == "nat":
+        yield from nat(plan, pool)
+        return
+    row = ROWS[plan.format]
+    for place in range(plan.rollouts):
+        number = place
+        if plan.order == "shuffled":
+            number = shuffled(place, plan.rollouts, plan.seed)
+        yield row(plan, pool, *divmod(number, plan.per_task))

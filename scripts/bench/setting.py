@@ -1,0 +1,121 @@
+"""What all cases share: where the data lies, which program is measured, how often."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+from bench.data.plan import Plan
+from bench.data.writing import write
+from bench.race import Contender, race, remove
+from bench.results import Cost
+
+PEERS = Path(__file__).parent / "peers"
+WARMING = 1 << 22
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One run of the benchmark."""
+
+    folder: Path
+    scale: int
+    rounds: int
+    prefpairs: str
+    nat_python: str = ""
+    quiet: bool = False
+
+    def tell(self, words: str) -> None:
+        """Say what is being done, on stderr."""
+        if not self.quiet:
+            print(f"  {words}", file=sys.stderr, flush=True)
+
+    def at(self, scale: int) -> "Setting":
+        """The same at another scale."""
+        return replace(self, scale=scale)
+
+    def file(self, plan: Plan) -> Path:
+        """The file of a plan, made if it is not there yet."""
+        path = self.data / plan.name
+        if not path.exists():
+            self.tell(f"writing {path.name}")
+            write(plan, path)
+        return path
+
+    @cached_property
+    def data(self) -> Path:
+        """Where made-up files stay for the next run, until what makes them up has changed."""
+        folder = self.folder / "data" / _digest_of_makers()
+        if not folder.exists():
+            remove(folder.parent)
+            folder.mkdir(parents=True)
+        return folder
+
+    def output(self, name: str) -> Path:
+        """Where a contender writes to."""
+        folder = self.folder / "output"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / name
+
+    def able(
+        self, contenders: Sequence[Contender], source: Path
+    ) -> tuple[list[Contender], list[str]]:
+        """Those that can run here on this input, and why the others cannot."""
+        size = source.stat().st_size
+        reasons = {one.name: one.why_not(size) for one in contenders}
+        return [one for one in contenders if not reasons[one.name]], [
+            *filter(None, reasons.values())
+        ]
+
+    def race(self, contenders: Sequence[Contender], rounds: int = 0) -> dict[str, Cost]:
+        """Run them in turn."""
+        return race(contenders, rounds or self.rounds, self.tell)
+
+    @cached_property
+    def one_worker(self) -> tuple[str, ...]:
+        """The words that keep `pair` to one process, if it knows them."""
+        words = [self.prefpairs, "pair", "--help"]
+        told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        return ("--workers", "1") if "--workers" in told else ()
+
+    def program(self, name: str, words: Iterable[object], output: Path | None = None) -> Contender:
+        """Prefpairs itself as a contender; `-o` is added where there is an output."""
+        where = () if output is None else ("-o", output)
+        command = (self.prefpairs, *map(str, (*words, *where)))
+        return Contender(name=name, command=command, output=output)
+
+    def peer(self, name: str, script: str, source: Path, *, needs: str = "") -> Contender:
+        """A script of peers/ as a contender."""
+        output = self.output(f"{script}.jsonl")
+        command = (sys.executable, str(PEERS / f"{script}.py"), str(source), str(output))
+        return Contender(
+            name=name,
+            command=command,
+            output=output,
+            needs=needs,
+            appetite=APPETITES.get(script, 0.0),
+        )
+
+    def clear(self) -> None:
+        """Remove what contenders wrote."""
+        remove(self.folder / "output")
+
+
+def _digest_of_makers() -> str:
+    """Names the sources that make files up."""
+    sources = sorted((Path(__file__).parent / "data").glob("*.py"))
+    return blake2b(b"".join(path.read_bytes() for path in sources), digest_size=4).hexdigest()
+
+
+APPETITES = {"plain_python": 4.6, "polars_lazy": 1.6, "plain_nat": 6.1, "nat_builder": 6.4}
+"""Measured peaks, as shares of the input."""
+
+
+def warm(path: Path) -> None:
+    """Read a file once, so that the first contender does not pay for the disk."""
+    with path.open("rb") as file:
+        while file.read(WARMING):
+            pass

@@ -1,0 +1,33 @@
+"""The options that say what is read, of every command that takes pairs."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.reading import READ, InputWords
+from prefpairs.cli.words import word_group
+from prefpairs.engines.plan import InputPlan
+from prefpairs.targets.reading import DIALECTS, reader_named
+
+
+@word_group
+class PairInputWords(InputWords):
+    """The words about inputs that hold pairs, as they were typed."""
+
+    dialect: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="FORMAT",
+            rich_help_panel=READ,
+            help="auto (look at the columns of each row), or the format of a trainer: "
+            f"{', '.join(DIALECTS)}.",
+        ),
+    ] = "auto"
+
+    def input_plan(self) -> InputPlan:
+        """The plan that these words ask for."""
+        if self.dialect != "auto":
+            reader_named(self.dialect)
+        return replace(InputWords.input_plan(self), dialect=self.dialect)

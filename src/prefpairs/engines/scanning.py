@@ -1,0 +1,97 @@
+"""Lines to the index, by the source's shortcut wherever it knows the row.
+
+Lines are taken some hundred at a time, so that what has to be done with each is done in few
+calls: this loop sees every row of the input. (One by one they took 0.7 us more each, of 3.)
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+from typing import BinaryIO, NamedTuple, cast
+
+from prefpairs.engines.index import Index, Place
+from prefpairs.engines.reading import Reader
+from prefpairs.files.reading import Record
+from prefpairs.report import RowCounts
+from prefpairs.sources.protocol import Opened, Scanned
+
+_AT_ONCE = 256
+
+
+class Part(NamedTuple):
+    """What somebody else found in a stretch of a file: the columns of an index among it."""
+
+    lines: int
+    counts: RowCounts
+    columns: Iterator[bytes]
+
+
+class Scanner:
+    """Indexes the lines of one file, stretch after stretch."""
+
+    def __init__(self, how: Opened, label: str, shelf: int, index: Index, reader: Reader) -> None:
+        self._how = how
+        self._label = label
+        self._shelf = shelf
+        self._index = index
+        self._reader = reader
+        self.lines = 0
+
+    def scan(self, lines: BinaryIO, offset: int) -> None:
+        """Index a stretch of lines; the first of them begins at the offset."""
+        self._index.begin_shelf(self._shelf)
+        report = self._reader.report
+        before = report.rows_read
+        while block := list(islice(lines, _AT_ONCE)):
+            offsets = list(accumulate(map(len, block), initial=offset))
+            self._scan_block(block, offsets, range(self.lines + 1, self.lines + 1 + len(block)))
+            offset = offsets[-1]
+            self.lines += len(block)
+        report.add_rows_of(self._label, report.rows_read - before)
+
+    def take(self, part: Part) -> None:
+        """Take over what was found in the next stretch."""
+        self._index.begin_shelf(self._shelf)
+        self._index.join(part.columns, self.lines)
+        self.lines += part.lines
+        self._reader.report.join(self._label, part.counts)
+
+    def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
+        shortcut = self._how.shortcut
+        scanned = [None] * len(lines) if shortcut is None else shortcut.scan(lines)
+        start = 0
+        for place, found in enumerate(scanned):
+            if found is not None and self._is_known(found, lines[place]):
+                continue
+            self._add_plain(scanned[start:place], offsets[start : place + 1], numbers[start:place])
+            self._add_any(Record(numbers[place], offsets[place], lines[place]))
+            start = place + 1
+        self._add_plain(scanned[start:], offsets[start:], numbers[start:])
+
+    def _is_known(self, found: Scanned, line: bytes) -> bool:
+        """Whether the group of a row is known; who asks first is read for it."""
+        question = found[0]
+        if self._index.knows(question):
+            return True
+        shortcut = self._how.shortcut
+        read = shortcut and shortcut.read(line, "")
+        if not read:
+            return False
+        self._index.learn(question, read[0])
+        return True
+
+    def _add_plain(
+        self, scanned: Sequence[Scanned | None], offsets: Sequence[int], numbers: range
+    ) -> None:
+        if scanned:
+            self._index.add_scanned(cast("Sequence[Scanned]", scanned), offsets, numbers)
+            self._reader.book_plain(len(scanned))
+
+    def _add_any(self, record: Record) -> None:
+        """Index a row of another shape as every source does."""
+        if record.data.isspace():
+            return
+        reading = self._reader.read_one(record, self._how, self._label)
+        for slot, candidate in enumerate(reading.kept if reading else ()):
+            length = len(record.data)
+            place = Place(self._shelf, record.offset, length, slot, record.number)
+            self._index.add(candidate, place)

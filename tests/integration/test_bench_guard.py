@@ -1,0 +1,148 @@
+"""What must not grow slowly: work and memory for each rollout, on a small file.
+
+Times differ between machines and from run to run, so nothing here is a time: calls are counted,
+memory is compared with memory, and CPU with that of a bare loop on the same file in the same
+minute. `make bench` measures the real thing; docs/performance.md tells what it found.
+"""
+
+import gc
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import orjson
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+from bench.data.plan import Plan
+from bench.race import Contender, once, race
+from bench.results import Cost
+from bench.setting import Setting
+
+from prefpairs.cli.main import main
+
+# The bounds: about twice what was measured last, which stands beside each.
+CALLS_A_ROLLOUT = 140.0  # 67
+DECODES_A_ROLLOUT = 3.0  # 2.25
+CPU_AGAINST_LOOP = 5.0  # 2.3
+BYTES_A_CANDIDATE = 96
+SLACK_BYTES = 3_000_000  # at 14,000 candidates noise is as large as the index
+LONGER_ANSWERS_BYTES = 6_000_000  # 2.5 MB: the lines in hand
+
+SMALL, LARGE, TIMES = 2_000, 14_000, 8
+ROUNDS = 5
+PARSERS = {"loads", "decode"}
+PROGRAM = shutil.which("prefpairs", path=str(Path(sys.executable).parent))
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="prefpairs is not beside this Python")
+
+
+@pytest.fixture(name="setting", scope="module")
+def _setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
+    return Setting(
+        folder=tmp_path_factory.mktemp("guard"),
+        scale=LARGE,
+        rounds=ROUNDS,
+        prefpairs=str(PROGRAM),
+        quiet=True,
+    )
+
+
+@pytest.fixture(name="costs", scope="module")
+def _costs(setting: Setting) -> dict[int, Cost]:
+    """What the main job costs, the best of several runs."""
+    contenders = {size: _pair(setting, Plan(rollouts=size)) for size in (SMALL, LARGE)}
+    return {size: race([one], ROUNDS)[one.name] for size, one in contenders.items()}
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    """Put the handlers of signals back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_calls_and_decodes_a_rollout(setting: Setting) -> None:
+    """Calls are what Python costs, the same in each run; the smaller file takes start-up off."""
+    _count_calls(setting, 200)  # what is imported at first use does not count
+    counts = [_count_calls(setting, rollouts) for rollouts in (200, 1000)]
+    calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
+    assert calls <= CALLS_A_ROLLOUT
+    assert 0 < decodes <= DECODES_A_ROLLOUT
+
+
+def test_cpu_against_a_bare_loop(setting: Setting, costs: dict[int, Cost]) -> None:
+    """What a rollout costs beyond start-up, against parsing its line and nothing else."""
+    loop = {rollouts: _loop(setting.file(Plan(rollouts=rollouts))) for rollouts in costs}
+    share = (costs[LARGE].cpu - costs[SMALL].cpu) / (loop[LARGE] - loop[SMALL])
+    assert share <= CPU_AGAINST_LOOP
+
+
+def test_memory_a_candidate(costs: dict[int, Cost]) -> None:
+    """A candidate takes what its row in the index takes."""
+    assert (
+        costs[LARGE].peak - costs[SMALL].peak <= BYTES_A_CANDIDATE * (LARGE - SMALL) + SLACK_BYTES
+    )
+
+
+def test_memory_does_not_grow_with_the_text(setting: Setting) -> None:
+    """Answers 8 times as long need the same memory, but for the lines in hand."""
+    usual = Plan(rollouts=SMALL)
+    longer = Plan(rollouts=SMALL, answer_length=TIMES * usual.answer_length)
+    short, long = (once(_pair(setting, plan)).peak for plan in (usual, longer))
+    assert long - short <= LONGER_ANSWERS_BYTES
+
+
+def _pair(setting: Setting, plan: Plan) -> Contender:
+    """The main job on a plan's file."""
+    words = ("pair", "--quiet", "--min-gap", "0.2", *setting.one_worker, setting.file(plan))
+    return setting.program("pair", words, setting.output("guard.jsonl"))
+
+
+def _loop(source: Path) -> float:
+    """CPU seconds of the best of several bare loops, in this process."""
+    times = []
+    for _ in range(ROUNDS):
+        gc.collect()
+        start = time.process_time()
+        with source.open("rb") as file:
+            for line in file:
+                orjson.loads(line)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def _count_calls(setting: Setting, rollouts: int) -> Counter[str]:
+    """How often anything was called while pairing, and how often JSON was parsed."""
+    contender = _pair(setting, Plan(rollouts=rollouts))
+    counts: Counter[str] = Counter()
+    before = sys.getprofile()
+    sys.setprofile(_counter(counts))
+    try:
+        code = main([*contender.command[1:]])
+    finally:
+        sys.setprofile(before)
+    assert code == 0
+    return counts
+
+
+def _counter(counts: Counter[str]) -> Callable[[FrameType, str, Any], None]:
+    """A profiler that counts calls of Python, of C, and of parsers of JSON."""
+
+    def count(_: FrameType, event: str, called: Any) -> None:
+        if event in {"call", "c_call"}:
+            counts["calls"] += 1
+        if event == "c_call" and called.__name__ in PARSERS:
+            owner = f"{called.__module__} {type(called.__self__).__module__}"
+            counts["decodes"] += "orjson" in owner or "msgspec" in owner
+
+    return count

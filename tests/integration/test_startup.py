@@ -1,0 +1,175 @@
+"""Starting up is paid by every stage of a pipe: what is not needed is not loaded.
+
+Times differ between machines, so modules are counted instead. docs/decisions/0011-startup.md says
+what each of them costs.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAIR = {
+    "id": "0" * 32,
+    "group": "g",
+    "prompt": "Q",
+    "chosen": "A",
+    "rejected": "B",
+    "chosen_score": 1.0,
+    "rejected_score": 0.0,
+    "gap": 1.0,
+    "chosen_index": None,
+    "rejected_index": None,
+    "chosen_origin": "a:1",
+    "rejected_origin": "a:2",
+}
+CANDIDATES = [
+    {"prompt": "Q", "response": answer, "score": score} for answer, score in (("A", 1), ("B", 0))
+]
+
+LIST_OF_MODULES = """
+import json, sys
+from prefpairs.cli.main import main
+code = main()
+sys.stdout.flush()
+open("modules.json", "w").write(json.dumps([*sys.modules]))
+sys.exit(code)
+"""
+
+NEVER = (
+    "asyncio",
+    "backports.zstd",
+    "click",
+    "compression.zstd",
+    "concurrent.futures",
+    "http",
+    "importlib.metadata",
+    "importlib.resources",
+    "jinja2",
+    "logging",
+    "multiprocessing",
+    "pyarrow",
+    "pydantic",
+    "pydantic_core",
+    "rensa",
+    "rich",
+    "sqlite3",
+    "tokenizers",
+    "tomllib",
+    "torch",
+    "trl",
+    "unittest",
+    "zipfile",
+)
+"""What no command loads that only passes pairs on."""
+
+NOT_FOR_PAIRS = (
+    "prefpairs.cli.gates",
+    "prefpairs.cli.places",
+    "prefpairs.cli.recipe",
+    "prefpairs.engines.rehearse",
+    "prefpairs.engines.validate",
+    "prefpairs.files.folder",
+    "prefpairs.files.parquet",
+    "prefpairs.files.table",
+    "prefpairs.files.template",
+    "prefpairs.records.schema",
+    "prefpairs.targets.card",
+    "prefpairs.targets.judge",
+    "prefpairs.targets.releases",
+    "prefpairs.targets.template",
+    "prefpairs.targets.trl",
+)
+"""Rooms of our own that belong to options which are not given here."""
+
+NOT_FOR_VERSION = (
+    *NEVER,
+    "dataclasses",
+    "inspect",
+    "msgspec",
+    "orjson",
+    "prefpairs.cli.wording",
+    "prefpairs.engines",
+    "prefpairs.errors",
+    "prefpairs.records",
+    "tempfile",
+    "traceback",
+    "typer",
+    "typing",
+    "xxhash",
+)
+"""What the version does not need: that is all but the standard library's first few modules."""
+
+
+def loaded(folder: Path, *words: str) -> set[str]:
+    """The modules that a run of the program has loaded by its end."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LIST_OF_MODULES, *words],
+        cwd=folder,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    return set(json.loads((folder / "modules.json").read_text("utf-8")))
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """What this interpreter loads by itself: hooks of its installation are none of ours."""
+    script = "import json, sys; print(json.dumps([*sys.modules]))"
+    folder = tmp_path_factory.mktemp("bare")
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, check=True
+    )
+    return set(json.loads(ended.stdout))
+
+
+def test_version(tmp_path: Path, bare: set[str]) -> None:
+    """It is answered before the library of the command line is there."""
+    modules = loaded(tmp_path, "--version") - bare
+    assert sorted(modules.intersection(NOT_FOR_VERSION)) == []
+    assert {name for name in modules if name.startswith("prefpairs")} == {
+        "prefpairs",
+        "prefpairs.cli",
+        "prefpairs.cli.main",
+    }
+
+
+@pytest.mark.parametrize("command", ["extract", "pair", "dedupe", "filter", "sample"])
+def test_nothing_to_read(tmp_path: Path, bare: set[str], command: str) -> None:
+    """An empty input shows what starting costs."""
+    options = {"filter": ["--min-gap", "0.1"], "sample": ["--max-pairs", "1"]}
+    words = ["/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl"]
+    modules = loaded(tmp_path, command, *options.get(command, []), *words) - bare
+    assert sorted(modules.intersection(NEVER)) == []
+    assert sorted(modules.intersection(NOT_FOR_PAIRS)) == []
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+def test_pairs_that_are_made(tmp_path: Path, bare: set[str]) -> None:
+    """Rows to read and pairs to write need no more than an empty input does."""
+    rows = "".join(f"{json.dumps(row)}\n" for row in CANDIDATES)
+    (tmp_path / "in.jsonl").write_text(rows, "utf-8")
+    modules = loaded(tmp_path, "pair", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
+    assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
+    assert json.loads((tmp_path / "out.jsonl").read_bytes())["chosen"] == "A"
+
+
+def test_pairs_that_are_passed_on(tmp_path: Path, bare: set[str]) -> None:
+    """A stage in the middle of a pipe knows neither targets nor their checks."""
+    (tmp_path / "in.jsonl").write_text(f"{json.dumps(PAIR)}\n", "utf-8")
+    modules = loaded(tmp_path, "dedupe", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
+    assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
+    assert json.loads((tmp_path / "out.jsonl").read_bytes())["chosen"] == "A"
+
+
+@pytest.mark.parametrize("command", ["pair", "dedupe"])
+def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: str) -> None:
+    """Only the module of the command that was asked for is loaded."""
+    commands = {"dedupe", "export", "filter", "pair", "run", "sample", "split", "validate"}
+    modules = loaded(tmp_path, command, "/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl")
+    others = {f"prefpairs.cli.{name}" for name in commands - {command}}
+    assert (modules - bare) & others == set()

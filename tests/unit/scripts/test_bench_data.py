@@ -1,0 +1,109 @@
+"""The generator of `make bench`: the same arguments give the same bytes, whoever asks."""
+
+import doctest
+import json
+import sys
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
+
+from bench.data.order import shuffled
+from bench.data.plan import Plan
+from bench.data.writing import chunks, write
+
+DOCUMENTED = (
+    "data.dice",
+    "data.order",
+    "data.plan",
+    "data.words",
+    "data.writing",
+    "chart",
+    "equality",
+    "pages",
+    "results",
+    "tables",
+)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_doctests(name: str) -> None:
+    """What the docstrings show is so."""
+    failed, tried = doctest.testmod(import_module(f"bench.{name}"))
+    assert tried > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "digest"),
+    [
+        (Plan(rollouts=64), "cfa84dc6f264451e"),
+        (Plan(rollouts=64, format="generic", rewards="binary"), "da44361d30b21f18"),
+        (Plan(rollouts=64, format="nat", per_task=4), "016e73a0d0c25bf2"),
+    ],
+)
+def test_bytes_are_held(plan: Plan, digest: str) -> None:
+    """Figures of two machines can be compared, since their files are the same."""
+    assert blake2b(b"".join(chunks(plan)), digest_size=8).hexdigest() == digest
+
+
+def test_shuffled_is_a_permutation() -> None:
+    """Every number stands at one place, also where the size is no power of two."""
+    for size in (1, 2, 3, 17, 64, 1000):
+        assert sorted(shuffled(place, size, seed=3) for place in range(size)) == [*range(size)]
+
+
+def test_order_changes_nothing_but_the_order() -> None:
+    """Grouped rows are the shuffled ones, sorted."""
+    grouped = [*chunks(Plan(rollouts=96, order="grouped"))]
+    assert grouped != [*chunks(Plan(rollouts=96))]
+    assert sorted(grouped) == sorted(chunks(Plan(rollouts=96)))
+    assert [json.loads(line)["_ng_task_index"] for line in grouped] == [
+        number // 8 for number in range(96)
+    ]
+
+
+def test_shares_and_lengths() -> None:
+    """Escapes, foreign letters and length do what their names say."""
+    plain = b"".join(chunks(Plan(rollouts=200, escapes=0, non_ascii=0)))
+    assert plain.isascii()
+    assert not b"".join(chunks(Plan(rollouts=200, escapes=0, non_ascii=0.1))).isascii()
+    escaped = b"".join(chunks(Plan(rollouts=200, escapes=0.2, non_ascii=0)))
+    assert escaped.count(b"\\frac") > 10 > plain.count(b"\\frac")
+    long = b"".join(chunks(Plan(rollouts=200, escapes=0, non_ascii=0, answer_length=3200)))
+    assert 2500 < (len(long) - len(plain)) / 200 < 3100
+
+
+@pytest.mark.parametrize(("kind", "values"), [("binary", 2), ("graded", 5), ("distinct", 8)])
+def test_rewards(kind: Any, values: int) -> None:
+    """So many different ones; where they are distinct, no two of a task are equal."""
+    plan = Plan(rollouts=800, rewards=kind, order="grouped")
+    rewards = [json.loads(line)["reward"] for line in chunks(plan)]
+    assert len(set(rewards)) == values
+    groups = [set(rewards[start : start + 8]) for start in range(0, 800, 8)]
+    sizes = {len(group) for group in groups}
+    assert sizes == {8} if kind == "distinct" else min(sizes) == 1
+
+
+def test_rows_are_as_real_ones() -> None:
+    """The shape is NeMo Gym's, and a row is 2.4 KB on average."""
+    lines = [*chunks(Plan(rollouts=400))]
+    row = json.loads(lines[0])
+    assert [item["type"] for item in row["response"]["output"]] == ["reasoning", "message"]
+    assert row["responses_create_params"]["input"][0]["role"] == "user"
+    assert 2300 < sum(map(len, lines)) / 400 < 2500
+
+
+def test_nat_is_one_array(tmp_path: Path) -> None:
+    """Items of five turns, with as many candidates each as asked for."""
+    path = tmp_path / "workflow_output.json"
+    write(Plan(format="nat", rollouts=24, per_task=4), path)
+    items = json.loads(path.read_bytes())
+    assert [len(item["intermediate_steps"]) for item in items] == [20, 4]
+    data = items[0]["intermediate_steps"][5]["payload"]["data"]
+    assert (data["turn_index"], data["candidate_index"]) == (1, 1)
+    assert [*tmp_path.iterdir()] == [path]
