@@ -94,6 +94,7 @@ class Candidates(Library[Reading]):
         super().__init__()
         self._plain: dict[int, ReadPlain] = {}
         self._held: dict[int, Candidate] = {}
+        self._held_bytes = 0
 
     def add_plain(self, shelf: int, read: ReadPlain) -> None:
         """Let the rows of a shelf be read by a shortcut, wherever it knows them."""
@@ -110,9 +111,6 @@ class Candidates(Library[Reading]):
         found = plain and plain(self._shelves.fetch(shelf, offset, length), f"{label}:{row}")
         if found:
             candidate, digest = found
-            if len(self._held) >= _MOST_CACHED:
-                self._held.clear()
-            self._held[number] = candidate
         else:
             reading = self.record(shelf, offset, length)
             if slot >= len(reading.kept):
@@ -121,4 +119,12 @@ class Candidates(Library[Reading]):
             digest = digest_response(candidate.response)
         if candidate.score != index.scores[number] or digest != index.digest(number):
             raise InputChanged(label)
+        self._hold(number, candidate, length)
         return candidate
+
+    def _hold(self, number: int, candidate: Candidate, length: int) -> None:
+        self._held_bytes += length
+        if len(self._held) >= _MOST_CACHED or self._held_bytes > _MOST_CACHED_BYTES:
+            self._held.clear()
+            self._held_bytes = length
+        self._held[number] = candidate

@@ -40,6 +40,11 @@ class Place(NamedTuple):
     number: int
 
 
+def _asked_alike(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates with one prompt have one group, too."""
+    return one.group == other.group and one.tools is other.tools
+
+
 class Index:
     """All candidates of a run, in compact arrays."""
 
@@ -56,6 +61,7 @@ class Index:
         self._groups: dict[bytes, int] = {}
         self._asked: dict[bytes, int] = {}
         self._questions = bytearray()
+        self._last: tuple[Candidate | None, int] = (None, 0)
         self._shelves: list[int] = []
         self._shelf_starts: list[int] = []
 
@@ -153,7 +159,18 @@ class Index:
         return digest_group(candidate.group, prompt, tools)
 
     def _group(self, candidate: Candidate) -> int:
-        """The group of a candidate; what it is called and asked is remembered once."""
+        """The group of a candidate; what it is called and asked is remembered once.
+
+        Those of one row often share all that, and then it is not digested again.
+        """
+        last, group = self._last
+        if last is not None and candidate.prompt is last.prompt and _asked_alike(candidate, last):
+            return group
+        group = self._group_of_digests(candidate)
+        self._last = candidate, group
+        return group
+
+    def _group_of_digests(self, candidate: Candidate) -> int:
         prompt, tools = digest_prompt(candidate.prompt), digest_tools(candidate.tools)
         key = digest_group(candidate.group, prompt, tools)
         group = self._groups.get(key)

@@ -21,6 +21,7 @@ _ROLES = {
     "assistant": "assistant",
     "tool": "tool",
 }
+_PLAIN = {"role", "content"}
 _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
 """The names of the `from` / `value` form that many published data sets have."""
 
@@ -45,6 +46,8 @@ def read_message(value: Any, field: str) -> Message:
     """One message in chat-completions form."""
     if not isinstance(value, dict):
         raise BadField(field, value, "a message")
+    if value.keys() == _PLAIN and isinstance(value["content"], str) and (role := _role_of(value)):
+        return {"role": role, "content": value["content"]}
     if "role" not in value and "from" in value:
         value = {**value, "role": _SHAREGPT.get(str(value["from"])), "content": value.get("value")}
     role = _role_of(value)
@@ -63,7 +66,9 @@ def read_message(value: Any, field: str) -> Message:
 
 
 def _role_of(message: dict[str, Any]) -> str | None:
-    role = message.get("role", _SHAREGPT.get(str(message.get("from"))))
+    if "role" not in message:
+        return _SHAREGPT.get(str(message.get("from")))
+    role = message["role"]
     return _ROLES.get(role) if isinstance(role, str) else None
 
 

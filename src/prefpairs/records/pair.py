@@ -14,7 +14,7 @@ from prefpairs.records.identity import (
 )
 from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
-from prefpairs.records.wire import encode, encode_sorted
+from prefpairs.records.wire import encode_line, encode_sorted
 
 OTHER_GROUP = "group_of_rejected"
 """Where meta holds the group of the rejected answer, if that is another one."""
@@ -148,9 +148,10 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
 def pair_line(pair: Pair) -> bytes:
     """The pair as its line, newline included; what it does not have is left out."""
     row = dict(zip(_ALWAYS_THERE, pair, strict=False))
-    others = zip(_LEFT_OUT_IF_EMPTY, pair[len(row) :], strict=True)
-    row |= {key: value for key, value in others if value}
-    return encode(row) + b"\n"
+    if any(others := pair[len(row) :]):
+        named = zip(_LEFT_OUT_IF_EMPTY, others, strict=True)
+        row |= {key: value for key, value in named if value}
+    return encode_line(row)
 
 
 def without_origins(pair: Pair) -> bytes:
@@ -178,10 +179,10 @@ def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Te
 
 def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[str, Any] | None:
     """What both sides share stands once, what differs once a side; other groups are named."""
-    if not (chosen.meta or rejected.meta or other) and chosen.group == rejected.group:
-        return None
-    joined: dict[str, Any] = {}
     ours, theirs = _own_meta(chosen), _own_meta(rejected)
+    if ours == theirs and chosen.group == rejected.group and not other:
+        return ours or None
+    joined: dict[str, Any] = {}
     for key in [*ours, *(key for key in theirs if key not in ours)]:
         if key in ours and key in theirs and ours[key] == theirs[key]:
             joined[key] = ours[key]

@@ -101,6 +101,14 @@ def encode(value: Any) -> bytes:
         return _encode_slowly(value, sort_keys=False)
 
 
+def encode_line(value: Any) -> bytes:
+    """One line of JSON, newline included."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return _encode_slowly(value, sort_keys=False) + b"\n"
+
+
 def encode_sorted(value: Any) -> bytes:
     """One line of JSON with the keys of every object in order: equal values, equal bytes.
 

@@ -46,11 +46,17 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
+    steps = _Steps(row, reading)
     names = []
     for payload in _ended_steps(row, reading):
         names.append(payload.get("name"))
         if payload.get("name") == options.step_name:
-            _read_step(row, payload, options, label, reading)
+            try:
+                answer = steps.answer(payload)
+            except Lost as loss:
+                reading.lost.append(loss.reason)
+            else:
+                refine(answer, options, label, reading)
     if not names:
         reading.row_lost = "no_ttc_steps"
     elif options.step_name not in names:
@@ -71,34 +77,40 @@ def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, An
             yield payload
 
 
-def _read_step(
-    row: dict[str, Any], payload: dict[str, Any], options: ReadOptions, label: str, to: Reading
-) -> None:
-    try:
-        answer = _answer(row, payload, to.mends)
-    except Lost as loss:
-        to.lost.append(loss.reason)
-    else:
-        refine(answer, options, label, to)
+class _Steps:
+    """The steps of one row. Candidates of one turn share their prompt, which is read once."""
 
+    def __init__(self, row: dict[str, Any], reading: Reading) -> None:
+        self._row = row
+        self._reading = reading
+        self._given = b""
+        self._prompt: Text | None = None
 
-def _answer(row: dict[str, Any], payload: dict[str, Any], mends: list[str]) -> Answer:
-    data = payload.get("data")
-    if not isinstance(data, dict):
-        raise Lost("no_step_data")
-    turn_id = _turn_id(data.get("turn_id"))
-    response = _response(data.get("output"))
-    prompt = _without_answer(_prompt(data.get("input")), response, mends)
-    meta = {"example_id": row.get("id"), "turn_id": turn_id}
-    return Answer(
-        row=payload,
-        prompt=prompt,
-        response=response,
-        scores=[("data.score", 1.0, _score(data.get("score")))],
-        task=[row.get("id"), turn_id],
-        index=_index(data.get("candidate_index")),
-        meta={key: value for key, value in meta.items() if value is not None},
-    )
+    def answer(self, payload: dict[str, Any]) -> Answer:
+        """The candidate of one step."""
+        data = payload.get("data")
+        if not isinstance(data, dict):
+            raise Lost("no_step_data")
+        turn_id = _turn_id(data.get("turn_id"))
+        response = _response(data.get("output"))
+        prompt = _without_answer(self._asked(data.get("input")), response, self._reading.mends)
+        meta = {"example_id": self._row.get("id"), "turn_id": turn_id}
+        return Answer(
+            row=payload,
+            prompt=prompt,
+            response=response,
+            scores=[("data.score", 1.0, _score(data.get("score")))],
+            task=[self._row.get("id"), turn_id],
+            index=_index(data.get("candidate_index")),
+            meta={key: value for key, value in meta.items() if value is not None},
+        )
+
+    def _asked(self, given: Any) -> Text | None:
+        as_written = encode(given)  # to Python, 1 and true are equal
+        if as_written != self._given:
+            self._prompt = _prompt(given)
+            self._given = as_written
+        return self._prompt
 
 
 def _turn_id(value: Any) -> str:
