@@ -4,35 +4,55 @@ Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in
 they pass: found = kept + dropped. Each loss has a reason.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord
 
 FIRST_FEW = 5
-_MOST_SCORES = 1024
+_MOST_NUMBERS = 4096
 WHAT_IF_GAPS = (0.1, 0.2)
 _EXACT = Context(prec=700)  # any two floats, however far apart, have an exact sum
 
 
 class Tally:
-    """Count, extremes and mean of numbers; sums are exact, so their order does not matter."""
+    """Count, extremes and mean of numbers; sums are exact, so their order does not matter.
+
+    Equal numbers are counted before they are summed up: scores repeat, and an exact sum takes
+    a tenth as long as writing the pair.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self._sum = Decimal(0)
-        self._low = self._high = 0.0
+        self._low, self._high = math.inf, -math.inf
+        self._times: Counter[float] = Counter()
+        self._reached = Counter[float]()
 
-    def add(self, number: float, times: int = 1) -> None:
-        """Count one number, as often as it came."""
-        self._low = min(self._low, number) if self.count else number
-        self._high = max(self._high, number) if self.count else number
-        whole = _EXACT.multiply(Decimal(repr(number)), times)
-        self._sum = _EXACT.add(self._sum, whole)
-        self.count += times
+    def add(self, number: float) -> None:
+        """Count one number."""
+        self.count += 1
+        self._times[number] += 1
+        if len(self._times) > _MOST_NUMBERS:
+            self._settle()
+
+    def at_least(self, bound: float) -> int:
+        """How many numbers reach one of the gaps that are asked about."""
+        self._settle()
+        return self._reached[bound]
+
+    def _settle(self) -> None:
+        for number, times in self._times.items():
+            self._low, self._high = min(self._low, number), max(self._high, number)
+            whole = _EXACT.multiply(Decimal(repr(number)), times)
+            self._sum = _EXACT.add(self._sum, whole)
+            for bound in WHAT_IF_GAPS:
+                self._reached[bound] += times * (number >= bound)
+        self._times.clear()
 
     def summary(self) -> dict[str, float] | None:
         """Mean, smallest and largest; nothing where nothing was counted.
@@ -45,39 +65,9 @@ class Tally:
         """
         if not self.count:
             return None
+        self._settle()
         mean = float(f"{_EXACT.divide(self._sum, Decimal(self.count)):.15g}")
         return {"mean": mean, "min": self._low, "max": self._high}
-
-
-class Scores:
-    """What is known of the scores of pairs. What nobody knows counts for nothing.
-
-    Pairs with equal scores are counted before they are summed: scores repeat, and exact sums
-    take as long as writing the pair.
-    """
-
-    def __init__(self) -> None:
-        self.pairs_at_gap: Counter[float] = Counter()
-        self.gaps, self.chosen, self.rejected = Tally(), Tally(), Tally()
-        self._waiting: Counter[tuple[float | None, float | None, float | None]] = Counter()
-
-    def add(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
-        """Count a pair."""
-        self._waiting[gap, chosen, rejected] += 1
-        if len(self._waiting) > _MOST_SCORES:
-            self.settle()
-
-    def settle(self) -> Self:
-        """Sum up what was counted so far."""
-        tallies = self.gaps, self.chosen, self.rejected
-        for (gap, *scores), times in self._waiting.items():
-            for tally, number in zip(tallies, (gap, *scores), strict=True):
-                if number is not None:
-                    tally.add(number, times)
-            for least in WHAT_IF_GAPS:
-                self.pairs_at_gap[least] += times * (gap is not None and gap >= least)
-        self._waiting.clear()
-        return self
 
 
 class RowCounts(NamedTuple):
@@ -130,7 +120,9 @@ class Report:
     sides: dict[str, int] = field(default_factory=dict)
     written: Counter[str] = field(default_factory=Counter)
     """The number of lines of each output."""
-    scores: Scores = field(default_factory=Scores)
+    gaps: Tally = field(default_factory=Tally)
+    chosen_scores: Tally = field(default_factory=Tally)
+    rejected_scores: Tally = field(default_factory=Tally)
     across_prompts: int = 0
     joined_tasks: int = 0
     example: tuple[Any, Any, Any] | None = None
@@ -141,24 +133,9 @@ class Report:
         return self.found - self.dropped.total()
 
     @property
-    def gaps(self) -> Tally:
-        """The gaps of all pairs that were written."""
-        return self.scores.settle().gaps
-
-    @property
-    def chosen_scores(self) -> Tally:
-        """The scores of their chosen answers."""
-        return self.scores.settle().chosen
-
-    @property
-    def rejected_scores(self) -> Tally:
-        """The scores of their rejected answers."""
-        return self.scores.settle().rejected
-
-    @property
-    def pairs_at_gap(self) -> Counter[float]:
+    def pairs_at_gap(self) -> dict[float, int]:
         """How many pairs a `--min-gap` would leave."""
-        return self.scores.settle().pairs_at_gap
+        return {least: self.gaps.at_least(least) for least in WHAT_IF_GAPS}
 
     def row_counts(self) -> RowCounts:
         """What became of the rows so far."""
@@ -191,9 +168,14 @@ class Report:
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
-        """Count a pair that was written."""
+        """Count a pair that was written; scores that nobody knows count for nothing."""
         self.pairs += 1
-        self.scores.add(gap, chosen, rejected)
+        if gap is not None:
+            self.gaps.add(gap)
+        if chosen is not None:
+            self.chosen_scores.add(chosen)
+        if rejected is not None:
+            self.rejected_scores.add(rejected)
 
 
 @dataclass(slots=True)

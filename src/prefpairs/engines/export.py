@@ -20,7 +20,7 @@ from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
 from prefpairs.targets.shape import column_of, dates_alone
-from prefpairs.targets.unpaired import Single, in_turn, single_of
+from prefpairs.targets.unpaired import Singles
 
 
 def export(
@@ -76,7 +76,7 @@ class Exporter:
         self._outputs = {side: out for side, out in outputs.items() if side not in extras}
         self._extras = {name: out for name, out in outputs.items() if name in extras}
         report.written.update(dict.fromkeys(self._outputs, 0))
-        self._singles: dict[str, list[Single]] = {side: [] for side in self._outputs}
+        self._singles = {side: Singles() for side in self._outputs}
         self._drafts: dict[str, Drafts] = {}
 
     def __enter__(self) -> Self:
@@ -104,11 +104,12 @@ class Exporter:
             return False
         if options.lossy == "refuse" and (lossy := noticed & LOSSY):
             raise CannotHold(pair.id, target.name, sorted(lossy))
-        self._stage.noticed.update(noticed)
+        if noticed:
+            self._stage.noticed.update(noticed)
         for row in rows:
             self._write(row, side)
         if target.unpaired:
-            self._singles[side] += map(single_of, rows)
+            self._singles[side].add(rows)
         count_pair(pair, self._report)
         return True
 
@@ -179,7 +180,7 @@ class Exporter:
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""
         for side, drafts in self._drafts.items():
-            order = in_turn(self._singles[side])
+            order = self._singles[side].in_turn()
             drafts.arrange(order.positions)
             found, left_out = self._report.written[side], order.left_out
             self._report.written[side] = drafts.count

@@ -15,6 +15,7 @@ from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
 from prefpairs.sources.pairs import PairReading, read_pair
+from prefpairs.sources.pairs_plain import read_plain
 from prefpairs.targets.reading import unwrap
 
 _SHELF_SHIFT = 48
@@ -55,7 +56,11 @@ def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readin
 
 def _reader(rows: Rows) -> Callable[[bytes], PairReading]:
     """How rows are read: as pairs, or as what trainers have in their place."""
-    return partial(read_pair, unwrap=partial(unwrap, dialect=rows.plan.dialect))
+    dialect = rows.plan.dialect
+    read = partial(read_pair, unwrap=partial(unwrap, dialect=dialect))
+    if dialect != "auto":
+        return read
+    return lambda record: read_plain(record) or read(record)
 
 
 class FiledPairs:

@@ -4,11 +4,11 @@ The first 10 MiB fix the type of every column. Where messages differ in their ke
 4.7 and newer take the column for JSON, and let anything follow; older releases do not.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
 from prefpairs.targets.protocol import Row
-from prefpairs.targets.shape import column_of, dates_alone, shape_of
+from prefpairs.targets.shape import column_of, dates_alone, form_of, shape_of
 from prefpairs.targets.verdict import Effect, Finding
 
 FIRST_BLOCK = 10 << 20
@@ -22,6 +22,8 @@ class Columns:
 
     def __init__(self) -> None:
         self.shape: set[str] = set()
+        self._forms: set[Hashable] = set()
+        """Of these rows everything was said."""
         self._keys: dict[str, frozenset[str]] = {}
         self.mixed: set[str] = set()
         """The columns that newer releases take for JSON."""
@@ -29,6 +31,10 @@ class Columns:
 
     def see(self, row: Row, offset: int) -> Iterator[Finding]:
         """What the loader says of a row that begins at this byte."""
+        form = form_of(row)
+        if form in self._forms:
+            return
+        self._forms.add(form)
         shape = shape_of(row)
         new = [path for path in shape - self.shape if not self._fits(path)]
         if offset < FIRST_BLOCK:

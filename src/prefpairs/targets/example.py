@@ -4,6 +4,7 @@ from prefpairs.records.identity import digest_response
 from prefpairs.records.message import Message, as_chat, renumber_calls, says_something
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
+from prefpairs.targets.plain import plain_example
 from prefpairs.targets.protocol import Example, ExportOptions, Target, Unfit
 from prefpairs.targets.spoken import Speaker, with_objects
 
@@ -40,6 +41,13 @@ def example_of(
     """
     if options.text:
         return _of_texts(pair), frozenset()
+    if (plain := plain_example(pair, target.speech, options)) is not None:
+        return plain, frozenset()
+    return by_steps(pair, target, options)
+
+
+def by_steps(pair: Pair, target: Target, options: ExportOptions) -> tuple[Example, frozenset[str]]:
+    """The same by the long way: cut, said, and checked."""
     speaker = Speaker(target.speech, options)
     parts = _cut(pair, speaker)
     told, tools = parts.prompt, pair.tools

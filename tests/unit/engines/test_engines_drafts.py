@@ -114,6 +114,34 @@ def test_rows_are_read_twice(drafts: Drafts) -> None:
     assert len(_rows(drafts)) == 3
 
 
+def test_more_than_a_block(drafts: Drafts) -> None:
+    """They come as they went however many they are, and short ones beside long ones."""
+    rows: list[Row] = [{"text": "é" * length} for length in (9, 300_000, 1, 99_999, 200_000, 0)]
+    rows += [{"text": str(number)} for number in range(40_000)]
+    _add(drafts, *rows[:3])
+    assert _rows(drafts) == rows[:3]
+    _add(drafts, *rows[3:])
+    assert _rows(drafts) == rows
+    drafts.arrange([45, 1, 4])
+    assert _rows(drafts) == [rows[45], rows[1], rows[4]]
+
+
+def test_rows_too_long_to_stand_first(drafts: Drafts) -> None:
+    """The shortest ones of their form stand there, wherever they came."""
+    long = "x" * (6 << 20)
+    _add(drafts, {"text": long}, {"text": "yy"}, {"text": "z"}, {"text": "aa"}, {"text": 1234567})
+    assert [row["text"] for row in _rows(drafts)] == ["z", 1234567, long, "yy", "aa"]
+    assert drafts.fits
+
+
+def test_columns_that_are_mixed(drafts: Drafts) -> None:
+    """Those whose objects have other keys in some row, whichever row that is."""
+    _add(drafts, *({"text": [{"a": 1}], "score": {"b": text}} for text in ("1", "2")))
+    assert drafts.mixed() == set()
+    _add(drafts, {"text": [{"a": 1}, {"a": 1, "b": 2}], "score": {"b": "3"}})
+    assert drafts.mixed() == {"text"}
+
+
 def test_large_numbers(drafts: Drafts) -> None:
     """They are what they were, also in rows that are filled."""
     _add(drafts, {"text": {"n": 2**70}}, {"text": {"n": 1}, "score": 1.0})

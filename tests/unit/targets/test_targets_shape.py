@@ -1,6 +1,21 @@
 """The shape of rows."""
 
-from prefpairs.targets.shape import column_of, shape_of
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefpairs.targets.columns import Columns
+from prefpairs.targets.shape import column_of, form_of, shape_of
+
+_SCALARS = st.sampled_from([None, True, 1, 1.0, "a", "2026-01-01", "role"])
+_KEYS = st.sampled_from(["role", "content", "a"])
+_VALUES: Any = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(_KEYS, inner, max_size=2)),
+    max_leaves=6,
+)
+_ROWS = st.dictionaries(_KEYS, _VALUES, max_size=3)
 
 
 def test_shape() -> None:
@@ -40,3 +55,51 @@ def test_column_of() -> None:
     """The first name of a path."""
     paths = ["a: string", "a: list", "a[]: object", "a[].b: int", "a.b[].c: null", "a.b: float"]
     assert list(map(column_of, paths)) == ["a"] * 6
+
+
+@given(_ROWS, _ROWS)
+def test_rows_of_one_form(row: dict[str, Any], other: dict[str, Any]) -> None:
+    """They have one shape, the same columns, and objects with the same keys."""
+    assert form_of(row) == form_of(_varied(row))
+    for same in (other, _varied(row)):
+        if form_of(row) == form_of(same):
+            assert shape_of(row) == shape_of(same)
+            assert list(row) == list(same)
+            assert _mixed(row) == _mixed(same) == _mixed(row, same)
+
+
+def _varied(value: Any) -> Any:
+    """Other texts and numbers, and every item once more."""
+    if isinstance(value, dict):
+        return {key: _varied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [*map(_varied, value), *value]
+    others = {"a": "b", "2026-01-01": "2026-02-02", 1: 2}
+    return value if isinstance(value, (bool, float)) else others.get(value, value)
+
+
+def _mixed(*rows: dict[str, Any]) -> set[str]:
+    columns = Columns()
+    for row in rows:
+        columns.learn(row)
+    return columns.mixed
+
+
+def test_forms() -> None:
+    """Texts do not count, nor how often an item comes; dates, types and keys do."""
+    row: dict[str, Any] = {"a": [{"role": "user", "content": "Q"}], "b": "x", "c": 1}
+    assert form_of(row) == form_of({**row, "a": row["a"] * 3, "b": "y", "c": 2})
+    others: list[dict[str, Any]] = [
+        {"b": "2026-01-01"},
+        {"c": 1.0},
+        {"c": None},
+        {"c": True},
+        {"a": []},
+        {"a": {}},
+        {"a": [[]]},
+        {"a": [{"role": "user", "content": None}]},
+        {"a": [{"role": "user"}]},
+        {"d": 1},
+    ]
+    assert len({form_of(row), *(form_of({**row, **other}) for other in others)}) == 11
+    assert form_of({"a": 1, "b": "x"}) != form_of({"b": 1, "a": "x"})

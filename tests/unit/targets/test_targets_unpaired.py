@@ -1,60 +1,136 @@
 """In which order single answers stand."""
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
-from prefpairs.targets.unpaired import Single, in_turn, single_of
+from hypothesis import given
+from hypothesis import strategies as st
+from xxhash import xxh3_128_digest
+
+from prefpairs.records.identity import draw
+from prefpairs.records.wire import encode_sorted
+from prefpairs.targets.protocol import Row
+from prefpairs.targets.unpaired import Ordered, Singles
 
 
-def _singles(words: str) -> list[Single]:
-    """Answers as `prompt answer label` in three letters each."""
-    return [Single(word[:1].encode(), word[:2].encode(), word[2] == "+") for word in words.split()]
+def _row(word: str, score: float | None = None) -> Row:
+    """An answer as `prompt answer label` in one letter each."""
+    row: Row = {"prompt": word[0], "completion": word[1], "label": word[2] == "+"}
+    return row if score is None else {**row, "score": score}
 
 
-def test_single_of() -> None:
-    """Its digests see prompt, tools and answer, however keys are ordered."""
+def _rows(words: str) -> list[Row]:
+    return [_row(word) for word in words.split()]
+
+
+def _in_turn(rows: Sequence[Row]) -> Ordered:
+    singles = Singles()
+    for row in rows:
+        singles.add([row])
+    assert len(singles) == len(rows)
+    return singles.in_turn()
+
+
+def test_contents() -> None:
+    """Digests see prompt, tools and answer, however keys are ordered."""
     row = {"prompt": [{"role": "user", "content": "Q"}], "completion": "A", "label": True}
     same = {"label": True, "completion": "A", "prompt": [{"content": "Q", "role": "user"}]}
-    single = single_of(row)
-    assert single == single_of({**same, "score": 1.0})._replace(score=None)
-    assert single.label is True
-    others = [single_of({**row, **more}) for more in ({"tools": "[1]"}, {"completion": "B"})]
-    assert others[0].prompt != single.prompt == others[1].prompt
-    assert len({single.answer, *(other.answer for other in others)}) == 3
+    assert _in_turn([row, same]).left_out == {"answer_repeated": 1}
+    assert _in_turn([row, {**row, "tools": "[1]"}, {**row, "completion": "B"}]).left_out == {}
 
 
 def test_prompts_take_turns() -> None:
     """Each prompt once, then each again that has more."""
-    singles = _singles("pa+ pb- pc+ qa+ qb- ra+")
-    order = in_turn(singles)
+    rows = _rows("pa+ pb- pc+ qa+ qb- ra+")
+    order = _in_turn(rows)
     assert not order.left_out
-    prompts = [singles[at].prompt for at in order.positions]
-    assert set(prompts[:3]) == {b"p", b"q", b"r"}
-    assert set(prompts[3:5]) == {b"p", b"q"}
-    assert prompts[5:] == [b"p"]
+    prompts = [rows[at]["prompt"] for at in order.positions]
+    assert set(prompts[:3]) == {"p", "q", "r"}
+    assert set(prompts[3:5]) == {"p", "q"}
+    assert prompts[5:] == ["p"]
 
 
 def test_answers_that_come_again() -> None:
     """Once, if the labels agree, and else never."""
-    order = in_turn(_singles("pa+ pb- pa+ pa+ pc+ pc- pc+"))
+    order = _in_turn(_rows("pa+ pb- pa+ pa+ pc+ pc- pc+"))
     assert sorted(order.positions) == [0, 1]
     assert order.left_out == {"answer_repeated": 2, "label_contradicted": 3}
-    assert in_turn(_singles("pa+ qa-")).left_out == {}
-    assert in_turn([]) == ([], {})
+    assert _in_turn(_rows("pa+ qa-")).left_out == {}
+    assert (list(_in_turn([]).positions), _in_turn([]).left_out) == ([], {})
+
+
+def test_answers_to_one_prompt() -> None:
+    """They may be taken in together."""
+    rows = _rows("pa+ pb- pc+")
+    singles = Singles()
+    singles.add(rows)
+    assert singles.in_turn() == _in_turn(rows)
 
 
 def test_order_of_arrival() -> None:
     """It changes nothing."""
-    singles = _singles("pa+ pb- qa+ qa+ qc-")
+    rows = _rows("pa+ pb- qa+ qa+ qc-")
     orders = {
-        tuple(given[at].answer for at in in_turn(given).positions)
-        for given in permutations(singles)
+        tuple(came[at]["completion"] for at in _in_turn(came).positions)
+        for came in permutations(rows)
     }
     assert len(orders) == 1
 
 
 def test_an_answer_with_several_scores() -> None:
     """The highest one stays, wherever it stood; one that is not known is none."""
-    scored = [Single(b"p", b"a", True, score) for score in (None, 0.5, 0.9)]
-    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
-        singles = [scored[place] for place in order]
-        assert [singles[at].score for at in in_turn(singles).positions] == [0.9]
+    scores = [None, -1.5, 0.0, 0.5, 0.9]
+    for came in permutations(scores):
+        order = _in_turn([_row("pa+", score) for score in came])
+        assert [came[at] for at in order.positions] == [0.9]
+    assert list(_in_turn([_row("pa+"), _row("pa+", -2.0)]).positions) == [1]
+    assert list(_in_turn([_row("pa+", -0.0), _row("pa+", 0.0)]).positions) == [0]
+
+
+def _plainly(rows: Sequence[Row]) -> tuple[list[int], Counter[str]]:
+    """The same order, said with sets and counts."""
+    asked = [encode_sorted([row["prompt"], row.get("tools")]) for row in rows]
+    answers = [
+        xxh3_128_digest(prompt + encode_sorted(row["completion"]))
+        for prompt, row in zip(asked, rows, strict=True)
+    ]
+    labels: defaultdict[bytes, set[bool]] = defaultdict(set)
+    for answer, row in zip(answers, rows, strict=True):
+        labels[answer].add(row["label"])
+
+    def rank(at: int) -> tuple[bytes, bool, float]:
+        score = rows[at].get("score")
+        return answers[at], score is None, -(score or 0.0)
+
+    left_out: Counter[str] = Counter()
+    seen: set[bytes] = set()
+    rounds: Counter[bytes] = Counter()
+    places: list[tuple[int, int, bytes, int]] = []
+    for at in sorted(range(len(rows)), key=rank):
+        if len(labels[answers[at]]) > 1:
+            left_out["label_contradicted"] += 1
+        elif answers[at] in seen:
+            left_out["answer_repeated"] += 1
+        else:
+            seen.add(answers[at])
+            prompt = xxh3_128_digest(asked[at])
+            places.append((rounds[prompt], draw(0, "unpaired", prompt), prompt, at))
+            rounds[prompt] += 1
+    return [place[-1] for place in sorted(places)], left_out
+
+
+_SCORES: Any = st.one_of(st.none(), st.floats(allow_nan=False), st.sampled_from([0.0, -0.0, 1.0]))
+_ANSWERS = st.builds(
+    lambda prompt, answer, label, score: _row(f"{prompt}{answer}{label}", score),
+    *map(st.sampled_from, ("pqr", "abcd", "+++-")),
+    _SCORES,
+)
+
+
+@given(st.lists(_ANSWERS, max_size=20))
+def test_strings_sort_as_what_they_say(rows: list[Row]) -> None:
+    """The order is the one of labels, scores, turns and draws."""
+    order = _in_turn(rows)
+    assert (list(order.positions), order.left_out) == _plainly(rows)

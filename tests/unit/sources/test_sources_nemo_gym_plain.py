@@ -1,0 +1,246 @@
+"""The usual shape of a rollout, and one test for each way to fall out of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest_response
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.nemo_gym import open_reader
+from prefpairs.sources.nemo_gym_plain import read, scan, suits
+
+USER = {"role": "user", "content": "Q"}
+TOOL = {"type": "function", "name": "add", "parameters": {}, "strict": True}
+
+
+def _said(*texts: str, **more: Any) -> dict[str, Any]:
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    return {"id": "m", "type": "message", "role": "assistant", "content": parts, **more}
+
+
+def _thought(*texts: str, **more: Any) -> dict[str, Any]:
+    summary = [{"type": "summary_text", "text": text} for text in texts]
+    return {"id": "rs", "type": "reasoning", "summary": summary, **more}
+
+
+def _rollout(*output: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "responses_create_params": {"input": [USER], "temperature": 1.0},
+        "response": {"id": "r", "output": list(output) or [_said("A")]},
+        "reward": 1.0,
+        "_ng_task_index": 3,
+        "_ng_rollout_index": 0,
+        "agent_ref": {"type": "agents", "name": "math"},
+        **more,
+    }
+
+
+def _asked(*items: Any, **more: Any) -> dict[str, Any]:
+    return _rollout(responses_create_params={"input": list(items), **more})
+
+
+def _line(row: Any) -> bytes:
+    return json.dumps(row).encode() + b"\n"
+
+
+def _read(row: Any) -> Candidate | None:
+    found = read(_line(row), "r.jsonl:1")
+    return found and found[0]
+
+
+def test_a_row_of_the_usual_shape() -> None:
+    """Thoughts and texts are joined, the score is rounded, the origin is taken over."""
+    row = _rollout(_thought("hm", " ", " ho "), _said("A", "B"), _thought(), _said("C"))
+    expected = Candidate(
+        group='["math",3]',
+        prompt=[USER],
+        response=[{"role": "assistant", "content": "ABC", "reasoning_content": "hm\nho"}],
+        score=0.3,
+        index=0,
+        origin="r.jsonl:1",
+    )
+    line = _line({**row, "reward": 0.1 + 0.2})
+    assert read(line, "r.jsonl:1") == (expected, digest_response(expected.response))
+
+
+def test_what_the_index_remembers() -> None:
+    """Score, index and digest of each row, and nothing of rows of other shapes."""
+    lines = [_line(_rollout(reward=-1)), b"\n", _line(_rollout(_said("B"), _ng_rollout_index=7))]
+    first, blank, second = scan(lines)
+    assert first and second
+    assert blank is None
+    assert first[0] == second[0]
+    assert first[1:] == (-1.0, 0, digest_response("A"))
+    assert second[1:] == (1.0, 7, digest_response("B"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _asked({"role": "user", "content": "R"}),
+        _rollout(_ng_task_index=4),
+        _rollout(agent_ref={"name": "code"}),
+        _rollout(responses_create_params={"input": [USER], "tools": [TOOL]}),
+    ],
+)
+def test_questions_that_differ(other: Any) -> None:
+    """Prompt, task, agent and tools."""
+    one, two = scan([_line(_rollout()), _line(other)])
+    assert one and two
+    assert one[0] != two[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "group"),
+    [
+        ({"agent_ref": None}, "[null,3]"),
+        ({"agent_ref": {}}, "[null,3]"),
+        ({"agent_ref": {"name": ""}}, '["",3]'),
+        ({"_ng_task_index": "x"}, '["math","x"]'),
+        ({"_ng_task_index": ""}, '["math",""]'),
+        ({"_ng_task_index": 2**70}, '["math",1180591620717411303424]'),
+        ({"_ng_task_index": None}, "prompt:7f5681ea74a1da05"),
+    ],
+)
+def test_groups(more: dict[str, Any], group: str) -> None:
+    """The agent and the task it was given; without a task, the prompt."""
+    candidate = _read(_rollout(**more))
+    assert candidate
+    assert candidate.group == group
+
+
+@pytest.mark.parametrize(
+    ("asked", "prompt"),
+    [
+        ([{"role": "developer", "content": "S"}, USER], [{"role": "system", "content": "S"}, USER]),
+        ([{"role": "user", "content": [{"type": "input_text", "text": "Q"}]}], [USER]),
+        ([{"type": "message", **USER}], [USER]),
+        ([{"role": "system", "content": "S"}] * 2, [{"role": "system", "content": "S\n\nS"}]),
+        ([USER, {"role": "system", "content": "S"}], [USER, {"role": "system", "content": "S"}]),
+        ([{**USER, "name": "n"}], [{**USER, "name": "n"}]),
+        ([{"role": "assistant", "content": "", "reasoning": "hm"}, USER], None),
+    ],
+)
+def test_prompts(asked: list[Any], prompt: Any) -> None:
+    """What was asked, in any shape at all: prompts are read once for each task."""
+    candidate = _read(_asked(*asked))
+    thinking = {"role": "assistant", "content": "", "reasoning_content": "hm"}
+    assert candidate
+    assert candidate.prompt == (prompt or [thinking, USER])
+
+
+def test_prompt_as_text_with_instructions_and_tools() -> None:
+    """The other way to ask."""
+    candidate = _read(
+        _rollout(responses_create_params={"input": "Q", "instructions": "I", "tools": [TOOL]})
+    )
+    assert candidate
+    assert candidate.prompt == [{"role": "system", "content": "I"}, USER]
+    assert candidate.tools == [{"type": "function", "function": {"name": "add", "parameters": {}}}]
+
+
+UNUSUAL: dict[str, Any] = {
+    "a reward that is true": _rollout(reward=True),
+    "a reward as text": _rollout(reward="0.7"),
+    "no reward": _rollout(reward=None),
+    "a reward beyond the largest": _rollout(reward=9e307),
+    "a reward that is no number": _rollout(reward=float("nan")),
+    "an index that is a float": _rollout(_ng_rollout_index=2.0),
+    "an index beyond 64 bits": _rollout(_ng_rollout_index=2**63),
+    "the smallest index of 64 bits": _rollout(_ng_rollout_index=-(2**63)),
+    "a task that is a float": _rollout(_ng_task_index=1.0),
+    "a task that is true": _rollout(_ng_task_index=True),
+    "an agent as text": _rollout(agent_ref="math"),
+    "a name that is no text": _rollout(agent_ref={"name": 5}),
+    "a masked row": _rollout(mask_sample=True),
+    "a mask in the config": _rollout(instance_config={"mask_sample": True}),
+    "a mask under a dotted key": _rollout(**{"instance_config.mask_sample": True}),
+    "a failed row": _rollout(_ng_failure_class="timeout"),
+    "a cut answer": _rollout(response={"output": [_said("A")], "incomplete_details": {"a": "b"}}),
+    "no response": _rollout(response=None),
+    "output as text": _rollout(response={"output": "A"}),
+    "a list of lists": _rollout([_said("A")]),
+    "a call": _rollout(_said("A"), {"type": "function_call", "name": "f", "arguments": "{}"}),
+    "a turn of the user": _rollout(_said("A"), {**_said("Q"), "role": "user"}),
+    "a message without a type": _rollout({"role": "assistant", "content": "A"}),
+    "an empty message": _rollout(_said("A"), _said()),
+    "a message with thoughts": _rollout(_said("A", reasoning_content="hm")),
+    "a message with calls": _rollout(_said("A", tool_calls=[{"function": {"name": "f"}}])),
+    "a refusal": _rollout(_said("A", content=[{"type": "refusal", "refusal": "No."}])),
+    "reasoning in its content": _rollout(_thought(content=[{"type": "text", "text": "hm"}])),
+    "thoughts that are no text": _rollout(_said("A"), _thought(summary=[{"text": 5}])),
+    "thoughts alone": _rollout(_thought("hm")),
+    "no words": _rollout(_said(" \n\u00a0")),
+    "thinking inside the words": _rollout(_said("<think>hm</think>A")),
+    "a closing tag that is cut in two": _rollout(_said("hm</thi", "nk>A")),
+    "half an emoji in a field that nobody reads": _rollout(x="cut \ud83d"),
+    "half an emoji in the request": _asked({"role": "user", "content": "cut \ud83d"}),
+    "nothing asked": _asked({"role": "user", "content": " "}),
+    "an empty input": _asked(),
+    "an input that has no form": _asked(USER, {"type": "web_search_call"}),
+    "instructions that are no text": _asked(USER, instructions=5),
+    "tools that are none": _asked(USER, tools=[1]),
+    "a request that is no object": _rollout(responses_create_params=[]),
+    "NaN in a field that nobody reads": _rollout(x=[float("nan")]),
+    "no object": [],
+}
+
+
+@pytest.mark.parametrize("row", UNUSUAL.values(), ids=UNUSUAL)
+def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
+    """Nothing is found; that does not mean that nothing is there."""
+    assert read(_line(row)) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"<PLACEHOLDER>\n",
+        _line(_rollout(x="X")).replace(b"X", b"\xff"),
+        _line(_rollout(x="X")).replace(b"X", b"\xed\xa0\x80"),
+        _line(_rollout(x="X")).replace(b"X", b"\x01"),
+        _line(_rollout(x="X")).replace(b'"X"', b"01"),
+        b"\xef\xbb\xbf" + _line(_rollout()),
+        _line(_rollout())[:-2],
+        _line(_rollout()) + b"}",
+    ],
+)
+def test_lines_that_are_no_json(line: bytes) -> None:
+    """What is wrong with them is told by who reads everything, unread fields included."""
+    assert (read(line), scan([line])) == (None, [None])
+
+
+def test_keys_that_repeat() -> None:
+    """The last one counts, as everywhere."""
+    line = _line(_rollout()).replace(b'"reward": 1.0', b'"reward": 5.0, "re\\u0077ard": 0.5')
+    found = read(line)
+    assert found
+    assert found[0].score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "suitable"),
+    [
+        ({}, True),
+        ({"keep_rows": frozenset({"masked"})}, True),
+        ({"cast_score": True}, True),
+        ({"step_name": "x"}, True),
+        ({"scores": (("reward", 1.0),)}, False),
+        ({"lower_is_better": True}, False),
+        ({"prompt": "p"}, False),
+        ({"response": "r"}, False),
+        ({"group_by": "prompt"}, False),
+        ({"group_by": "file"}, False),
+        ({"response_part": "final"}, False),
+        ({"reasoning": "drop"}, False),
+        ({"keep": ("reward",)}, False),
+    ],
+)
+def test_suits(options: dict[str, Any], *, suitable: bool) -> None:
+    """Only rows that are taken as they stand."""
+    wanted = ReadOptions(**options)
+    assert suits(wanted) is suitable
+    assert bool(open_reader({}, wanted, "r.jsonl").shortcut) is suitable
