@@ -42,15 +42,9 @@ def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> Pair
             decode(pair_line(pair))  # one level deeper than it was
     if row.get("id") not in (None, pair.id):
         mends.append("id_renewed")
-    return reading_of(pair, digests, mends)
-
-
-def reading_of(pair: Pair, digests: Digests, mends: list[str]) -> PairReading:
-    """What there is to say of a pair that was read."""
     if pair.gap is not None and pair.gap <= 0:
         mends.append("not_preferred")
-    other = other_prompt(pair) if pair.meta else b""
-    return PairReading(pair, digests, other, _why_unfit(pair, digests), mends)
+    return PairReading(pair, digests, other_prompt(pair), _why_unfit(pair, digests), mends)
 
 
 def _why_unfit(pair: Pair, digests: Digests) -> str | None:
@@ -58,6 +52,11 @@ def _why_unfit(pair: Pair, digests: Digests) -> str | None:
         return "no_prompt"
     if not (_answers(pair.chosen) and _answers(pair.rejected)):
         return "empty_answer"
+    return sides_equal(digests)
+
+
+def sides_equal(digests: Digests) -> str | None:
+    """The reason for which a pair of two equal answers is unfit."""
     return "sides_equal" if digests.chosen == digests.rejected else None
 
 

@@ -15,13 +15,14 @@ from prefpairs.records.identity import (
     NO_TOOLS,
     digest_prompt,
     digest_response,
+    digest_turn,
     group_of_prompt,
     pair_id,
 )
-from prefpairs.records.message import Message, Text
+from prefpairs.records.message import Message, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, gap_between, round_score
-from prefpairs.records.pair import Digests, Pair
-from prefpairs.sources.pairs import PairReading, reading_of
+from prefpairs.records.pair import Digests, Pair, other_prompt
+from prefpairs.sources.pairs import PairReading, sides_equal
 
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)] | None
 _Index = Annotated[int, Meta(ge=-LARGEST_INDEX, le=LARGEST_INDEX)] | None
@@ -66,11 +67,14 @@ def read_plain(record: bytes) -> PairReading | None:
         return None
     if not type(row.prompt) is type(row.chosen) is type(row.rejected):
         return None
-    prompt, chosen, rejected = _text(row.prompt), _text(row.chosen), _text(row.rejected)
-    if not (_is_answer(chosen) and _is_answer(rejected)):
+    prompt, (chosen, better_digest), (rejected, worse_digest) = (
+        _text(row.prompt),
+        _answer(row.chosen),
+        _answer(row.rejected),
+    )
+    if not (better_digest and worse_digest and asks_something(prompt)):
         return None
-    answers = digest_response(chosen), digest_response(rejected)
-    digests = Digests(digest_prompt(prompt), NO_TOOLS, *answers)
+    digests = Digests(digest_prompt(prompt), NO_TOOLS, better_digest, worse_digest)
     better, worse, gap = _number(row.chosen_score), _number(row.rejected_score), _number(row.gap)
     if better is not None and worse is not None:
         gap = gap_between(better, worse)
@@ -89,7 +93,11 @@ def read_plain(record: bytes) -> PairReading | None:
         row.rejected_origin or "",
         meta=row.meta or None,
     )
-    return reading_of(pair, digests, []) if pair.id == row.id else None
+    if pair.id != row.id:
+        return None
+    mends = ["not_preferred"] if gap is not None and gap <= 0 else []
+    other = other_prompt(pair) if pair.meta else b""
+    return PairReading(pair, digests, other, sides_equal(digests), mends)
 
 
 def _text(text: str | list[_Turn]) -> Text:
@@ -103,9 +111,14 @@ def _message(turn: _Turn) -> Message:
     return {"role": turn.role, "content": turn.content}
 
 
-def _is_answer(text: Text) -> bool:
-    """Whether an answer begins with the model's own words."""
-    return isinstance(text, str) or text[0]["role"] == "assistant"
+def _answer(text: str | list[_Turn]) -> tuple[Text, bytes]:
+    """An answer and its digest; no digest where it needs a closer look."""
+    if isinstance(text, str):
+        return text, b"" if not text or text.isspace() else digest_response(text)
+    turn = text[0]
+    if len(text) > 1 or turn.role != "assistant" or not turn.content or turn.content.isspace():
+        return [], b""
+    return [_message(turn)], digest_turn(turn.content, turn.reasoning_content or "")
 
 
 def _number(number: float | None) -> float | None:

@@ -42,7 +42,7 @@ def example_of(
     if options.text:
         return _of_texts(pair), frozenset()
     if (plain := plain_example(pair, target.speech, options)) is not None:
-        return plain, frozenset()
+        return plain
     return by_steps(pair, target, options)
 
 

@@ -1,22 +1,28 @@
 """The short way from a pair to an example, for pairs that every step would leave as they are.
 
 Most pairs are chats of roles and texts with one message an answer. Nothing in them is shared but
-the prompt, nothing has to be said otherwise, and nothing is noticed. To find that out by cutting
-and saying them takes 20 us a pair; here it takes 1.5 us. A property holds both ways equal.
+the prompt, and nothing has to be said otherwise but the thinking. To find that out by cutting
+and saying them takes 20 us a pair; here it takes 2 us. A property holds both ways equal.
 """
 
 from prefpairs.records.message import Message, as_chat, says_something
 from prefpairs.records.pair import Pair
 from prefpairs.targets.protocol import Example, ExportOptions, Speech
+from prefpairs.targets.spoken import with_thoughts
 
 _ROLE_AND_CONTENT = 2
+_REASONING = "reasoning_content"
+_NOTHING: frozenset[str] = frozenset()
+_AS_TEXT = frozenset({"reasoning_as_text"})
 
 
-def plain_example(pair: Pair, speech: Speech, options: ExportOptions) -> Example | None:
+def plain_example(
+    pair: Pair, speech: Speech, options: ExportOptions
+) -> tuple[Example, frozenset[str]] | None:
     """The example of a pair that stays as it is; nothing where the long way has to tell.
 
     >>> texts = Pair("", "", "Q", "yes", "no", None, None, None, None, None, "", "")
-    >>> plain_example(texts, Speech(), ExportOptions()).chosen
+    >>> plain_example(texts, Speech(), ExportOptions())[0].chosen
     [{'role': 'assistant', 'content': 'yes'}]
     """
     if pair.tools or options.last_message or options.reasoning_as == "nothing":
@@ -25,16 +31,24 @@ def plain_example(pair: Pair, speech: Speech, options: ExportOptions) -> Example
     chosen, rejected = as_chat(pair.chosen, "assistant"), as_chat(pair.rejected, "assistant")
     if not (_is_answer(chosen) and _is_answer(rejected) and _stays(prompt, speech, options)):
         return None
-    if chosen[0]["content"] == rejected[0]["content"]:
+    noticed = _NOTHING
+    thinks = any(_REASONING in side[0] for side in (chosen, rejected))
+    if thinks and not (options.reasoning_as == "field" and speech.reasoning):
+        noticed = _AS_TEXT
+        chosen, rejected = [with_thoughts(chosen[0])], [with_thoughts(rejected[0])]
+    if (noticed and options.lossy == "drop") or chosen == rejected:
         return None
-    return Example(pair, prompt, chosen, rejected, pair.tools)
+    return Example(pair, prompt, chosen, rejected, pair.tools), noticed
 
 
 def _is_answer(messages: list[Message]) -> bool:
-    """Whether an answer is one text of the model."""
-    if len(messages) != 1 or not _is_text(messages[0]):
+    """Whether an answer is one text of the model, with or without its thinking."""
+    message = messages[0] if len(messages) == 1 else {}
+    if not isinstance(message.get("content"), str) or message["role"] != "assistant":
         return False
-    return messages[0]["role"] == "assistant" and says_something(messages[0])
+    others = len(message) - _ROLE_AND_CONTENT
+    plain = not others or (others == 1 and bool(message.get(_REASONING)))
+    return plain and says_something(message)
 
 
 def _stays(prompt: list[Message], speech: Speech, options: ExportOptions) -> bool:

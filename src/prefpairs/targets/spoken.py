@@ -103,9 +103,7 @@ class Speaker:
         if not reasoning or (self.options.reasoning_as == "field" and self.speech.reasoning):
             return message
         self.noticed.add("reasoning_as_text")
-        content = message["content"].lstrip("\n")
-        thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
-        return {**_without(message, "reasoning_content"), "content": thought}
+        return with_thoughts(message)
 
     def _with_calls(self, message: Message) -> Message:
         """The message with its calls, or with text in their place."""
@@ -119,6 +117,19 @@ class Speaker:
         broken = self.speech.calls and not beside
         self.noticed.add("broken_arguments_as_text" if broken else "calls_as_text")
         return in_text(message)
+
+
+def with_thoughts(message: Message) -> Message:
+    r"""The message with its thinking, if it has any, in its text.
+
+    >>> with_thoughts({"role": "assistant", "content": "Hi", "reasoning_content": "hm"})
+    {'role': 'assistant', 'content': '<think>\nhm\n</think>\n\nHi'}
+    """
+    if not (reasoning := message.get("reasoning_content")):
+        return message
+    content = message["content"].lstrip("\n")
+    thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
+    return {**_without(message, "reasoning_content"), "content": thought}
 
 
 def with_objects(messages: list[Message]) -> list[Message]:

@@ -69,7 +69,8 @@ def test_what_the_index_remembers() -> None:
     """Score, index and digest of each row, and nothing of rows of other shapes."""
     lines = [_line(_rollout(reward=-1)), b"\n", _line(_rollout(_said("B"), _ng_rollout_index=7))]
     first, blank, second = scan(lines)
-    assert first and second
+    assert first
+    assert second
     assert blank is None
     assert first[0] == second[0]
     assert first[1:] == (-1.0, 0, digest_response("A"))
@@ -88,7 +89,8 @@ def test_what_the_index_remembers() -> None:
 def test_questions_that_differ(other: Any) -> None:
     """Prompt, task, agent and tools."""
     one, two = scan([_line(_rollout()), _line(other)])
-    assert one and two
+    assert one
+    assert two
     assert one[0] != two[0]
 
 
@@ -169,7 +171,9 @@ UNUSUAL: dict[str, Any] = {
     "a message with thoughts": _rollout(_said("A", reasoning_content="hm")),
     "a message with calls": _rollout(_said("A", tool_calls=[{"function": {"name": "f"}}])),
     "a refusal": _rollout(_said("A", content=[{"type": "refusal", "refusal": "No."}])),
-    "reasoning in its content": _rollout(_thought(content=[{"type": "text", "text": "hm"}])),
+    "reasoning in its content": _rollout(
+        _thought(content=[{"type": "text", "text": "hm"}]), _said("A")
+    ),
     "thoughts that are no text": _rollout(_said("A"), _thought(summary=[{"text": 5}])),
     "thoughts alone": _rollout(_thought("hm")),
     "no words": _rollout(_said(" \n\u00a0")),

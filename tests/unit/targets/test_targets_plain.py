@@ -28,6 +28,7 @@ _TEXTS = st.one_of(_WORDS, st.lists(_MESSAGES, max_size=4))
 _ANSWERS = st.one_of(
     _WORDS,
     st.builds(lambda words: [model(words)], _WORDS),
+    st.builds(lambda words: [model(words, reasoning_content="hm")], _WORDS),
     st.lists(_MESSAGES, max_size=2).map(lambda more: [model("Aye"), *more]),
 )
 _PAIRS = st.builds(pair, _TEXTS, _ANSWERS, _ANSWERS, tools=st.sampled_from([None, None, TOOLS]))
@@ -44,16 +45,16 @@ _OPTIONS = st.builds(
 
 def _short(given: Pair, speech: Speech | None = None, **words: Any) -> tuple[Any, ...] | None:
     example = plain_example(given, speech or Speech(), ExportOptions(**words))
-    return None if example is None else example[1:]
+    return None if example is None else example[0][1:]
 
 
 @given(given=_PAIRS, options=_OPTIONS, name=st.sampled_from(list(TARGETS)))
 def test_both_ways_lead_to_one_place(given: Pair, options: ExportOptions, name: str) -> None:
-    """Where the short way leads anywhere, the long one leads there too, and notices nothing."""
+    """Where the short way leads anywhere, the long one leads there too, and notices the same."""
     target = target_named(name)
     example = plain_example(given, target.speech, options)
     if example is not None:
-        assert by_steps(given, target, options) == (example, frozenset())
+        assert by_steps(given, target, options) == example
 
 
 def test_plain_chats() -> None:
@@ -76,7 +77,7 @@ def test_plain_chats() -> None:
         pair([{**user("Q"), "name": "Ann"}], "Aye", "Nay"),
         pair([user([{"type": "image"}])], "Aye", "Nay"),
         pair("Q", [model("Aye"), model("Bye")], "Nay"),
-        pair("Q", [model("Aye", reasoning_content="hm")], "Nay"),
+        pair("Q", [model("Aye", reasoning_content="hm", name="Ann")], "Nay"),
         pair("Q", "Aye", [calling()]),
     ],
     ids=lambda given: str(given.prompt)[:20],
@@ -84,6 +85,21 @@ def test_plain_chats() -> None:
 def test_all_others(given: Pair) -> None:
     """They take the long way, which says why they can be no example or what was changed."""
     assert _short(given) is None
+
+
+def test_thinking() -> None:
+    """It becomes text where the target looks for it there, which is noticed."""
+    given = pair("Q", [model("Aye", reasoning_content="hm")], "Nay")
+    said = plain_example(given, Speech(), ExportOptions())
+    assert said is not None
+    assert (said[0].chosen, said[1]) == (
+        [model("<think>\nhm\n</think>\n\nAye")],
+        frozenset({"reasoning_as_text"}),
+    )
+    held = plain_example(given, Speech(reasoning=True), ExportOptions(reasoning_as="field"))
+    assert held is not None
+    assert (held[0].chosen, held[1]) == (given.chosen, frozenset())
+    assert _short(given, lossy="drop") is None
 
 
 def test_what_only_some_targets_can_say() -> None:

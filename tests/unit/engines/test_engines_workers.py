@@ -1,0 +1,221 @@
+"""Processes that scan stretches, and what becomes of those that fail."""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_driver import Lines, Row, data_of
+
+from prefpairs.engines import workers
+from prefpairs.engines.pair import pair
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.reading import reading_inputs
+from prefpairs.engines.workers import Job, Workers
+from prefpairs.engines.writing import WHOLE
+from prefpairs.errors import FileTrouble
+from prefpairs.files.inputs import find_inputs
+from prefpairs.report import Report
+from prefpairs.sources import source_named
+from prefpairs.sources.answer import ReadOptions
+
+ROWS: list[Row] = [
+    {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}
+    for number in range(40)
+]
+CHOSEN = [f"A{number}" for number in range(3, 40, 4)]
+work = workers._work  # noqa: SLF001 - what a worker does is what fails here
+
+
+@pytest.fixture(autouse=True)
+def _no_child_is_left() -> Iterator[None]:
+    """Whatever happens, they are gone."""
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert multiprocessing.active_children() == []
+
+
+def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 4) -> list[str]:
+    (folder / "r.jsonl").write_bytes(data)
+    read = ReadPlan(inputs=find_inputs([str(folder / "r.jsonl")]), on_error="skip")
+    output = Lines()
+    pair(PairPlan(read=read, workers=number), {WHOLE: output}, report or Report())
+    return [row["chosen"] for row in output.rows()]
+
+
+def _dies(_: Job, __: Connection) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _exits(_: Job, sender: Connection) -> None:
+    sender.close()
+
+
+def _gives_up(_: Job, sender: Connection) -> None:
+    sender.send(None)
+
+
+def _begins_to_tell(_: Job, sender: Connection) -> None:
+    sender._send(b"\0\0")  # type: ignore[attr-defined]  # noqa: SLF001 - half a length
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("fails", [_dies, _exits, _gives_up, _begins_to_tell])
+def test_workers_that_tell_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None]
+) -> None:
+    """Their stretches are scanned here."""
+    monkeypatch.setattr(workers, "_work", fails)
+    report = Report()
+    assert _run(tmp_path, data_of(ROWS), report) == CHOSEN
+    assert (report.rows_read, report.rows_of) == (40, {"r.jsonl": 40})
+
+
+def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others found is taken."""
+    data = data_of(ROWS)
+
+    def some(job: Job, sender: Connection) -> None:
+        (_dies if job.start < len(data) // 2 else work)(job, sender)
+
+    monkeypatch.setattr(workers, "_work", some)
+    assert _run(tmp_path, data) == CHOSEN
+
+
+class Torn:
+    """What a worker sends, of which only so many pieces arrive."""
+
+    def __init__(self, sender: Connection, pieces: int) -> None:
+        self._sender = sender
+        self._left = pieces
+
+    def send(self, value: Any) -> None:
+        """Send a value."""
+        self._sender.send(value)
+
+    def send_bytes(self, data: Any) -> None:
+        """Send a piece, or die."""
+        if not self._left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._left -= 1
+        self._sender.send_bytes(data)
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 5, 9])
+def test_worker_that_dies_while_it_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    """Half of what it found is nothing to go on with; no pair is written."""
+
+    def torn(job: Job, sender: Connection) -> None:
+        work(job, Torn(sender, pieces))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "_work", torn)
+    with pytest.raises(FileTrouble) as caught:
+        _run(tmp_path, data_of(ROWS))
+    assert caught.value.args == ("a worker", "it ended before it had told all it found")
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_bad_rows_are_told_by_who_knows_their_place(tmp_path: Path, number: int) -> None:
+    """A worker that meets one gives up."""
+    report = Report()
+    assert _run(tmp_path, data_of(ROWS) + b"\n{\n", report, number) == CHOSEN
+    assert [place for place, _ in report.first_bad] == ["r.jsonl:42"]
+    assert (report.rows_read, report.rows_bad) == (41, 1)
+
+
+def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
+    """What a worker sends of the end of a file."""
+    path = folder / "r.jsonl"
+    path.write_bytes(data)
+    (source,) = find_inputs([str(path)])
+    plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
+    with reading_inputs(plan, Report()) as reader:
+        given = next(reader.inputs())
+        with Workers(given, plan.options, [(start, len(data))]) as others:
+            part = others.result(0)
+            return part and (part.lines, part.counts, [next(part.columns) for _ in range(10)])
+
+
+def test_what_a_worker_finds(tmp_path: Path) -> None:
+    """The lines of its stretch, what became of the rows, and the columns of its index."""
+    rows = [*ROWS[:9], {"prompt": "Q", "response": "A", "score": None}]
+    data = data_of(rows[:5]) + b"\n" + data_of(rows[5:])
+    lines, counts, columns = _found_by(tmp_path, data, len(data_of(rows[:3])))
+    assert lines == 8
+    assert counts == (7, 6, {"no_score": 1}, 7, {"no_score": 1}, {})
+    assert [len(column) for column in columns[:3]] == [3 * 16, 3 * 48, 6 * 16]
+
+
+def test_worker_that_finds_nothing(tmp_path: Path) -> None:
+    """Blank lines are lines."""
+    data = data_of(ROWS[:1]) + b"\n \n\n"
+    assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [b""] * 10)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([{"id": 1, "intermediate_steps": []}] * 2, {}),
+        ([{**ROWS[0], "group": "g", "origin": "a:1", "meta": {"source_task": "t"}}] * 2, {}),
+    ],
+)
+def test_what_must_be_compared_over_the_whole_file(
+    tmp_path: Path, rows: list[Row], options: dict[str, Any]
+) -> None:
+    """Ids that should stand once, and tasks that are joined: a worker gives up."""
+    data = data_of(rows)
+    assert _found_by(tmp_path, data, len(data) // 2, **options) is None
+
+
+def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
+    """Also those that wait for somebody to listen to them."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(data_of(ROWS * 500))
+    plan = ReadPlan(inputs=find_inputs([str(path)]))
+    parts = [(0, path.stat().st_size)] * 3
+
+    def run() -> None:
+        with reading_inputs(plan, Report()) as reader:
+            given = next(reader.inputs())
+            with Workers(given, plan.options, parts):
+                assert len(multiprocessing.active_children()) == 3
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+
+
+def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stretch is ours."""
+
+    def start(_: Workers) -> None:
+        pytest.fail("a process was started")
+
+    monkeypatch.setattr(Workers, "_start", start)
+    assert _run(tmp_path, data_of(ROWS), number=1) == CHOSEN
+
+
+def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends as any program does, whatever we made of signals."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+
+    def told(name: str) -> Any:
+        handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
+        said = [handler is signal.SIG_DFL for handler in handlers]
+        (tmp_path / "defaults").write_text(json.dumps(said))
+        return source_named(name)
+
+    monkeypatch.setattr(workers, "source_named", told)
+    try:
+        _found_by(tmp_path, data_of(ROWS), 0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (tmp_path / "defaults").read_text() == "[true, true, true]"
