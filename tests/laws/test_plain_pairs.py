@@ -68,7 +68,7 @@ def _change(row: Any, path: Path, value: Any) -> None:
     for step in path[:-1]:
         if not isinstance(row, dict | list) or (isinstance(row, list) and not row):
             return
-        row = row[step] if isinstance(row, list) else row.get(step)
+        row = row[0] if isinstance(row, list) else row.get(step)
     if isinstance(row, dict):
         row[path[-1]] = value
 
@@ -99,7 +99,9 @@ def test_short_is_full(lines: list[bytes], path: Path, value: Any, chance: Rando
         place = chance.randrange(len(data))
         _expect_the_same(data[:place] + bytes([chance.randrange(256)]) + data[place + 1 :])
         _change(row, path, value)
-        _expect_the_same(json.dumps(row).encode())
+        changed = json.dumps(row).encode()
+        _expect_the_same(changed)
+        _expect_the_same(json.dumps(_written(changed)).encode())  # with the id of its content
 
 
 def test_our_own_pairs_are_plain() -> None:
