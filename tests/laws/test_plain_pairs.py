@@ -1,9 +1,11 @@
 """Pairs in their usual shape: read in short, they are what they are in full."""
 
 import json
+import re
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Row, examples
@@ -74,7 +76,12 @@ def _change(row: Any, path: Path, value: Any) -> None:
 
 
 def _expect_the_same(line: bytes) -> bool:
-    short = read_plain(line)
+    try:
+        short = read_plain(line)
+    except BadRecord as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            _in_full(line)
+        return True
     if short is not None:
         full = _in_full(line)
         assert short == full
@@ -83,14 +90,9 @@ def _expect_the_same(line: bytes) -> bool:
 
 
 @examples(150)
-@given(
-    lines=pair_lines_mixed(),
-    path=st.sampled_from(_PATHS),
-    value=st.sampled_from(_ODD),
-    chance=st.randoms(use_true_random=False),
-)
-def test_short_is_full(lines: list[bytes], path: Path, value: Any, chance: Random) -> None:
-    """Rows as they come, written again, with one field changed, and with one byte changed."""
+@given(lines=pair_lines_mixed(), chance=st.randoms(use_true_random=False))
+def test_short_is_full(lines: list[bytes], chance: Random) -> None:
+    """Rows as they come, written again, with one byte changed, and with one field changed."""
     for line in lines:
         _expect_the_same(line)
         row = _written(line)
@@ -98,10 +100,12 @@ def test_short_is_full(lines: list[bytes], path: Path, value: Any, chance: Rando
         _expect_the_same(data)
         place = chance.randrange(len(data))
         _expect_the_same(data[:place] + bytes([chance.randrange(256)]) + data[place + 1 :])
-        _change(row, path, value)
-        changed = json.dumps(row).encode()
-        _expect_the_same(changed)
-        _expect_the_same(json.dumps(_written(changed)).encode())  # with the id of its content
+        for _ in range(4):
+            other = json.loads(data)
+            _change(other, chance.choice(_PATHS), chance.choice(_ODD))
+            changed = json.dumps(other).encode()
+            _expect_the_same(changed)
+            _expect_the_same(json.dumps(_written(changed)).encode())  # with the id of its content
 
 
 def test_our_own_pairs_are_plain() -> None:
@@ -112,5 +116,6 @@ def test_our_own_pairs_are_plain() -> None:
         "rejected": [{"role": "assistant", "content": "B"}],
     }
     texts = {"prompt": "Q", "chosen": "A", "rejected": "B", "meta": {"step": 1}}
-    for row in (chat, texts):
+    tied = {**texts, "chosen_score": 0.5, "rejected_score": 0.5}
+    for row in (chat, texts, tied):
         assert _expect_the_same(json.dumps(_written(json.dumps(row).encode())).encode())
