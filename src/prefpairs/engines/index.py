@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import repeat
+from itertools import accumulate, repeat
 from operator import neg, sub
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Index:
         self._offsets = array("Q")
         self._lengths = array("I")
         self._slots = array("I")
-        self._numbers = array("Q")
+        self._numbers = array("I")
         self._group_of = array("I")
         self._task_of: dict[int, int] = {}
         self._groups: dict[bytes, int] = {}
@@ -87,8 +87,14 @@ class Index:
         self._indexes.append(_NO_INDEX if candidate.index is None else candidate.index)
         self._offsets.append(place.offset)
         self._lengths.append(place.length)
-        self._slots.append(place.slot)
         self._numbers.append(place.number)
+        if place.slot:
+            self._pad_slots(len(self) - 1)
+            self._slots.append(place.slot)
+
+    def _pad_slots(self, number: int) -> None:
+        """Say that the candidates before this one stand first in their rows, as most do."""
+        self._slots.extend(repeat(0, number - len(self._slots)))
 
     def knows(self, question: bytes) -> bool:
         """Whether it is known to which group the answers to a question belong."""
@@ -112,20 +118,20 @@ class Index:
         self._digests += b"".join(responses)
         self._offsets.extend(offsets[:-1])
         self._lengths.extend(map(sub, offsets[1:], offsets))
-        self._slots.extend(repeat(0, len(scanned)))
         self._numbers.extend(numbers)
 
-    def columns(self) -> Iterator[bytes | bytearray | memoryview]:
+    def columns(self) -> Iterator[bytes | bytearray]:
         """All that is remembered, piece by piece, for another index to join."""
         yield b"".join(self._groups)
         yield self._questions
         yield self._digests
         for column in self._arrays:
-            yield memoryview(column).cast("B")
+            yield column.tobytes()
 
     def join(self, columns: Iterator[bytes], rows: int) -> None:
         """Remember what another index does, of the shelf begun last and behind so many rows."""
         groups = self._join_groups(next(columns), next(columns))
+        self._pad_slots(len(self))
         self._digests += next(columns)
         for column in self._arrays:
             theirs = array(column.typecode, next(columns))
@@ -199,23 +205,30 @@ class Index:
 
     def members(self, group: int) -> Sequence[int]:
         """The candidates of a group, in order of arrival. None may be added any more."""
-        return self._members[group]
+        numbers, starts = self._by_group
+        return numbers[starts[group] : starts[group + 1]]
 
     @cached_property
-    def _members(self) -> "list[array[int]]":
+    def _by_group(self) -> "tuple[array[int], array[int]]":
+        """All candidates, group by group, and where each group begins."""
         self._asked.clear()
-        members = [array("I") for _ in self._groups]
-        appends = [numbers.append for numbers in members]
-        for number, group in enumerate(self._group_of):
-            appends[group](number)
-        return members
+        sizes = array("I", bytes(4 * (len(self._groups) + 1)))
+        for group in self._group_of:
+            sizes[group] += 1
+        places = array("I", accumulate(sizes))
+        numbers = array("I", bytes(4 * len(self)))
+        for number in range(len(self) - 1, -1, -1):
+            group = self._group_of[number]
+            places[group] -= 1
+            numbers[places[group]] = number
+        return numbers, places
 
     def ranked(self, group: int) -> tuple[list[int], bool]:
         """The candidates of a group, best first, and whether each has an index of its own.
 
         Such groups are the rule: nothing in them has to be compared by content.
         """
-        members = self._members[group]
+        members = self.members(group)
         indexes = list(map(self._indexes.__getitem__, members))
         if len(set(indexes)) < len(members) or _NO_INDEX in indexes:
             return sorted(members, key=self.rank), False
@@ -224,7 +237,9 @@ class Index:
 
     def most_pairs(self) -> int:
         """An upper bound of the pairs that all groups together can give."""
-        return sum(len(members) * (len(members) - 1) // 2 for members in self._members)
+        _, starts = self._by_group
+        sizes = map(sub, starts[1:], starts)
+        return sum(size * (size - 1) // 2 for size in sizes)
 
     def digest(self, number: int) -> bytes:
         """The digest of a candidate's response."""
@@ -253,4 +268,5 @@ class Index:
         """The fields of a candidate's place: a named tuple would take as long as fetching."""
         shelf = self._shelves[bisect_right(self._shelf_starts, number) - 1]
         offset, length = self._offsets[number], self._lengths[number]
-        return shelf, offset, length, self._slots[number], self._numbers[number]
+        slot = self._slots[number] if number < len(self._slots) else 0
+        return shelf, offset, length, slot, self._numbers[number]

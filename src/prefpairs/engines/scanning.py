@@ -1,11 +1,11 @@
 """Lines to the index, by the source's shortcut wherever it knows the row.
 
-Lines are taken some hundred at a time, so that what has to be done with each is done in few
+Lines are taken half a megabyte at a time, so that what has to be done with each is done in few
 calls: this loop sees every row of the input. (One by one they took 0.7 us more each, of 3.)
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import BinaryIO, NamedTuple, cast
 
 from prefpairs.engines.index import Index, Place
@@ -14,7 +14,8 @@ from prefpairs.files.reading import Record
 from prefpairs.report import RowCounts
 from prefpairs.sources.protocol import Opened, Scanned
 
-_AT_ONCE = 256
+_AT_ONCE = 1 << 19
+"""Bytes, so that long lines do not pile up."""
 
 
 class Part(NamedTuple):
@@ -41,7 +42,7 @@ class Scanner:
         self._index.begin_shelf(self._shelf)
         report = self._reader.report
         before = report.rows_read
-        while block := list(islice(lines, _AT_ONCE)):
+        while block := lines.readlines(_AT_ONCE):
             offsets = list(accumulate(map(len, block), initial=offset))
             self._scan_block(block, offsets, range(self.lines + 1, self.lines + 1 + len(block)))
             offset = offsets[-1]

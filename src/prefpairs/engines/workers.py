@@ -20,7 +20,7 @@ from prefpairs.engines.scanning import Part, Scanner
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.stretch import lines_between
-from prefpairs.report import Report
+from prefpairs.report import Report, RowCounts
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.detect import Shapes
@@ -60,7 +60,8 @@ class Workers:
     def __enter__(self) -> Self:
         """Start them all."""
         if self._jobs:
-            self._start()
+            with suppress(OSError):  # no more processes or descriptors: those that run will do
+                self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,6 +73,8 @@ class Workers:
 
     def result(self, number: int) -> Part | None:
         """What one of them found; nothing where the stretch has to be scanned here."""
+        if number >= len(self._started):
+            return None
         _, receiver = self._started[number]
         counts = None
         with suppress(EOFError, OSError):
@@ -87,7 +90,9 @@ class Workers:
         context = cast("DefaultContext", get_context(_HOW))
         for job in self._jobs:
             receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(job, sender), daemon=True)
+            ours = [receiver, *(receiver for _, receiver in self._started)]
+            others = ours if _HOW == "fork" else []
+            process = context.Process(target=_work, args=(job, sender, others), daemon=True)
             process.start()
             sender.close()
             self._started.append((process, receiver))
@@ -101,21 +106,36 @@ def _columns(receiver: "Connection") -> Iterator[bytes]:
             raise FileTrouble("a worker", "it ended before it had told all it found") from None
 
 
-def _work(job: Job, sender: "Connection") -> None:
-    """What a worker does: scan its stretch, and send what it found."""
+def _work(job: Job, sender: "Connection", others: Sequence["Connection"]) -> None:
+    """What a worker does: scan its stretch, and send what it found.
+
+    The ends that others receive at must not stay open here: if they all go, a worker must see
+    that nobody will ever read what it sends.
+    """
+    for receiver in others:
+        receiver.close()
     for ending in _ENDINGS:
         signal.signal(ending, signal.SIG_DFL)
-    index, report = Index(), Report()
-    descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
-    plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
-    reader = Reader(plan, Rows(plan, report), report)
-    label = job.source.label
-    how = source_named(job.format).open_reader(job.shapes, job.options, label)
-    scanner = Scanner(how, label, 0, index, reader)
-    scanner.scan(lines_between(descriptor, job.start, job.end), job.start)
-    if report.rows_bad or reader.compares_rows:
+    found = None
+    with suppress(Exception):  # whoever scans the stretch instead will meet it, too, and tell it
+        found = _found(job)
+    if found is None:
         sender.send(None)
         return
-    sender.send((scanner.lines, report.row_counts()))
+    index, *counts = found
+    sender.send(counts)
     for column in index.columns():
         sender.send_bytes(column)
+
+
+def _found(job: Job) -> tuple[Index, int, RowCounts] | None:
+    index, report, label = Index(), Report(), job.source.label
+    plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
+    reader = Reader(plan, Rows(plan, report), report)
+    how = source_named(job.format).open_reader(job.shapes, job.options, label)
+    scanner = Scanner(how, label, 0, index, reader)
+    descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
+    scanner.scan(lines_between(descriptor, job.start, job.end), job.start)
+    if report.rows_bad or reader.compares_rows:
+        return None
+    return index, scanner.lines, report.row_counts()

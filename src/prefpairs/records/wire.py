@@ -77,7 +77,7 @@ def _refuse_depth(value: Any) -> None:
         orjson.dumps(value)  # the quickest way to see that it is no deeper than 254
     except TypeError:
         level = [value]
-        for _ in range(DEEPEST):
+        for _ in range(DEEPEST + 1):
             level = [child for parent in level for child in _children(parent)]
         if level:
             raise NotJson("nested too deeply", "too_deep") from None

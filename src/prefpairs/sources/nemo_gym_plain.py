@@ -129,7 +129,7 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
     try:
         group, prompt, tools = _question_of(params, agent, task)
-    except (msgspec.DecodeError, BadRecord, Lost):
+    except (msgspec.DecodeError, RecursionError, BadRecord, Lost):
         return None
     if not prompt:
         return None
@@ -158,7 +158,7 @@ def _turn_of(row: _Row) -> tuple[str, str] | None:
         return None
     words = thoughts = ""
     for item in row.response.output:
-        if item.role is not None and item.content:
+        if item.type == "message" and item.role is not None and item.content:
             for part in item.content:
                 words += part.text
         elif item.type == "reasoning" and not item.content:
@@ -191,9 +191,14 @@ def _asked_of(params: bytes) -> tuple[list[Message], Tools]:
         {"role": _ROLES.get(turn.role, turn.role), "content": _words_of(turn.content)}
         for turn in asked.input
     ]
-    if len(messages) > 1 and messages[1]["role"] == "system":
+    if any(map(_are_one, messages, messages[1:])):
         return _anything_asked_of(params)
     return (messages, None) if asks_something(messages) else ([], None)
+
+
+def _are_one(one: Message, other: Message) -> bool:
+    """Whether two messages of a prompt may be made one: what the model said in a row, systems."""
+    return one["role"] != "user" and bool(one["role"] == other["role"])
 
 
 def _anything_asked_of(params: bytes) -> tuple[list[Message], Tools]:

@@ -28,11 +28,11 @@ def test_candidate_comes_back_by_its_number() -> None:
     """Score, digest, place and group."""
     index = Index()
     index.add(ONE, NOWHERE)
-    index.add(ONE._replace(response="B", score=-1.0), Place(2, 2**40, 7, 5, 2**33))
+    index.add(ONE._replace(response="B", score=-1.0), Place(2, 2**40, 7, 5, 2**31))
     assert len(index) == 2
     assert list(index.scores) == [0.5, -1.0]
     assert index.digest(1) == digest_response("B")
-    assert index.place(1) == Place(2, 2**40, 7, 5, 2**33)
+    assert index.place(1) == Place(2, 2**40, 7, 5, 2**31)
     assert index.group_number(1) == 0
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -158,7 +159,10 @@ def test_what_others_found_is_taken_over() -> None:
     part = Part(there.scanner.lines, there.report.row_counts(), _columns(there.index))
     here.scanner.take(part)
     here.lines(lines[1], offset=sum(map(len, lines)))
-    assert list(_columns(here.index)) == list(_columns(whole.index))
+    assert here.index.group_keys() == whole.index.group_keys()
+    for number in range(len(whole.index)):
+        assert here.index.rank(number) == whole.index.rank(number)
+        assert here.index.question(number) == whole.index.question(number)
     assert here.places() == whole.places()
     assert here.report.row_counts() == whole.report.row_counts()
     assert here.report.rows_of == whole.report.rows_of == {"r.jsonl": 10}
@@ -172,3 +176,13 @@ def test_nothing_that_others_found() -> None:
     scan.scanner.take(Part(4, counts, _columns(Index())))
     scan.lines(data_of([_rollout()]), offset=4)
     assert [place[4] for place in scan.places()] == [5]
+
+
+def test_long_lines_do_not_pile_up() -> None:
+    """What is taken at once is bounded by size, too."""
+    scan, lines = Scan(), io.BytesIO(data_of([_rollout("A" * 1_000_000)]) * 24)
+    tracemalloc.start()
+    scan.scanner.scan(lines, 0)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8_000_000

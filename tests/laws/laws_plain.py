@@ -1,0 +1,185 @@
+"""Hypothesis strategies for rollouts of the usual shape, and for rows that are nearly so."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+from laws_driver import Row
+
+Fitting = dict[str, list[Any]]
+
+WORDS = ["A", "B", "a > b", "naïve ☃ 😀", "line\u2028 \x00\t", ' "quoted" \\ / ']
+TEXTS = [*WORDS, "", " \n", "\u00a0\u0085", "hm</think>A", "<think>hm</think>B", "cut \ud83d here"]
+NUMBERS = [0, 1, -1, 0.0, -0.0, 2.0, 1.5, 0.1 + 0.2, 1e22, 8e307, 9e307, 10**30, -(10**40)]
+NUMBERS += [2**53 + 1, 2**63 - 1, 2**63, -(2**63), -(2**63) + 1, float("nan"), float("inf")]
+FUNCTION = {"type": "function", "name": "add", "parameters": {}, "strict": True}
+FUNCTION = {"type": "function", "name": "add", "parameters": {}, "strict": True}
+CALL = {"id": "c7", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+ODD: list[Any] = [None, True, [], {}, [[]], "0.7", "A", 0, 1.0, [FUNCTION], {"name": "y"}]
+
+_PART: Fitting = {
+    "type": ["text", "input_text", "refusal", "input_image", None],
+    "text": [*TEXTS, None, 5],
+    "refusal": ["No."],
+}
+_SPOKEN: Fitting = {
+    "type": ["message", "reasoning", "function_call_output", "mcp_call", None, ""],
+    "role": ["system", "developer", "user", "assistant", "tool", "human", None],
+    "content": ["A", "", None, [], ["A"], [{"type": "text", "text": "A"}], [{"text": "A"}]],
+    "reasoning": ["hm", "", None],
+    "reasoning_content": ["hm", "", None],
+    "tool_calls": [[CALL], [], None],
+    "tool_call_id": ["c7", None],
+    "name": ["add", None],
+    "from": ["human"],
+    "summary": [[{"text": "so"}], [{"text": 5}], [{}], ["so"], [], None, "so"],
+}
+_PARAMS: Fitting = {
+    "input": ["Q", " ", [], None, 5, [{"role": "user", "content": " "}], [CALL], [[]]],
+    "instructions": ["Be brief.", "", None, 5],
+    "tools": [[FUNCTION], [{"type": "web"}], "[]", "[{}]", "no JSON", [], None, [1], {}, 0],
+    "metadata": [{"problem_statement": "Fix it."}],
+}
+_RESPONSE: Fitting = {
+    "output": ["A", [], None, 5, [[]], [None]],
+    "incomplete_details": [None, {}, {"reason": None}, {"reason": "length"}, "length", False],
+}
+_ROW: Fitting = {
+    "reward": [None, True, "0.7", "high", *NUMBERS],
+    "_ng_task_index": [None, True, False, "x", "", [0], *NUMBERS],
+    "_ng_rollout_index": [None, True, "3", [0], *NUMBERS],
+    "agent_ref": [None, {}, "x", [], {"name": "x"}, {"name": ""}, {"name": 5}, {"name": None}],
+    "mask_sample": [None, True, False, 1, "true"],
+    "instance_config": [None, {}, {"mask_sample": True}, {"mask_sample": False}, "x"],
+    "instance_config.mask_sample": [None, True, False],
+    "_ng_failure_class": [None, "timeout", ""],
+    "responses_create_params": [None, [], {}, "Q"],
+    "response": [None, [], {}, "A"],
+    "output": ["A"],
+    "extra": [None, {"mask_sample": True}, [1e-7], "cut \ud83d", "\u2028"],
+}
+AIMS: list[tuple[str, Fitting]] = [
+    ("reward", _ROW),
+    ("input", _PARAMS),
+    ("output", _RESPONSE),
+    ("type", _PART),
+]
+AIMS += [("summary", _SPOKEN), ("role", _SPOKEN)]
+"""Objects that have a key, and what may be put into them."""
+
+REPEATED = [b'"reward":0.5', b'"mask_sample":true', b'"type":"reasoning"', b'"role":"user"']
+REPEATED += [b'"content":[]', b'"text":"B"', b'"tools":[]', b'"input":"R"', b'"output":[]']
+REPEATED += [b'"agent_ref":null', b'"_ng_task_index":7', b'"x":"\xff"', b'"x":"\\ud800 ......."']
+REPEATED += [b'"x":NaN', b'"x":1e999', b'"x":"\\udc00"', b'"response":5', b'"name":"z"', b'"":0']
+RESPELT = [(b'"A"', b'"\\u0041\\/\\ud83d\\ude00"'), (b'"role"', b'"r\\u006fle"'), (b"1.0", b"1E0")]
+RESPELT += [(b'"reward"', b'"\\u0072eward"'), (b'"message"', b'"mess\\u0061ge"'), (b"0", b"-0")]
+RESPELT += [(b'"A"', b'"\\ud83d ......."'), (b'"Q"', b'"\\udc00"'), (b'"A"', b'"\\ud83d\\ud83d"')]
+RESPELT += [(b'"Q"', b'"\xed\xa0\xbd"'), (b"1.0", b"1e400"), (b"1.0", b"01"), (b'"A"', b'"\x01"')]
+AROUND = [b"", b" ", b"\r", b"\t", b"\x0b", b"\xef\xbb\xbf", b"\xc2\xa0", b"}", b"x", b"\x00"]
+
+
+@st.composite
+def usual_rollouts(draw: st.DrawFn) -> Row:
+    """Rollouts of the usual shape: one turn of the model, with or without thoughts."""
+    said = [message(text) for text in draw(st.lists(st.sampled_from(WORDS), max_size=1))]
+    thoughts = st.lists(st.sampled_from([*WORDS, "", " "]), max_size=2).map(_thought)
+    output = [*draw(st.lists(thoughts, max_size=2)), *said, message(draw(st.sampled_from(WORDS)))]
+    asked: Any = draw(
+        st.sampled_from([["user"], ["system", "user"], ["user", "assistant", "user"]])
+    )
+    parts = [{"type": "input_text", "text": "Q"}, {"type": "text", "text": "?"}]
+    content = st.sampled_from(["Q", "R", parts])
+    row: Row = {
+        "responses_create_params": {
+            "input": [{"role": r, "content": draw(content)} for r in asked]
+        },
+        "response": {"id": "r", "output": output, "incomplete_details": None},
+        "reward": draw(st.sampled_from([0, 1, 1.0, 0.1 + 0.2, -0.0, 8e307, 10**30])),
+        "_ng_task_index": draw(st.sampled_from([None, 0, "x", "", 10**30])),
+        "_ng_rollout_index": draw(st.sampled_from([None, 0, 3, 2**63 - 1, -(2**63) + 1])),
+        "agent_ref": draw(st.sampled_from([None, {}, {"name": "x"}, {"name": None, "type": "a"}])),
+        "mask_sample": draw(st.sampled_from([None, False])),
+    }
+    missing = draw(st.sets(st.sampled_from([key for key in row if row[key] is None] or [""])))
+    return {key: row[key] for key in row if key not in missing}
+
+
+def message(text: str) -> Row:
+    """The item of a message."""
+    part: Row = {"type": "output_text", "text": text, "annotations": [], "logprobs": None}
+    return {"id": "m", "type": "message", "role": "assistant", "content": [part]}
+
+
+def _thought(texts: list[str]) -> Row:
+    parts = [{"type": "summary_text", "text": text} for text in texts]
+    return {"id": "rs", "type": "reasoning", "summary": parts, "encrypted_content": None}
+
+
+@st.composite
+def nearly_usual_rollouts(draw: st.DrawFn) -> Row:
+    """The same, with a few values gone, added or changed at any depth."""
+    row = draw(usual_rollouts())
+    for _ in range(draw(st.sampled_from([0, 1, 1, 1, 2]))):
+        (_aim if draw(st.integers(0, 4)) else _hit_anything)(draw, row)
+    return row
+
+
+def _aim(draw: st.DrawFn, row: Row) -> None:
+    """Put something into an object that may be put there."""
+    has, fitting = draw(st.sampled_from(AIMS))
+    objects = [one for one in _objects(row) if has in one]
+    if objects:
+        key = draw(st.sampled_from(list(fitting)))
+        value = json.dumps(draw(st.sampled_from(fitting[key])))
+        objects[draw(st.integers(0, len(objects) - 1))][key] = json.loads(value)
+
+
+def _objects(value: Any) -> Iterator[Row]:
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, (dict, list)):
+            yield from _objects(item)
+
+
+def _hit_anything(draw: st.DrawFn, row: Row) -> None:
+    """Delete, repeat or replace something."""
+    holder = draw(st.sampled_from(list(_objects(row))))
+    key = draw(st.sampled_from(list(holder) or [""]))
+    change = draw(st.sampled_from(["delete", "repeat", "replace"]))
+    if change == "delete":
+        holder.pop(key, None)
+    elif change == "repeat" and isinstance(holder.get(key), list):
+        holder[key] = json.loads(json.dumps(holder[key] * 2))
+    else:
+        holder[key] = json.loads(json.dumps(draw(st.sampled_from(ODD))))
+
+
+@st.composite
+def plain_lines(draw: st.DrawFn) -> bytes:
+    """Such rollouts as lines, with a byte or a piece of text that is not as it should be."""
+    row = draw(nearly_usual_rollouts())
+    text = json.dumps(row, ensure_ascii=draw(st.booleans()))
+    line = text.encode("utf-8", draw(st.sampled_from(["replace", "surrogatepass"])))
+    change = draw(st.sampled_from(["none"] * 5 + ["byte", "repeated", "respelt", "around"]))
+    at = draw(st.integers(0, len(line)))
+    if change == "byte":
+        byte = draw(st.one_of(st.binary(max_size=1), st.sampled_from([b"\x00", b'"', b"\\", b","])))
+        line = line[:at] + byte + line[at + draw(st.integers(0, 1)) :]
+    elif change == "repeated":
+        line = _with_member(line, at, draw(st.sampled_from(REPEATED)), last=draw(st.booleans()))
+    elif change == "respelt":
+        line = line.replace(*draw(st.sampled_from(RESPELT)), draw(st.integers(1, 2)))
+    elif change == "around":
+        line = draw(st.sampled_from(AROUND)) + line + draw(st.sampled_from(AROUND))
+    return line.replace(b"\n", b" ") + b"\n"
+
+
+def _with_member(line: bytes, at: int, member: bytes, *, last: bool) -> bytes:
+    """The line with one more member in an object: its first, or its last."""
+    if last:
+        place = line.find(b"}", at)
+        return line[:place] + b"," + member + line[place:]
+    place = line.rfind(b"{", 0, at + 1) + 1
+    return line[:place] + member + b"," + line[place:]
