@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from prefpairs.errors import BadRecord
 
 FIRST_FEW = 5
-_MOST_NUMBERS = 4096
+_MOST_WAITING = 4096
 WHAT_IF_GAPS = (0.1, 0.2)
 _EXACT = Context(prec=700)  # any two floats, however far apart, have an exact sum
 
@@ -22,23 +22,40 @@ _EXACT = Context(prec=700)  # any two floats, however far apart, have an exact s
 class Tally:
     """Count, extremes and mean of numbers; sums are exact, so their order does not matter.
 
-    Equal numbers are counted before they are summed up: scores repeat, and an exact sum takes
-    a tenth as long as writing the pair.
+    Numbers wait to be counted together: scores repeat, and each exact sum takes as long as ten
+    of them.
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self._waiting: list[float] = []
+        self._count = 0
         self._sum = Decimal(0)
         self._low, self._high = math.inf, -math.inf
-        self._times: Counter[float] = Counter()
         self._reached = Counter[float]()
 
     def add(self, number: float) -> None:
         """Count one number."""
-        self.count += 1
-        self._times[number] += 1
-        if len(self._times) > _MOST_NUMBERS:
+        self._waiting.append(number)
+        if len(self._waiting) == _MOST_WAITING:
             self._settle()
+
+    @property
+    def count(self) -> int:
+        """How many numbers were counted."""
+        return self._count + len(self._waiting)
+
+    def join(self, other: "Tally") -> None:
+        """Count what somebody else counted."""
+        count, whole, low, high, reached = other.settled()
+        self._count += count
+        self._sum = _EXACT.add(self._sum, whole)
+        self._low, self._high = min(self._low, low), max(self._high, high)
+        self._reached.update(reached)
+
+    def settled(self) -> tuple[int, Decimal, float, float, Counter[float]]:
+        """All that was counted: how many, their sum, the extremes, and the gaps reached."""
+        self._settle()
+        return self._count, self._sum, self._low, self._high, self._reached
 
     def at_least(self, bound: float) -> int:
         """How many numbers reach one of the gaps that are asked about."""
@@ -46,13 +63,14 @@ class Tally:
         return self._reached[bound]
 
     def _settle(self) -> None:
-        for number, times in self._times.items():
+        for number, times in Counter(self._waiting).items():
             self._low, self._high = min(self._low, number), max(self._high, number)
             whole = _EXACT.multiply(Decimal(repr(number)), times)
             self._sum = _EXACT.add(self._sum, whole)
             for bound in WHAT_IF_GAPS:
                 self._reached[bound] += times * (number >= bound)
-        self._times.clear()
+        self._count += len(self._waiting)
+        self._waiting.clear()
 
     def summary(self) -> dict[str, float] | None:
         """Mean, smallest and largest; nothing where nothing was counted.
@@ -151,6 +169,18 @@ class Report:
         self.found += counts.found
         self.dropped.update(counts.candidates_dropped)
         self.mended.update(counts.mended)
+
+    def join_pairs(self, other: "Report") -> None:
+        """Count the pairs of groups that somebody else wrote."""
+        self.dropped.update(other.dropped)
+        self.groups += other.groups
+        self.groups_without_pair.update(other.groups_without_pair)
+        self.pairs += other.pairs
+        self.written.update(other.written)
+        self.gaps.join(other.gaps)
+        self.chosen_scores.join(other.chosen_scores)
+        self.rejected_scores.join(other.rejected_scores)
+        self.example = self.example or other.example
 
     def add_rows_of(self, label: str, rows: int) -> None:
         """Count rows of an input."""

@@ -59,7 +59,9 @@ class Contest:
 
     def member(self, place: int) -> int:
         """The candidate that has a place in the group."""
-        twins = self._twins.pop(place, None) if self._twins else None
+        if not self._twins:
+            return self._members[place]
+        twins = self._twins.pop(place, None)
         if twins is not None:
             for other in twins:
                 self._twins.pop(other, None)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.plan import PairPlan
+from prefpairs.engines.processes import cores
 from prefpairs.engines.reading import BeingRead, Read, Reader, with_origin
 from prefpairs.engines.scanning import Scanner
 from prefpairs.engines.workers import Workers
@@ -52,7 +53,7 @@ def _fill_from_lines(
     source, opened = given.source, given.opened
     start, end = opened.lines_from or 0, os.fstat(opened.descriptor).st_size
     if workers is None:
-        workers = min(_cores(), max(1, (end - start) // _WORTH_A_WORKER))
+        workers = min(cores(), max(1, (end - start) // _WORTH_A_WORKER))
     scanner = Scanner(given.how, source.label, shelf, index, reader)
     with naming_trouble_of(source):
         parts = stretches(opened.descriptor, start, end, workers)
@@ -63,13 +64,6 @@ def _fill_from_lines(
                     scanner.scan(lines_between(opened.descriptor, begin, stop), begin)
                 else:
                     scanner.take(found)
-
-
-def _cores() -> int:
-    """How many cores we may use, where the system says so."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _put_aside(given: BeingRead, index: Index, library: Candidates, temp_dir: str | None) -> None:

@@ -1,6 +1,6 @@
 """pair: index all candidates, decide group by group, fetch the winners and write them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import chain, groupby, islice
 
@@ -11,8 +11,10 @@ from prefpairs.engines.filling import candidates_of, fill
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, ExportPlan, PairPlan
+from prefpairs.engines.processes import CAN_FORK, cores
 from prefpairs.engines.reading import reading_inputs
-from prefpairs.engines.writing import WHOLE, Sink, open_sink
+from prefpairs.engines.shares import Shares
+from prefpairs.engines.writing import WHOLE, PairLines, Sink, open_sink
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
 from prefpairs.records.candidate import Candidate
@@ -20,6 +22,9 @@ from prefpairs.records.identity import canonical, digest_tools
 from prefpairs.records.pair import Digests, Pair, make_pair
 from prefpairs.report import Report
 from prefpairs.strategies import strategy_named
+
+_WORTH_A_SHARE = 20_000
+"""Candidates: their pairs take 80 ms, and to fork takes 10."""
 
 _APART = "the candidates of a group do not stand together"
 
@@ -41,19 +46,46 @@ def pair(
             _pair_as_it_comes(plan, sink, report)
         else:
             with Candidates() as library:
-                _pair_by_index(plan, library, sink, report)
+                lines = outputs if export is None else None
+                _pair_by_index(plan, library, sink, report, lines)
     if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 
-def _pair_by_index(plan: PairPlan, library: Candidates, sink: Sink, report: Report) -> None:
+def _pair_by_index(
+    plan: PairPlan,
+    library: Candidates,
+    sink: Sink,
+    report: Report,
+    lines: Mapping[str, Output] | None,
+) -> None:
+    """Write to the sink; or to `lines`, if pairs go out as they are and several can write."""
     index = Index()
     with reading_inputs(plan.read, report) as reader:
         fill(index, library, reader, plan)
     fetch = partial(library.fetch, index)
+
+    def write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
+        numbers = _pairs_of_groups(index, fetch, plan, report, groups)
+        _write(_made(numbers, index, fetch, report), plan, PairLines(outputs, report), report)
+        library.check()
+
+    number = _shares_worth(index, plan)
+    if lines is not None and number > 1:
+        if _may_flood(plan):
+            _refuse_too_many(index, fetch, plan)
+        Shares(write, _order(index, plan), number, plan.temp_dir).write(lines, report)
+        return
     pairs = _made(decide(index, fetch, plan, report), index, fetch, report)
     _write(pairs, plan, sink, report)
     library.check()
+
+
+def _shares_worth(index: Index, plan: PairPlan) -> int:
+    """How many processes should write: one, unless each has enough to do."""
+    if plan.across_prompts or not CAN_FORK:
+        return 1
+    return plan.workers or min(cores(), max(1, len(index) // _WORTH_A_SHARE))
 
 
 def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
@@ -62,18 +94,25 @@ def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterat
         return pairs_across_prompts(index, fetch, plan, report)
     if _may_flood(plan):
         _refuse_too_many(index, fetch, plan)
-    return _pairs_of_groups(index, fetch, plan, report)
+    return _pairs_of_groups(index, fetch, plan, report, _order(index, plan))
 
 
 def _may_flood(plan: PairPlan) -> bool:
     return plan.options.max_pairs is None and not plan.yes_all
 
 
+def _order(index: Index, plan: PairPlan) -> Sequence[int]:
+    """The groups in the order in which their pairs are written."""
+    keys = index.group_keys()
+    order = range(len(keys))
+    return sorted(order, key=keys.__getitem__) if plan.order == "key" else order
+
+
 def _pairs_of_groups(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
 ) -> Iterator[Numbers]:
     _, strategy = strategy_named(plan.strategy)
-    for contest in _contests(index, fetch, plan, report):
+    for contest in _contests(index, fetch, plan, report, groups):
         report.groups += 1
         chosen = strategy(contest.group, plan.options) if contest.group.scores else ()
         pairs = islice(chosen, plan.options.max_pairs)
@@ -86,11 +125,12 @@ def _pairs_of_groups(
             yield contest.member(best), contest.member(worst)
 
 
-def _contests(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Contest]:
+def _contests(
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
+) -> Iterator[Contest]:
     keys = index.group_keys()
-    order = range(len(keys))
     keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
-    for group in sorted(order, key=keys.__getitem__) if plan.order == "key" else order:
+    for group in groups:
         members, told_apart = fair_members(
             index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
         )
@@ -103,7 +143,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
         return
     _, strategy = strategy_named(plan.strategy)
     pairs = 0
-    for contest in _contests(index, fetch, plan, Report()):
+    for contest in _contests(index, fetch, plan, Report(), _order(index, plan)):
         chosen = strategy(contest.group, plan.options)
         pairs += len(chosen) if isinstance(chosen, Sized) else sum(1 for _ in chosen)
     if pairs > MOST_PAIRS:
@@ -123,7 +163,7 @@ def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             fetch = members.__getitem__
-            numbers = _pairs_of_groups(index, fetch, plan, report)
+            numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
             _write(_made(numbers, index, fetch, report), plan, sink, report)
 
 

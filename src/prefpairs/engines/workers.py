@@ -6,14 +6,13 @@ once): whoever waits for it then scans the stretch himself. So counts need only 
 """
 
 import os
-import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.processes import Process
 from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
@@ -27,11 +26,6 @@ from prefpairs.sources.detect import Shapes
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.context import DefaultContext
-    from multiprocessing.process import BaseProcess
-
-_HOW = "fork" if sys.platform == "linux" else "spawn"
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
 class Job(NamedTuple):
@@ -55,47 +49,30 @@ class Workers:
             Job(given.source, given.format, given.shapes, options, start, end)
             for start, end in stretches
         ]
-        self._started: list[tuple[BaseProcess, Connection]] = []
+        self._begun: list[Process] = []
 
     def __enter__(self) -> Self:
-        """Start them all."""
-        if self._jobs:
-            with suppress(OSError):  # no more processes or descriptors: those that run will do
-                self._start()
+        """Begin them all, or as many as the system allows: those that run will do."""
+        with suppress(OSError):
+            for job in self._jobs:
+                self._begun.append(Process(_work, (job,), self._begun))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Whatever still runs is not wanted any more."""
-        for process, receiver in self._started:
-            receiver.close()
-            process.kill()
-            process.join()
+        for process in self._begun:
+            process.end()
 
     def result(self, number: int) -> Part | None:
         """What one of them found; nothing where the stretch has to be scanned here."""
-        if number >= len(self._started):
+        if number >= len(self._begun):
             return None
-        _, receiver = self._started[number]
-        counts = None
-        with suppress(EOFError, OSError):
-            counts = receiver.recv()
+        process = self._begun[number]
+        counts = process.hear()
         if counts is None:
             return None
         lines, rows = counts
-        return Part(lines, rows, _columns(receiver))
-
-    def _start(self) -> None:
-        from multiprocessing import get_context
-
-        context = cast("DefaultContext", get_context(_HOW))
-        for job in self._jobs:
-            receiver, sender = context.Pipe(duplex=False)
-            ours = [receiver, *(receiver for _, receiver in self._started)]
-            others = ours if _HOW == "fork" else []
-            process = context.Process(target=_work, args=(job, sender, others), daemon=True)
-            process.start()
-            sender.close()
-            self._started.append((process, receiver))
+        return Part(lines, rows, _columns(process.receiver))
 
 
 def _columns(receiver: "Connection") -> Iterator[bytes]:
@@ -106,19 +83,9 @@ def _columns(receiver: "Connection") -> Iterator[bytes]:
             raise FileTrouble("a worker", "it ended before it had told all it found") from None
 
 
-def _work(job: Job, sender: "Connection", others: Sequence["Connection"]) -> None:
-    """What a worker does: scan its stretch, and send what it found.
-
-    The ends that others receive at must not stay open here: if they all go, a worker must see
-    that nobody will ever read what it sends.
-    """
-    for receiver in others:
-        receiver.close()
-    for ending in _ENDINGS:
-        signal.signal(ending, signal.SIG_DFL)
-    found = None
-    with suppress(Exception):  # whoever scans the stretch instead will meet it, too, and tell it
-        found = _found(job)
+def _work(job: Job, sender: "Connection") -> None:
+    """What a worker does: scan its stretch, and send what it found."""
+    found = _found(job)
     if found is None:
         sender.send(None)
         return

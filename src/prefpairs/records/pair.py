@@ -179,6 +179,8 @@ def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Te
 
 def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[str, Any] | None:
     """What both sides share stands once, what differs once a side; other groups are named."""
+    if not (chosen.meta or rejected.meta or other) and chosen.group == rejected.group:
+        return None
     ours, theirs = _own_meta(chosen), _own_meta(rejected)
     if ours == theirs and chosen.group == rejected.group and not other:
         return ours or None

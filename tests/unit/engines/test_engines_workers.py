@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -47,19 +47,19 @@ def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 
     return [row["chosen"] for row in output.rows()]
 
 
-def _dies(_: Job, __: Connection, *_others: object) -> None:
+def _dies(_: Job, __: Connection) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _exits(_: Job, sender: Connection, *_others: object) -> None:
+def _exits(_: Job, sender: Connection) -> None:
     sender.close()
 
 
-def _gives_up(_: Job, sender: Connection, *_others: object) -> None:
+def _gives_up(_: Job, sender: Connection) -> None:
     sender.send(None)
 
 
-def _begins_to_tell(_: Job, sender: Connection, *_others: object) -> None:
+def _begins_to_tell(_: Job, sender: Connection) -> None:
     sender._send(b"\0\0")  # type: ignore[attr-defined]  # noqa: SLF001 - half a length
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -79,8 +79,8 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """What the others found is taken."""
     data = data_of(ROWS)
 
-    def some(job: Job, sender: Connection, others: Sequence[Connection]) -> None:
-        (_dies if job.start < len(data) // 2 else work)(job, sender, others)
+    def some(job: Job, sender: Connection) -> None:
+        (_dies if job.start < len(data) // 2 else work)(job, sender)
 
     monkeypatch.setattr(workers, "_work", some)
     assert _run(tmp_path, data) == CHOSEN
@@ -111,8 +111,8 @@ def test_worker_that_dies_while_it_tells(
 ) -> None:
     """Half of what it found is nothing to go on with; no pair is written."""
 
-    def torn(job: Job, sender: Connection, others: Sequence[Connection]) -> None:
-        work(job, Torn(sender, pieces), others)  # type: ignore[arg-type]
+    def torn(job: Job, sender: Connection) -> None:
+        work(job, Torn(sender, pieces))  # type: ignore[arg-type]
 
     monkeypatch.setattr(workers, "_work", torn)
     with pytest.raises(FileTrouble) as caught:
@@ -194,10 +194,10 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
 def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One stretch is ours."""
 
-    def start(_: Workers) -> None:
+    def start(*_: object) -> None:
         pytest.fail("a process was started")
 
-    monkeypatch.setattr(Workers, "_start", start)
+    monkeypatch.setattr(workers, "Process", start)
     assert _run(tmp_path, data_of(ROWS), number=1) == CHOSEN
 
 
