@@ -18,7 +18,8 @@ from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import STDIN, Input, find_inputs
-from prefpairs.report import Report, pair_summary
+from prefpairs.report import Report
+from prefpairs.report.summaries import pair_summary
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import PairOptions
 

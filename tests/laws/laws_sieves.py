@@ -15,7 +15,8 @@ from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engines.sieve import sieve
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.report import Report, Stage, sieve_summary
+from prefpairs.report import Report, Stage
+from prefpairs.report.summaries import sieve_summary
 from prefpairs.sieves.protocol import Sieve
 from prefpairs.sieves.split import Split
 

@@ -29,7 +29,8 @@ from prefpairs.engines.plan import PairPlan, ReadPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report, pair_summary
+from prefpairs.report import Report
+from prefpairs.report.summaries import pair_summary
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import PairOptions
 

@@ -5,14 +5,9 @@ from typing import Any
 
 from prefpairs.cli.wording import plural, visible
 from prefpairs.reasons import ALL
-from prefpairs.report import (
-    WHAT_IF_GAPS,
-    Report,
-    Stage,
-    extract_summary,
-    pair_summary,
-    sieve_summary,
-)
+from prefpairs.report import Report, Stage
+from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.report.tally import WHAT_IF_GAPS
 
 _MOST_NAMES = 5
 

@@ -20,7 +20,8 @@ from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_fi
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode, encode_pretty
-from prefpairs.report import FIRST_FEW, Judgement, validate_summary
+from prefpairs.report import FIRST_FEW
+from prefpairs.report.judgement import Judgement, validate_summary
 from prefpairs.targets import TARGETS
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target

@@ -10,7 +10,7 @@ from prefpairs.errors import NotJson
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import Record, open_input
 from prefpairs.records.wire import decode_counting, encode, encode_sorted
-from prefpairs.report import Judgement
+from prefpairs.report.judgement import Judgement
 from prefpairs.targets.columns import Columns
 from prefpairs.targets.judge import Length, judge
 from prefpairs.targets.nemo_rl import REWARDS

@@ -107,15 +107,15 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         raise Lost("no_prompt")
     task = _task(answer)
     return Candidate(
-        group=_group(answer.group or task, prompt, answer.row, options, label),
-        prompt=prompt,
-        response=response,
-        score=score,
-        index=answer.index,
-        origin=answer.origin,
-        tools=answer.tools or None,
-        tokens=answer.tokens,
-        meta=_meta(answer, task, options),
+        _group(answer.group or task, prompt, answer.row, options, label),
+        prompt,
+        response,
+        score,
+        answer.index,
+        answer.origin,
+        answer.tools or None,
+        answer.tokens,
+        _meta(answer, task, options),
     )
 
 
@@ -178,6 +178,10 @@ def _fair_turns(
 
 def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:
     """Text stays text, unless thinking has to be taken apart from what was said."""
+    if options.reasoning == "keep" and not (answer.inline_reasoning and "think>" in response):
+        if not response or response.isspace():
+            raise Lost("empty_answer")
+        return response
     said = {"role": "assistant", "content": response}
     if answer.inline_reasoning or options.reasoning == "drop":
         said = split_reasoning(said)
@@ -241,6 +245,8 @@ def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label
 
 def _meta(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
     """What the source and --keep name; and the task, where the group does not tell it."""
+    if not options.keep and options.group_by == "auto":
+        return answer.meta or None
     meta = dict(answer.meta or {})
     if task is not None and options.group_by not in ("auto", "file"):
         meta.setdefault(TASK, task)

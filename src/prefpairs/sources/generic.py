@@ -85,7 +85,10 @@ def _answers(row: dict[str, Any], fields: Fields) -> list[Answer]:
 
 def _present(row: dict[str, Any], paths: Sequence[str]) -> str | None:
     """The first of the paths that the row has, be it null."""
-    return next((path for path in paths if look_up(row, path) is not MISSING), None)
+    for path in paths:
+        if path in row or look_up(row, path) is not MISSING:
+            return path
+    return None
 
 
 def _scores(row: dict[str, Any], fields: Fields, *, several: bool) -> list[WeightedScore]:

@@ -1,7 +1,8 @@
 """The closing summary."""
 
 from prefpairs.cli.summary import summary_of, summary_text
-from prefpairs.report import Report, Stage, extract_summary, pair_summary, sieve_summary
+from prefpairs.report import Report, Stage
+from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
 
 
 def _report() -> Report:

@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 from prefpairs.engines.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
-from prefpairs.report import Judgement
+from prefpairs.report.judgement import Judgement
 from prefpairs.targets import target_named
 from prefpairs.targets.columns import FIRST_BLOCK
 from prefpairs.targets.judge import Length

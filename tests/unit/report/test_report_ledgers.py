@@ -5,14 +5,9 @@ from itertools import permutations
 import pytest
 
 from prefpairs.errors import NotJson
-from prefpairs.report import (
-    Report,
-    Stage,
-    Tally,
-    extract_summary,
-    pair_summary,
-    sieve_summary,
-)
+from prefpairs.report import Report, Stage
+from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.report.tally import Tally
 
 
 def _tally(*numbers: float) -> Tally:

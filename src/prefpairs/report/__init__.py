@@ -1,0 +1,134 @@
+"""What became of everything that was read: the ledgers, and what came out of them.
+
+Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in each stage that
+they pass: found = kept + dropped. Each loss has a reason.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from prefpairs.errors import BadRecord
+from prefpairs.report.tally import WHAT_IF_GAPS, Tally
+
+FIRST_FEW = 5
+
+
+class RowCounts(NamedTuple):
+    """What became of rows that somebody else read, none of them bad."""
+
+    read: int
+    used: int
+    dropped: Counter[str]
+    found: int
+    candidates_dropped: Counter[str]
+    mended: Counter[str]
+
+
+@dataclass(slots=True)
+class Stage:
+    """What one stage of a pipeline made of the pairs that came to it."""
+
+    name: str
+    found: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def kept(self) -> int:
+        """How many pairs went on."""
+        return self.found - self.dropped.total()
+
+
+@dataclass(slots=True)
+class Report:
+    """The counts of one run. Engines fill it in; the command line words it."""
+
+    sources: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rows_of: dict[str, int] = field(default_factory=dict)
+    rows_read: int = 0
+    rows_used: int = 0
+    rows_dropped: Counter[str] = field(default_factory=Counter)
+    rows_bad: int = 0
+    first_bad: list[tuple[str, BadRecord]] = field(default_factory=list)
+    found: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
+    groups: int = 0
+    groups_without_pair: Counter[str] = field(default_factory=Counter)
+    stages: list[Stage] = field(default_factory=list)
+    pairs: int = 0
+    sides: dict[str, int] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+    """The number of lines of each output."""
+    gaps: Tally = field(default_factory=Tally)
+    chosen_scores: Tally = field(default_factory=Tally)
+    rejected_scores: Tally = field(default_factory=Tally)
+    across_prompts: int = 0
+    joined_tasks: int = 0
+    example: tuple[Any, Any, Any] | None = None
+
+    @property
+    def kept(self) -> int:
+        """How many candidates could compete."""
+        return self.found - self.dropped.total()
+
+    @property
+    def pairs_at_gap(self) -> dict[float, int]:
+        """How many pairs a `--min-gap` would leave."""
+        return {least: self.gaps.at_least(least) for least in WHAT_IF_GAPS}
+
+    def row_counts(self) -> RowCounts:
+        """What became of the rows so far."""
+        candidates = self.found, self.dropped, self.mended
+        return RowCounts(self.rows_read, self.rows_used, self.rows_dropped, *candidates)
+
+    def join(self, label: str, counts: RowCounts) -> None:
+        """Count rows of an input that somebody else read."""
+        self.add_rows_of(label, counts.read)
+        self.rows_read += counts.read
+        self.rows_used += counts.used
+        self.rows_dropped.update(counts.dropped)
+        self.found += counts.found
+        self.dropped.update(counts.candidates_dropped)
+        self.mended.update(counts.mended)
+
+    def join_pairs(self, other: "Report") -> None:
+        """Count the pairs of groups that somebody else wrote."""
+        self.dropped.update(other.dropped)
+        self.groups += other.groups
+        self.groups_without_pair.update(other.groups_without_pair)
+        self.pairs += other.pairs
+        self.written.update(other.written)
+        self.gaps.join(other.gaps)
+        self.chosen_scores.join(other.chosen_scores)
+        self.rejected_scores.join(other.rejected_scores)
+        self.example = self.example or other.example
+
+    def add_rows_of(self, label: str, rows: int) -> None:
+        """Count rows of an input."""
+        self.rows_of[label] = self.rows_of.get(label, 0) + rows
+
+    def note(self, sentence: str) -> None:
+        """Something the user should know, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def add_bad(self, place: str, error: BadRecord) -> None:
+        """Count a bad row, and remember the first few."""
+        self.rows_bad += 1
+        if len(self.first_bad) < FIRST_FEW:
+            self.first_bad.append((place, error))
+
+    def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
+        """Count a pair that was written; scores that nobody knows count for nothing."""
+        self.pairs += 1
+        if gap is not None:
+            self.gaps.add(gap)
+        if chosen is not None:
+            self.chosen_scores.add(chosen)
+        if rejected is not None:
+            self.rejected_scores.add(rejected)
