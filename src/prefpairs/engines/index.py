@@ -199,6 +199,11 @@ class Index:
             return True
         return self.question(one)[1:] == self.question(other)[1:]
 
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return len(self._groups)
+
     def group_keys(self) -> Sequence[bytes]:
         """The folded key of every group, in order of first arrival."""
         return list(self._groups)

@@ -103,9 +103,8 @@ def _may_flood(plan: PairPlan) -> bool:
 
 def _order(index: Index, plan: PairPlan) -> Sequence[int]:
     """The groups in the order in which their pairs are written."""
-    keys = index.group_keys()
-    order = range(len(keys))
-    return sorted(order, key=keys.__getitem__) if plan.order == "key" else order
+    order = range(index.groups)
+    return sorted(order, key=index.group_keys().__getitem__) if plan.order == "key" else order
 
 
 def _pairs_of_groups(

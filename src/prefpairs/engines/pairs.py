@@ -50,7 +50,7 @@ def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readin
             report.rows_dropped[reading.lost] += 1
             continue
         report.rows_used += 1
-        if not rows.failed:
+        if not (report.rows_bad and rows.failed):
             yield record, reading
 
 

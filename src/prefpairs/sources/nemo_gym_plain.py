@@ -27,6 +27,9 @@ from prefpairs.sources.protocol import Scanned
 from prefpairs.sources.responses import prompt_of, tools_of
 
 _FEW = 4
+_SHORT = 15
+"""Bytes of a digest that Python holds in 48, and no more of it in 64."""
+
 Tools = list[Any] | None
 _ROLES = {"developer": "system"}
 
@@ -116,7 +119,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
             continue
         question = b"%b\0%b\0%b" % (row.responses_create_params, row.agent, row.task)
         score, response = round_score(row.reward), digest_turn(*turn)
-        found.append((xxh3_128_digest(question), score, row.index, response))
+        found.append((xxh3_128_digest(question)[:_SHORT], score, row.index, response))
     return found
 
 

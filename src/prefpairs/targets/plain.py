@@ -5,7 +5,7 @@ the prompt, and nothing has to be said otherwise but the thinking. To find that 
 and saying them takes 20 us a pair; here it takes 2 us. A property holds both ways equal.
 """
 
-from prefpairs.records.message import Message, as_chat, says_something
+from prefpairs.records.message import Message, as_chat
 from prefpairs.records.pair import Pair
 from prefpairs.targets.protocol import Example, ExportOptions, Speech
 from prefpairs.targets.spoken import with_thoughts
@@ -43,12 +43,13 @@ def plain_example(
 
 def _is_answer(messages: list[Message]) -> bool:
     """Whether an answer is one text of the model, with or without its thinking."""
-    message = messages[0] if len(messages) == 1 else {}
-    if not isinstance(message.get("content"), str) or message["role"] != "assistant":
+    if len(messages) != 1:
         return False
-    others = len(message) - _ROLE_AND_CONTENT
+    message = messages[0]
+    content, others = message["content"], len(message) - _ROLE_AND_CONTENT
     plain = not others or (others == 1 and bool(message.get(_REASONING)))
-    return plain and says_something(message)
+    said = plain and isinstance(content, str) and bool(content) and not content.isspace()
+    return said and bool(message["role"] == "assistant")
 
 
 def _stays(prompt: list[Message], speech: Speech, options: ExportOptions) -> bool:

@@ -129,7 +129,9 @@ def with_thoughts(message: Message) -> Message:
         return message
     content = message["content"].lstrip("\n")
     thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
-    return {**_without(message, "reasoning_content"), "content": thought}
+    said = _without(message, "reasoning_content")
+    said["content"] = thought
+    return said
 
 
 def with_objects(messages: list[Message]) -> list[Message]:
