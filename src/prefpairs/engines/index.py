@@ -6,7 +6,7 @@ and its tools.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
 from operator import neg, sub
@@ -96,9 +96,10 @@ class Index:
         """Say that the candidates before this one stand first in their rows, as most do."""
         self._slots.extend(repeat(0, number - len(self._slots)))
 
-    def knows(self, question: bytes) -> bool:
-        """Whether it is known to which group the answers to a question belong."""
-        return question in self._asked
+    @property
+    def questions(self) -> Collection[bytes]:
+        """The questions of which it is known to which group their answers belong."""
+        return self._asked.keys()
 
     def learn(self, question: bytes, candidate: Candidate) -> None:
         """Remember that the answers to a question belong to the group of this one."""

@@ -59,20 +59,17 @@ class Scanner:
     def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
         shortcut = self._how.shortcut
         scanned = [None] * len(lines) if shortcut is None else shortcut.scan(lines)
-        start = 0
+        start, known = 0, self._index.questions
         for place, found in enumerate(scanned):
-            if found is not None and self._is_known(found, lines[place]):
+            if found is not None and (found[0] in known or self._learn(found[0], lines[place])):
                 continue
             self._add_plain(scanned[start:place], offsets[start : place + 1], numbers[start:place])
             self._add_any(Record(numbers[place], offsets[place], lines[place]))
             start = place + 1
         self._add_plain(scanned[start:], offsets[start:], numbers[start:])
 
-    def _is_known(self, found: Scanned, line: bytes) -> bool:
-        """Whether the group of a row is known; who asks first is read for it."""
-        question = found[0]
-        if self._index.knows(question):
-            return True
+    def _learn(self, question: bytes, line: bytes) -> bool:
+        """Whether the group of a question can be known from the row that asks it first."""
         shortcut = self._how.shortcut
         read = shortcut and shortcut.read(line, "")
         if not read:
