@@ -11,7 +11,7 @@ from prefpairs.engines.rehearse import STEPS, Rehearsal, RehearsePlan
 from prefpairs.engines.rehearse import rehearse as run
 from prefpairs.errors import DoesNotTrain
 from prefpairs.files.output import STDOUT, open_output
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import encode_line
 
 
 def rehearse(
@@ -55,7 +55,7 @@ def rehearse(
     problems = rehearsal.problems()
     with open_output(STDOUT) as output:
         if json:
-            output.write(encode({**asdict(rehearsal), "problems": problems}) + b"\n")
+            output.write(encode_line({**asdict(rehearsal), "problems": problems}))
         else:
             output.write("".join(f"{line}\n" for line in _told(rehearsal)).encode())
         if not problems:

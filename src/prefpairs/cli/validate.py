@@ -19,7 +19,7 @@ from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
-from prefpairs.records.wire import encode, encode_pretty
+from prefpairs.records.wire import encode_line, encode_pretty
 from prefpairs.report import FIRST_FEW
 from prefpairs.report.judgement import Judgement, validate_summary
 from prefpairs.targets import TARGETS
@@ -227,7 +227,7 @@ def _json(verdict: Verdict) -> bytes:
         "field": finding.field,
         "message": finding.sentence,
     }
-    return encode(row) + b"\n"
+    return encode_line(row)
 
 
 def _hint(judgement: Judgement, target: str) -> str:

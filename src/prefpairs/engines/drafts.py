@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from prefpairs.files.shelf import Shelves, Spool
-from prefpairs.records.wire import decode, encode
+from prefpairs.records.wire import decode, encode, encode_line
 from prefpairs.targets.columns import FIRST_BLOCK, Columns
 from prefpairs.targets.shape import form_of, shape_of
 
@@ -126,7 +126,7 @@ class Drafts:
                 yield line
             else:
                 row = decode(line)
-                yield encode({name: row.get(name, self._columns[name]) for name in names}) + b"\n"
+                yield encode_line({name: row.get(name, self._columns[name]) for name in names})
 
     def _others(self, first: set[int]) -> Iterator[tuple[int, bytes]]:
         """The lines that do not stand first, each with its number."""

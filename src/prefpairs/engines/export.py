@@ -14,7 +14,7 @@ from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates
 from prefpairs.files.output import Output
 from prefpairs.files.table import Table
 from prefpairs.records.pair import Pair
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import encode_line
 from prefpairs.report import Report, Stage
 from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
@@ -118,7 +118,7 @@ class Exporter:
         if self._drafts:
             self._drafts[side].add(row)
         else:
-            self._outputs[side].write(encode(row) + b"\n")
+            self._outputs[side].write(encode_line(row))
 
     def finish(self) -> None:
         """Write what waited, and the files around it."""

@@ -14,23 +14,37 @@ from prefpairs.sources.answer import Reading
 _MOST_CACHED = 256
 _MOST_CACHED_BYTES = 4 << 20
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 ReadPlain = Callable[[bytes, str], tuple[Candidate, bytes] | None]
 """A row and its origin to its one candidate, and the digest of the response."""
 
 
-class Library(Generic[T]):
-    """The shelves of a run, and the records read last; one record may be wanted many times.
+class Recent(Generic[K, T]):
+    """What was read last: bounded by number and by size, and let go all at once."""
 
-    What is remembered is bounded by number and by size, and let go all at once.
-    """
+    def __init__(self) -> None:
+        self._items: dict[K, T] = {}
+        self._size = 0
+        self.get = self._items.get
+
+    def put(self, key: K, item: T, size: int) -> None:
+        """Remember an item, as long as there is room."""
+        self._size += size
+        if len(self._items) >= _MOST_CACHED or self._size > _MOST_CACHED_BYTES:
+            self._items.clear()
+            self._size = size
+        self._items[key] = item
+
+
+class Library(Generic[T]):
+    """The shelves of a run, and the records read last; one record may be wanted many times."""
 
     def __init__(self) -> None:
         self._shelves = Shelves()
         self._shelved: list[Shelved[T]] = []
-        self._cache: dict[tuple[int, int], T] = {}
-        self._cached = 0
+        self._records = Recent[tuple[int, int], T]()
         self._spool: tuple[int, Spool] | None = None
 
     def add(self, shelf: Shelf | Spool, label: str, read: Callable[[bytes], T]) -> int:
@@ -52,7 +66,7 @@ class Library(Generic[T]):
     def record(self, shelf: int, offset: int, length: int) -> T:
         """The record that stands there; InputChanged where none can be read any more."""
         key = shelf, offset
-        record = self._cache.get(key)
+        record = self._records.get(key)
         if record is not None:
             return record
         data = self._shelves.fetch(shelf, offset, length)
@@ -60,11 +74,7 @@ class Library(Generic[T]):
             record = self._shelved[shelf].read(data)
         except BadRecord:
             raise InputChanged(self.label(shelf)) from None
-        self._cached += length
-        if len(self._cache) >= _MOST_CACHED or self._cached > _MOST_CACHED_BYTES:
-            self._cache.clear()
-            self._cached = length
-        self._cache[key] = record
+        self._records.put(key, record, length)
         return record
 
     def check(self) -> None:
@@ -93,8 +103,7 @@ class Candidates(Library[Reading]):
     def __init__(self) -> None:
         super().__init__()
         self._plain: dict[int, ReadPlain] = {}
-        self._held: dict[int, Candidate] = {}
-        self._held_bytes = 0
+        self._held = Recent[int, Candidate]()
 
     def add_plain(self, shelf: int, read: ReadPlain) -> None:
         """Let the rows of a shelf be read by a shortcut, wherever it knows them."""
@@ -119,12 +128,5 @@ class Candidates(Library[Reading]):
             digest = digest_response(candidate.response)
         if candidate.score != index.scores[number] or digest != index.digest(number):
             raise InputChanged(label)
-        self._hold(number, candidate, length)
+        self._held.put(number, candidate, length)
         return candidate
-
-    def _hold(self, number: int, candidate: Candidate, length: int) -> None:
-        self._held_bytes += length
-        if len(self._held) >= _MOST_CACHED or self._held_bytes > _MOST_CACHED_BYTES:
-            self._held.clear()
-            self._held_bytes = length
-        self._held[number] = candidate

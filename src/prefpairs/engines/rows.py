@@ -10,7 +10,7 @@ from prefpairs.engines.plan import InputPlan
 from prefpairs.errors import BadRecord, BadRecords
 from prefpairs.files.output import Output, open_output
 from prefpairs.files.reading import Record
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import encode_line
 from prefpairs.report import Report
 
 T = TypeVar("T")
@@ -83,4 +83,4 @@ def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
         row["raw"] = data.decode("utf-8")
     except UnicodeDecodeError:
         row["raw_base64"] = base64.b64encode(data).decode("ascii")
-    return encode(row) + b"\n"
+    return encode_line(row)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.message import Text, read_messages
 from prefpairs.records.number import read_score
-from prefpairs.records.wire import decode, encode
+from prefpairs.records.wire import decode, encode_line
 
 LARGEST_INDEX = 2**63 - 1
 
@@ -39,7 +39,7 @@ def candidate_row(candidate: Candidate) -> dict[str, Any]:
 
 def candidate_line(candidate: Candidate) -> bytes:
     """The candidate as its line, newline included."""
-    return encode(candidate_row(candidate)) + b"\n"
+    return encode_line(candidate_row(candidate))
 
 
 def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:

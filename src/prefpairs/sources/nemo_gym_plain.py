@@ -112,23 +112,23 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
     """What the index remembers of rows, and nothing where a row is not of the usual shape."""
     found: list[Scanned | None] = []
     for record in records:
-        row = _plain(record)
-        turn = None if row is None else _turn_of(row)
-        if row is None or turn is None:
+        plain = _plain(record)
+        if plain is None:
             found.append(None)
             continue
+        row, words, thoughts = plain
         question = b"%b\0%b\0%b" % (row.responses_create_params, row.agent, row.task)
-        score, response = round_score(row.reward), digest_turn(*turn)
+        score, response = round_score(row.reward), digest_turn(words, thoughts)
         found.append((xxh3_128_digest(question)[:_SHORT], score, row.index, response))
     return found
 
 
 def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     """The candidate of a row of the usual shape, and the digest of its response."""
-    row = _plain(record)
-    turn = None if row is None else _turn_of(row)
-    if row is None or turn is None:
+    plain = _plain(record)
+    if plain is None:
         return None
+    row, words, thoughts = plain
     params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
     try:
         group, prompt, tools = _question_of(params, agent, task)
@@ -136,7 +136,6 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
         return None
     if not prompt:
         return None
-    words, thoughts = turn
     response: Message = {"role": "assistant", "content": words}
     if thoughts:
         response["reasoning_content"] = thoughts
@@ -145,14 +144,16 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     return candidate, digest_turn(words, thoughts)
 
 
-def _plain(record: bytes) -> _Row | None:
+def _plain(record: bytes) -> tuple[_Row, str, str] | None:
+    """A row of the usual shape, and what the model said and thought in it."""
     try:
         row = _row_of(record)
         if not record.isascii():
             record.decode()  # msgspec does not look at the bytes of what it skips
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return row
+    turn = _turn_of(row)
+    return turn and (row, *turn)
 
 
 def _turn_of(row: _Row) -> tuple[str, str] | None:

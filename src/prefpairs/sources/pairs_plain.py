@@ -105,10 +105,10 @@ def _text(text: str | list[_Turn]) -> Text:
 
 
 def _message(turn: _Turn) -> Message:
+    message: Message = {"role": turn.role, "content": turn.content}
     if turn.reasoning_content:
-        said = turn.content, turn.reasoning_content
-        return {"role": turn.role, "content": said[0], "reasoning_content": said[1]}
-    return {"role": turn.role, "content": turn.content}
+        message["reasoning_content"] = turn.reasoning_content
+    return message
 
 
 def _answer(text: str | list[_Turn]) -> tuple[Text, bytes]:
