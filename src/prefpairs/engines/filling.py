@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.plan import PairPlan
-from prefpairs.engines.processes import cores
+from prefpairs.engines.processes import processes_for
 from prefpairs.engines.reading import BeingRead, Read, Reader, with_origin
 from prefpairs.engines.scanning import Scanner
 from prefpairs.engines.workers import Workers
@@ -52,14 +52,13 @@ def _fill_from_lines(
     """Scan the lines of a file, in as many stretches at once as there are workers."""
     source, opened = given.source, given.opened
     start, end = opened.lines_from or 0, os.fstat(opened.descriptor).st_size
-    if workers is None:
-        workers = min(cores(), max(1, (end - start) // _WORTH_A_WORKER))
+    number = processes_for(workers, end - start, _WORTH_A_WORKER)
     scanner = Scanner(given.how, source.label, shelf, index, reader)
     with naming_trouble_of(source):
-        parts = stretches(opened.descriptor, start, end, workers)
+        parts = stretches(opened.descriptor, start, end, number)
         with Workers(given, reader.plan.options, parts[1:]) as others:
-            for number, (begin, stop) in enumerate(parts):
-                found = others.result(number - 1) if number else None
+            for place, (begin, stop) in enumerate(parts):
+                found = others.result(place - 1) if place else None
                 if found is None:
                     scanner.scan(lines_between(opened.descriptor, begin, stop), begin)
                 else:

@@ -11,7 +11,7 @@ from prefpairs.engines.filling import candidates_of, fill
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, ExportPlan, PairPlan
-from prefpairs.engines.processes import CAN_FORK, cores
+from prefpairs.engines.processes import CAN_FORK, processes_for
 from prefpairs.engines.reading import reading_inputs
 from prefpairs.engines.shares import Shares
 from prefpairs.engines.writing import WHOLE, PairLines, Sink, open_sink
@@ -85,7 +85,7 @@ def _shares_worth(index: Index, plan: PairPlan) -> int:
     """How many processes should write: one, unless each has enough to do."""
     if plan.across_prompts or not CAN_FORK:
         return 1
-    return plan.workers or min(cores(), max(1, len(index) // _WORTH_A_SHARE))
+    return processes_for(plan.workers, len(index), _WORTH_A_SHARE)
 
 
 def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:

@@ -1,9 +1,10 @@
 """Processes beside ours: how they are begun, heard and ended."""
 
 import os
+import resource
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,10 +15,24 @@ if TYPE_CHECKING:
 CAN_FORK = sys.platform == "linux"
 """Whether a process begins with all that we know. (macOS has libraries that do not survive it.)"""
 
+_FILES_EACH = 6
+"""Descriptors that a process takes of ours, some of those that we need ourselves included."""
+
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
-def cores() -> int:
+def processes_for(asked: int | None, amount: int, worth: int) -> int:
+    """How many processes to have: as many as are asked for, else one a core that is worth it.
+
+    Never more than may be open at once.
+    """
+    if asked is None:
+        asked = min(_cores(), max(1, amount // worth))
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return asked if most == resource.RLIM_INFINITY else min(asked, max(1, most // _FILES_EACH))
+
+
+def _cores() -> int:
     """How many cores we may use, where the system says so."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -55,6 +70,15 @@ class Process:
         self.receiver.close()
         self._process.kill()
         self._process.join()
+
+
+def begin(work: Callable[..., None], jobs: Iterable[Sequence[Any]]) -> list[Process]:
+    """A process for each job, or for as many of the first as the system allows."""
+    begun: list[Process] = []
+    with suppress(OSError):
+        for arguments in jobs:
+            begun.append(Process(work, arguments, begun))
+    return begun
 
 
 def _begin(

@@ -7,10 +7,10 @@ write its share ourselves, and meet what it met.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from prefpairs.engines.processes import Process
+from prefpairs.engines.processes import begin
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Spool
@@ -39,13 +39,11 @@ class Shares:
         """Write all of them, one behind the other."""
         first, *others = self._shares
         spools = [Spool(self._temp_dir) for _ in others]
-        processes: list[Process] = []
+        processes = begin(self._work, zip(others, spools, strict=True))
         try:
-            for share, spool in zip(others, spools, strict=True):
-                processes.append(Process(self._work, (share, spool), processes))
             self._write(first, outputs, report)
-            for share, spool, process in zip(others, spools, processes, strict=True):
-                found = process.hear()
+            for share, spool, process in zip_longest(others, spools, processes):
+                found = None if process is None else process.hear()
                 if found is None:
                     self._write(share, outputs, report)
                     continue

@@ -7,12 +7,11 @@ once): whoever waits for it then scans the stretch himself. So counts need only 
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.processes import Process
+from prefpairs.engines.processes import Process, begin
 from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
@@ -53,9 +52,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         """Begin them all, or as many as the system allows: those that run will do."""
-        with suppress(OSError):
-            for job in self._jobs:
-                self._begun.append(Process(_work, (job,), self._begun))
+        self._begun = begin(_work, ((job,) for job in self._jobs))
         return self
 
     def __exit__(self, *_: object) -> None:

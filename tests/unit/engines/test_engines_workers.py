@@ -197,7 +197,7 @@ def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.Monkey
     def start(*_: object) -> None:
         pytest.fail("a process was started")
 
-    monkeypatch.setattr(workers, "Process", start)
+    monkeypatch.setattr("prefpairs.engines.processes.Process", start)
     assert _run(tmp_path, data_of(ROWS), number=1) == CHOSEN
 
 

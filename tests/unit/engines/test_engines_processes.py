@@ -1,0 +1,40 @@
+"""How many processes there are."""
+
+import resource
+
+import pytest
+
+from prefpairs.engines import processes
+from prefpairs.engines.processes import begin, processes_for
+
+
+def test_who_asks_for_a_number_gets_it() -> None:
+    """However little there is to do."""
+    assert processes_for(7, 0, 1000) == 7
+
+
+def test_one_a_core_that_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At least one, at most the cores."""
+    monkeypatch.setattr(processes, "_cores", lambda: 4)
+    assert [processes_for(None, amount, 10) for amount in (0, 19, 20, 1000)] == [1, 1, 2, 4]
+
+
+def test_never_more_than_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes some descriptors, and we need some ourselves."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    assert processes_for(300, 0, 1) == 10
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert processes_for(300, 0, 1) == 300
+
+
+def test_as_many_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were begun stay."""
+
+    def start(_: object, arguments: tuple[int], __: object) -> int:
+        if arguments[0] == 2:
+            raise BlockingIOError
+        return arguments[0]
+
+    monkeypatch.setattr(processes, "Process", start)
+    begun: list[object] = [*begin(print, [(0,), (1,), (2,), (3,)])]
+    assert begun == [0, 1]
