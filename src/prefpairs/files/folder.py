@@ -2,23 +2,21 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.inputs import Input
-from prefpairs.files.output import (
-    Output,
+from prefpairs.files.beside import (
     file_beside,
+    folder_beside,
     make_last,
-    naming_trouble,
-    refuse_same_file,
-    same_bytes,
+    sweep,
     sync_folder,
     unmasked,
 )
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import Output, naming_trouble, refuse_same_file, same_bytes
 from prefpairs.files.signals import held_signals
 
 
@@ -55,10 +53,7 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
     parent = os.path.dirname(target)
     if not os.path.isdir(parent):
         raise FileTrouble(path, f"there is no directory {os.path.dirname(path.rstrip('/'))}")
-    beside = None
-    try:
-        with held_signals():
-            beside = tempfile.mkdtemp(".tmp", f".{os.path.basename(target)}.", parent)
+    with folder_beside(target) as beside:
         for name in names:
             os.makedirs(os.path.dirname(os.path.join(beside, name)), mode=0o777, exist_ok=True)
         with ExitStack() as stack:
@@ -72,10 +67,6 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
         for folder in {os.path.dirname(os.path.join(beside, name)) for name in (*names, "")}:
             sync_folder(folder)
         os.rename(beside, target)
-    except BaseException:
-        if beside is not None:
-            shutil.rmtree(beside, ignore_errors=True)
-        raise
     sync_folder(parent)
 
 
@@ -88,34 +79,52 @@ def _into_folder(
     for name in family:
         if os.path.isdir(os.path.join(target, name)):
             raise FileTrouble(os.path.join(path, name), "is a directory")
+    files = {name: os.path.join(target, name) for name in names}
+    others = [os.path.join(target, name) for name in family if name not in files]
+    for left in (target, *others):
+        sweep(left)
     with ExitStack() as stack:
-        for name in names:
-            stack.enter_context(_folder_made(os.path.dirname(os.path.join(target, name))))
-        opened = {
-            name: stack.enter_context(file_beside(os.path.join(target, name))) for name in names
-        }
+        folders = {os.path.dirname(old) for old in files.values()}
+        for folder in folders:
+            stack.enter_context(_folder_made(folder))
+        opened = {name: stack.enter_context(file_beside(file)) for name, file in files.items()}
         yield {name: file for name, (file, _) in opened.items()}
         for file, _ in opened.values():
             make_last(file)
-        new = {os.path.join(target, name): beside for name, (_, beside) in opened.items()}
+        new = {files[name]: beside for name, (_, beside) in opened.items()}
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
-        _swap([os.path.join(target, name) for name in family], new, same)
-    for folder in {os.path.dirname(os.path.join(target, name)) for name in names}:
+        aside = stack.enter_context(folder_beside(os.path.join(target, "old")))
+        _swap([*others, *files.values()], new, same, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    for folder in folders:
         sync_folder(folder)
 
 
-def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str]) -> None:
-    """Let all old files go, but for those that stay the same, then let the new ones come."""
+def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], aside: str) -> None:
+    """Put all old files aside, but for those that stay the same, then let the new ones come.
+
+    If one cannot come, the old ones stand there again.
+    """
+    moved: dict[str, str] = {}
+    come: list[str] = []
     with held_signals():
-        for old in family:
-            with suppress(FileNotFoundError):
-                if old not in same:
-                    os.unlink(old)
-        for old, beside in new.items():
-            if old in same:
-                os.unlink(beside)
-            else:
-                os.replace(beside, old)
+        try:
+            for number, old in enumerate(family):
+                if old not in same and os.path.lexists(old):
+                    os.rename(old, os.path.join(aside, str(number)))
+                    moved[old] = os.path.join(aside, str(number))
+            for old, beside in new.items():
+                if old in same:
+                    os.unlink(beside)
+                else:
+                    os.replace(beside, old)
+                    come.append(old)
+        except OSError:
+            for old in come:
+                os.unlink(old)
+            for old, kept in moved.items():
+                os.rename(kept, old)
+            raise
 
 
 @contextmanager

@@ -4,22 +4,18 @@ import filecmp
 import gzip
 import os
 import re
-import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
+from prefpairs.files.beside import BUFFER, file_beside, make_last, sync_folder
 from prefpairs.files.inputs import Input
-from prefpairs.files.signals import held_signals
 
 STDOUT = "-"
-_BUFFER = 1 << 18
 _UNWRITTEN = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
-_LONGEST_NAME = 80
 
 
 class ClosedPipe(Exception):
@@ -127,7 +123,7 @@ class _Stdout:
     def write(self, line: bytes, /) -> object:
         self._lines.append(line)
         self._size += len(line)
-        if self._size >= _BUFFER:
+        if self._size >= BUFFER:
             self.flush()
         return None
 
@@ -189,33 +185,9 @@ def replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes
     sync_folder(os.path.dirname(target))
 
 
-@contextmanager
-def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
-    """A new file in the folder of the target, and its name; it goes if the block fails."""
-    beside = None
-    try:
-        with held_signals():
-            name = os.path.basename(target)[:_LONGEST_NAME]
-            descriptor, beside = tempfile.mkstemp(".tmp", f".{name}.", os.path.dirname(target))
-        with open(descriptor, "wb", buffering=_BUFFER) as file:
-            os.fchmod(descriptor, _mode_of(target))
-            yield file, beside
-    except BaseException:
-        if beside is not None:
-            with suppress(OSError):
-                os.unlink(beside)
-        raise
-
-
 def same_bytes(path: str, other: str) -> bool:
     """Whether two files hold the same, if the other one is a file at all."""
     return os.path.isfile(other) and filecmp.cmp(path, other, shallow=False)
-
-
-def make_last(file: IO[bytes]) -> None:
-    """Wait until all that was written is on the disk."""
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _open_special(path: str) -> IO[bytes] | None:
@@ -224,9 +196,9 @@ def _open_special(path: str) -> IO[bytes] | None:
     if descriptor is not None:
         name = descriptor[1] or descriptor[2]
         number = {"stdout": 1, "stderr": 2}.get(name) or int(name)
-        return open(os.dup(number), "wb", buffering=_BUFFER)
+        return open(os.dup(number), "wb", buffering=BUFFER)
     if is_special(path):
-        return open(os.open(path, os.O_WRONLY), "wb", buffering=_BUFFER)
+        return open(os.open(path, os.O_WRONLY), "wb", buffering=BUFFER)
     return None
 
 
@@ -235,30 +207,6 @@ def is_special(path: str) -> bool:
     if _DESCRIPTOR.fullmatch(path) is not None:
         return True
     return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _mode_of(target: str) -> int:
-    """The mode of the file that will be replaced, or what the umask leaves of 666."""
-    if os.path.exists(target):
-        return stat.S_IMODE(os.stat(target).st_mode)
-    return unmasked(0o666)
-
-
-def unmasked(mode: int) -> int:
-    """What the umask leaves of a mode; it can only be asked for by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mode & ~mask
-
-
-def sync_folder(folder: str) -> None:
-    """Make the new name last; where that cannot be asked for, the file itself is safe anyway."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -185,3 +185,36 @@ def test_long_name(tmp_path: Path) -> None:
     with open_folder(str(folder), [name], [name]) as files:
         files[name].write(b"new\n")
     assert _content(folder) == {name: b"new\n"}
+
+
+@pytest.mark.parametrize("fails", range(1, 6))
+def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    """Whichever of the renames fails, the old files stand there as before."""
+    folder = _old(tmp_path / "o", "a", "b", "c")
+    calls = iter(range(1, 100))
+    before = {"rename": os.rename, "replace": os.replace}
+
+    def failing(name: str) -> Callable[[str, str], None]:
+        def call(source: str, target: str) -> None:
+            if next(calls) == fails:
+                raise OSError(5, "Input/output error")
+            before[name](source, target)
+
+        return call
+
+    for name in before:
+        monkeypatch.setattr(os, name, failing(name))
+    with pytest.raises(FileTrouble):
+        _write(folder)
+    assert _content(folder) == dict.fromkeys("abc", b"old\n")
+
+
+def test_what_dead_processes_left(tmp_path: Path) -> None:
+    """It goes with the next run, whatever that one writes."""
+    folder = _old(tmp_path / "o", "a")
+    for name in ("a", "c", "old"):
+        (folder / f".{name}.prefpairs-abcdefgh.tmp").write_bytes(b"half")
+    (tmp_path / ".o.prefpairs-abcdefgh.tmp").mkdir()
+    _write(folder, ["a"])
+    assert _content(folder) == {"a": b"new\n"}
+    assert os.listdir(tmp_path) == ["o"]

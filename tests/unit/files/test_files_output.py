@@ -13,7 +13,7 @@ from backports import zstd
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import ClosedPipe, make_last, open_output, same_bytes, write_file
+from prefpairs.files.output import ClosedPipe, open_output, same_bytes, write_file
 
 
 def _write(path: Path | str, *lines: bytes) -> None:
@@ -366,12 +366,3 @@ def test_same_bytes(tmp_path: Path) -> None:
         if same_bytes(str(tmp_path / "a"), str(tmp_path / name))
     ]
     assert same == ["a", "a", "same", "link"]
-
-
-def test_make_last(tmp_path: Path) -> None:
-    """What was written can be read by others, while the file is still open."""
-    with (tmp_path / "a").open("wb") as file:
-        file.write(b"abc")
-        assert (tmp_path / "a").read_bytes() == b""
-        make_last(file)
-        assert (tmp_path / "a").read_bytes() == b"abc"

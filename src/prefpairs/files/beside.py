@@ -1,0 +1,141 @@
+"""Files and folders that are made beside their target, under a name that says so.
+
+Each is locked for as long as the process lives that makes it. What nobody holds a lock on was
+left behind by a process that was killed, and goes when its target is written the next time.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from prefpairs.files.signals import held_signals
+
+BUFFER = 1 << 18
+_LONGEST_NAME = 80
+_MARK, _SUFFIX = "prefpairs-", ".tmp"
+_CHANCE = f"{_MARK}[a-z0-9_]{{8}}{re.escape(_SUFFIX)}"
+
+
+@contextmanager
+def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
+    """A new file in the folder of the target, and its name; it goes if the block fails."""
+    beside = None
+    sweep(target)
+    try:
+        with held_signals():
+            descriptor, beside = _held(lambda: tempfile.mkstemp(*_name(target)))
+        with open(descriptor, "wb", buffering=BUFFER) as file:
+            os.fchmod(descriptor, _mode_of(target))
+            yield file, beside
+    except BaseException:
+        if beside is not None:
+            with suppress(OSError):
+                os.unlink(beside)
+        raise
+
+
+@contextmanager
+def folder_beside(target: str) -> Iterator[str]:
+    """A new folder in that of the target; it goes if the block fails."""
+    beside = descriptor = None
+    sweep(target)
+    try:
+        with held_signals():
+            descriptor, beside = _held(lambda: _opened(tempfile.mkdtemp(*_name(target))))
+        yield beside
+    except BaseException:
+        if beside is not None:
+            shutil.rmtree(beside, ignore_errors=True)
+        raise
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def sweep(target: str) -> None:
+    """Remove what dead processes left beside a target."""
+    folder, name = os.path.split(target)
+    ours = re.compile(re.escape(_prefix(name)) + _CHANCE)
+    with suppress(OSError):
+        for left in os.listdir(folder):
+            if ours.fullmatch(left) is not None:
+                _remove_if_left(os.path.join(folder, left))
+
+
+def _remove_if_left(path: str) -> None:
+    with suppress(OSError):  # somebody holds it, or it is gone already, or not ours to remove
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+        finally:
+            os.close(descriptor)
+
+
+def _held(make: Callable[[], tuple[int, str]]) -> tuple[int, str]:
+    """What is made, locked; made again where somebody swept it before it was."""
+    while True:
+        descriptor, path = make()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        except OSError:  # a file system without locks: nobody sweeps there, either
+            return descriptor, path
+        if os.path.exists(path):
+            return descriptor, path
+        os.close(descriptor)
+
+
+def _opened(folder: str) -> tuple[int, str]:
+    return os.open(folder, os.O_RDONLY), folder
+
+
+def _name(target: str) -> tuple[str, str, str]:
+    """What the name ends and begins with, and the folder it stands in."""
+    folder, name = os.path.split(target)
+    return _SUFFIX, _prefix(name) + _MARK, folder
+
+
+def _prefix(name: str) -> str:
+    return f".{name[:_LONGEST_NAME]}."
+
+
+def _mode_of(target: str) -> int:
+    """The mode of the file that will be replaced, or what the umask leaves of 666."""
+    if os.path.exists(target):
+        return stat.S_IMODE(os.stat(target).st_mode)
+    return unmasked(0o666)
+
+
+def unmasked(mode: int) -> int:
+    """What the umask leaves of a mode; it can only be asked for by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mode & ~mask
+
+
+def make_last(file: IO[bytes]) -> None:
+    """Wait until all that was written is on the disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: str) -> None:
+    """Make a new name last; where that cannot be asked for, the file itself is safe anyway."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

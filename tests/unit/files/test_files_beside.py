@@ -1,0 +1,134 @@
+"""What is made beside a target, and what dead processes left there."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prefpairs.files.beside import file_beside, folder_beside, make_last, sweep
+
+_DIES = """
+import os, signal, sys
+from prefpairs.files.beside import file_beside, folder_beside
+with (folder_beside if sys.argv[2] == "folder" else file_beside)(sys.argv[1]):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _left_by_a_dead_process(target: Path, kind: str) -> Path:
+    done = subprocess.run([sys.executable, "-c", _DIES, str(target), kind], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = target.parent.glob(f".{target.name}.*")
+    return left
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
+    """It goes when the same target is made again, and only then."""
+    left = _left_by_a_dead_process(tmp_path / "o.jsonl", kind)
+    if kind == "folder":
+        (left / "part").write_bytes(b"x")
+    with file_beside(str(tmp_path / "other.jsonl")) as (_, other):
+        assert left.exists()
+    os.unlink(other)
+    with file_beside(str(tmp_path / "o.jsonl")) as (_, mine):
+        assert os.listdir(tmp_path) == [os.path.basename(mine)]
+
+
+def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
+    """Two runs may write the same target at a time."""
+    target = str(tmp_path / "o.jsonl")
+    with file_beside(target) as (_, first), file_beside(target) as (_, second):
+        sweep(target)
+        assert {os.path.join(tmp_path, name) for name in os.listdir(tmp_path)} == {first, second}
+    with folder_beside(target) as folder:
+        sweep(target)
+        assert os.path.isdir(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".o.jsonl.abcdefgh.tmp",
+        ".o.jsonl.prefpairs-abc.tmp",
+        "o.jsonl.prefpairs-abcdefgh.tmp",
+        ".oxjsonl.prefpairs-abcdefgh.tmp",
+        ".o.jsonl.prefpairs-abcdefgh.tmp.bak",
+    ],
+)
+def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
+    """What is not named as we name things is not ours."""
+    (tmp_path / name).write_bytes(b"theirs")
+    sweep(str(tmp_path / "o.jsonl"))
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    """Neither it nor what it points at goes."""
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"kept")
+    (tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp").symlink_to(kept)
+    sweep(str(tmp_path / "o.jsonl"))
+    assert sorted(os.listdir(tmp_path)) == [".o.jsonl.prefpairs-abcdefgh.tmp", "kept"]
+
+
+def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweeper that comes between making a file and locking it takes it; then another is made."""
+    target = str(tmp_path / "o.jsonl")
+    lock = fcntl.flock
+    taken: list[str] = []
+
+    def late(descriptor: int, how: int) -> None:
+        if not taken:
+            (name,) = os.listdir(tmp_path)
+            taken.append(name)
+            os.unlink(tmp_path / name)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with file_beside(target) as (file, path):
+        file.write(b"x")
+        assert os.path.basename(path) not in taken
+        assert os.path.exists(path)
+
+
+def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sweeper holds it will remove, so another one is made."""
+    lock = fcntl.flock
+    refused: list[int] = []
+
+    def held(descriptor: int, how: int) -> None:
+        if not refused:
+            refused.append(descriptor)
+            raise BlockingIOError
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", held)
+    with file_beside(str(tmp_path / "o.jsonl")) as (_, path):
+        assert len(os.listdir(tmp_path)) == 2
+        assert os.path.exists(path)
+
+
+def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are made all the same, and none is swept."""
+
+    def none(_descriptor: int, _how: int) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    target = str(tmp_path / "o.jsonl")
+    with file_beside(target) as (_, path):
+        sweep(target)
+        assert os.path.exists(path)
+
+
+def test_make_last(tmp_path: Path) -> None:
+    """What was written can be read at once by others."""
+    with open(tmp_path / "f", "wb") as file:
+        file.write(b"a")
+        make_last(file)
+        assert (tmp_path / "f").read_bytes() == b"a"
