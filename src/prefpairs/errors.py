@@ -22,7 +22,8 @@ PrefpairsError
 └── FileTrouble            the file system said no (exit 5)
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 
@@ -47,6 +48,11 @@ class BadRecord(DataError):
         super().__init__(problem)
         self.problem = problem
 
+    @property
+    def kind(self) -> str:
+        """What it has in common with others like it."""
+        return self.code
+
 
 class NotJson(BadRecord):
     """The bytes of a record are not JSON; `code` tells a torn line from plain text."""
@@ -67,14 +73,27 @@ class BadField(BadRecord):
         self.value = value
         self.expected = expected
 
+    @property
+    def kind(self) -> str:
+        """Its name without the numbers in it, and what was expected."""
+        return f"{re.sub('[0-9]+', '', self.field)}: {self.expected}"
+
 
 class BadRecords(DataError):
-    """The bad records of a run: how many, and the first few as (place, error)."""
+    """The bad records of a run: how many, also by kind, and the first few as (place, error)."""
 
-    def __init__(self, count: int, first: Sequence[tuple[str, BadRecord]]) -> None:
+    def __init__(
+        self,
+        count: int,
+        first: Sequence[tuple[str, BadRecord]],
+        kinds: Mapping[str, int] | None = None,
+        allowed: str | None = None,
+    ) -> None:
         super().__init__(count)
         self.count = count
         self.first = first
+        self.kinds = kinds or {}
+        self.allowed = allowed
         self.partly_written = False
 
 

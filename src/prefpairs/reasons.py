@@ -105,6 +105,7 @@ BAD = {
     "invalid_utf8": "the line is not UTF-8",
     "too_deep": "the line is nested too deeply",
     "number_too_long": "a number has more than 4300 digits",
+    "line_too_long": "the line is longer than --max-line allows (64 MB)",
     "lfs_pointer": "the file is a Git LFS pointer, not the data",
     "bad_field": "a field has the wrong type",
 }

@@ -1,16 +1,18 @@
 """The options that say what is read: shared by every command that takes rollouts."""
 
+import re
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from prefpairs.cli.words import FLAG, one_of, split_words, word_group
-from prefpairs.engines.plan import InputPlan, ReadPlan
+from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
+from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.reasons import SWITCHABLE
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
@@ -19,6 +21,34 @@ from prefpairs.sources.nemo_gym import is_companion
 
 READ = "What is read"
 _TROUBLE = "When something is wrong"
+
+
+MaxLine = Annotated[
+    str,
+    Option(
+        metavar="SIZE",
+        rich_help_panel=_TROUBLE,
+        help="A line that is longer is a bad row; no more than that is held in memory.",
+    ),
+]
+MaxUnpacked = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        rich_help_panel=_TROUBLE,
+        help="Packed files and Parquet may hold so much (default: 1GB, or 200 times their size).",
+        show_default=False,
+    ),
+]
+LONGEST = "64MB"
+
+
+def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
+    """How much of an input is taken for granted."""
+    return Limits(
+        line=size_of("--max-line", max_line),
+        unpacked=None if max_unpacked is None else size_of("--max-unpacked", max_unpacked),
+    )
 
 
 @word_group
@@ -50,6 +80,16 @@ class InputWords:
         str | None,
         Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
     ] = None
+    max_errors: Annotated[
+        str | None,
+        Option(
+            metavar="N|P%",
+            rich_help_panel=_TROUBLE,
+            help="With skip or quarantine: fail all the same if more rows than that are bad.",
+        ),
+    ] = None
+    max_line: MaxLine = LONGEST
+    max_unpacked: MaxUnpacked = None
 
     def input_plan(self) -> InputPlan:
         """The plan that these words ask for."""
@@ -62,11 +102,26 @@ class InputWords:
             problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")
         return InputPlan(
-            inputs=find_inputs(self.inputs or []),
+            inputs=find_inputs(self.inputs or [], limits_of(self.max_line, self.max_unpacked)),
             on_error=on_error,
             quarantine=self.quarantine,
+            tolerated=self._tolerated(on_error),
             limit=self.limit,
         )
+
+    def _tolerated(self, on_error: str) -> Tolerated | None:
+        if self.max_errors is None:
+            return None
+        if on_error == "fail":
+            problem = "--max-errors is for --on-error skip and --on-error quarantine"
+            raise UsageError(problem, "by itself one bad row is one too many")
+        found = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?) ?%", self.max_errors.strip())
+        if found is None or (found[2] and Decimal(found[2]) > 100):
+            problem = f"--max-errors {self.max_errors}: expected a number of rows, or a share"
+            raise UsageError(problem, "as in 100 or 0.5%")
+        if found[1]:
+            return Tolerated(self.max_errors, number=int(found[1]))
+        return Tolerated(self.max_errors, percent=Decimal(found[2]))
 
 
 @word_group
@@ -187,6 +242,7 @@ class ReadWords(InputWords):
             inputs=_without_companions(given.inputs, source, report),
             on_error=given.on_error,
             quarantine=given.quarantine,
+            tolerated=given.tolerated,
             limit=given.limit,
             source=source,
             options=options,

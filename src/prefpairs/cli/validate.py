@@ -9,13 +9,14 @@ from typing import Annotated
 from typer import Argument, Option
 
 from prefpairs.cli.form import target_of
+from prefpairs.cli.reading import LONGEST, MaxLine, MaxUnpacked, limits_of
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan, Verdict
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
@@ -109,6 +110,8 @@ class ValidateWords:
             "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="No summary, only findings."
         ),
     ] = False
+    max_line: MaxLine = LONGEST
+    max_unpacked: MaxUnpacked = None
 
     def plan(self, to: str) -> ValidatePlan:
         """The plan that these words ask for."""
@@ -117,7 +120,7 @@ class ValidateWords:
             raise UsageError("no input", "name the files of a dataset, or its folder")
         if self.summary == STDOUT:
             raise UsageError("--summary -: standard output is for findings", "name a file")
-        inputs = _inputs(self.inputs or [], target)
+        inputs = _inputs(self.inputs or [], target, limits_of(self.max_line, self.max_unpacked))
         return ValidatePlan(
             inputs=inputs,
             typed=frozenset(given for given in inputs if _has_card(given)),
@@ -189,13 +192,13 @@ def _worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
         yield verdict
 
 
-def _inputs(words: list[str], target: Target) -> list[Input]:
+def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
     """The files; of a folder those that the trainer reads, where they have its names."""
     found: list[Input] = []
     for word in words or [STDOUT]:
         names = [os.path.join(word, name) for name in target.files.values()]
         there = [name for name in names if os.path.isfile(name)]
-        found += find_inputs(there or [word])
+        found += find_inputs(there or [word], limits)
     return found
 
 

@@ -123,12 +123,20 @@ def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
 
 
 def _word_bad_records(error: BadRecords) -> Iterator[str]:
-    for place, bad in error.first:
-        yield f"{visible(place)}: {_word_record(bad)}"
-    if error.count > len(error.first):
-        yield f"... and {error.count - len(error.first):,} more"
+    untold = error.count - len(error.first)
+    for kind in dict.fromkeys(bad.kind for _, bad in error.first):
+        like = [(place, bad) for place, bad in error.first if bad.kind == kind]
+        for place, bad in like:
+            yield f"{visible(place)}: {_word_record(bad)}"
+        more = error.kinds.get(kind, 0) - len(like)
+        if 0 < more < untold:
+            yield f"... and {more:,} more like these"
+            untold -= more
+    if untold:
+        yield f"... and {untold:,} more"
     so = "what was written is not complete" if error.partly_written else "so nothing was written"
-    yield f"{plural(error.count, 'bad row')}, {so}"
+    beyond = f", more than --max-errors {error.allowed} allows" if error.allowed else ""
+    yield f"{plural(error.count, 'bad row')}{beyond}, {so}"
 
 
 def _word_record(bad: BadRecord) -> str:

@@ -6,11 +6,13 @@ a parameter whose type is a dataclass stands for all of its fields.
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
 from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
-from prefpairs.errors import UnknownWord
+from prefpairs.errors import UnknownWord, UsageError
 
 FLAG = " "
 """The metavar of an option that takes no value: without it help calls each one <bool>."""
@@ -85,6 +87,25 @@ def one_of(what: str, word: str, *known: str) -> Any:
     if (name := spelled.get(word.replace("_", "-"))) is None:
         raise UnknownWord(what, word, known)
     return name
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?)(B|iB)?", re.IGNORECASE)
+
+
+def size_of(option: str, word: str) -> int:
+    """A number of bytes: 5000, 64MB (millions), 64MiB or 64M (powers of two).
+
+    >>> size_of("--max-line", "64MB"), size_of("--max-line", "0.5 KiB"), size_of("--max-line", "7")
+    (64000000, 512, 7)
+    """
+    found = _SIZE.fullmatch(word.strip())
+    if found is None:
+        raise UsageError(f"{option} {word}: expected a size", "as in 64MB, 1.5GB or 512KiB")
+    base = 1000 if found[3] in ("B", "b") else 1024
+    size = int(Decimal(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
+    if not size:
+        raise UsageError(f"{option} {word}: nothing is that small")
+    return size
 
 
 def split_words(values: list[str] | None) -> tuple[str, ...]:

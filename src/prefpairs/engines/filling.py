@@ -53,14 +53,15 @@ def _fill_from_lines(
     source, opened = given.source, given.opened
     start, end = opened.lines_from or 0, os.fstat(opened.descriptor).st_size
     number = processes_for(workers, end - start, _WORTH_A_WORKER)
-    scanner = Scanner(given.how, source.label, shelf, index, reader)
+    scanner = Scanner(given.how, source, shelf, index, reader)
     with naming_trouble_of(source):
         parts = stretches(opened.descriptor, start, end, number)
         with Workers(given, reader.plan.options, parts[1:]) as others:
             for place, (begin, stop) in enumerate(parts):
                 found = others.result(place - 1) if place else None
                 if found is None:
-                    scanner.scan(lines_between(opened.descriptor, begin, stop), begin)
+                    lines = lines_between(opened.descriptor, begin, stop, source.limits.line)
+                    scanner.scan(lines, begin)
                 else:
                     scanner.take(found)
 

@@ -9,7 +9,8 @@ from prefpairs.engines.fetching import Library
 from prefpairs.engines.rows import Rows
 from prefpairs.errors import InputChanged
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import OpenInput, Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from decimal import Decimal
+from typing import Literal, NamedTuple
 
 from prefpairs.files.inputs import Input
 from prefpairs.sieves.protocol import Sieve
@@ -15,6 +16,20 @@ MOST_PAIRS = 10_000_000
 """More than this many pairs nobody wants by accident."""
 
 
+class Tolerated(NamedTuple):
+    """How many rows may be bad before a run is lost: a number of them, or a share."""
+
+    word: str
+    number: int | None = None
+    percent: Decimal = Decimal(0)
+
+    def exceeded(self, bad: int, read: int) -> bool:
+        """Whether so many are too many, once so many were read."""
+        if self.number is not None:
+            return bad > self.number
+        return bad * 100 > self.percent * read
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPlan:
     """Which inputs are read, and what is done about rows that cannot be."""
@@ -22,6 +37,7 @@ class InputPlan:
     inputs: Sequence[Input]
     on_error: Literal["fail", "skip", "quarantine"] = "fail"
     quarantine: str | None = None
+    tolerated: Tolerated | None = None
     limit: int | None = None
     dialect: str = "auto"
     """The format of rows that are pairs."""

@@ -10,7 +10,8 @@ from prefpairs.engines.plan import ReadPlan
 from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.engines.samples import Samples, first_records
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import OpenInput, Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.records.candidate import Candidate
 from prefpairs.report import Report
 from prefpairs.sources import source_named

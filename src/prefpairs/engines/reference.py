@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from prefpairs.errors import BadInput, BadRecord
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import open_input
 from prefpairs.records.candidate import read_text
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.path import MISSING, look_up
@@ -42,7 +43,7 @@ def read_reference(
 def _prompt(record: Record, label: str, field: str | None) -> Text:
     place = f"{label}:{record.number}"
     try:
-        row = decode(record.data)
+        row = decode(record.complete())
         for path in FIELDS if field is None else (field,):
             value = look_up(row, path)
             if value is MISSING or value is None:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from prefpairs.engines.plan import InputPlan
 from prefpairs.errors import BadRecord, BadRecords
+from prefpairs.files.lines import Record
 from prefpairs.files.output import Output, open_output
-from prefpairs.files.reading import Record
 from prefpairs.records.wire import encode_line
 from prefpairs.report import Report
 
@@ -27,7 +27,14 @@ class Rows:
     @property
     def failed(self) -> bool:
         """Whether the run is lost already; it only goes on to count the bad rows."""
-        return bool(self.report.rows_bad) and self.plan.on_error == "fail"
+        if self.plan.on_error == "fail":
+            return bool(self.report.rows_bad)
+        allowed = self.plan.tolerated
+        return (
+            allowed is not None
+            and allowed.number is not None
+            and allowed.exceeded(self.report.rows_bad, self.report.rows_read)
+        )
 
     def read(
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
@@ -47,7 +54,7 @@ class Rows:
         """What was read from a record; nothing where the record is bad, and booked as such."""
         self.report.rows_read += 1
         try:
-            return read(record.data)
+            return read(record.complete())
         except BadRecord as error:
             self.report.add_bad(f"{label}:{record.number}", error)
             if self.quarantine is not None:
@@ -56,8 +63,11 @@ class Rows:
 
     def settle(self) -> None:
         """Raise what has to be told about bad rows, once all rows were read."""
-        if self.failed:
-            raise BadRecords(self.report.rows_bad, self.report.first_bad)
+        report, allowed = self.report, self.plan.tolerated
+        beyond = allowed is not None and allowed.exceeded(report.rows_bad, report.rows_read)
+        if self.failed or beyond:
+            word = allowed.word if allowed is not None else None
+            raise BadRecords(report.rows_bad, report.first_bad, report.bad_of_kind, word)
 
 
 @contextmanager
@@ -78,7 +88,8 @@ def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
         "reason": error.code,
         "message": error.problem,
     }
-    data = record.data.rstrip(b"\r\n")
+    # Outside of strings, where no line can end, a space is as good: each row stays one line.
+    data = record.data.rstrip(b"\r\n").replace(b"\n", b" ")
     try:
         row["raw"] = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import NoSuchPath
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import open_input
 from prefpairs.sources.detect import Shapes, detect, doubtful_paths, shape_of
 
 _MOST_ROWS = 256

@@ -10,7 +10,9 @@ from typing import BinaryIO, NamedTuple, cast
 
 from prefpairs.engines.index import Index, Place
 from prefpairs.engines.reading import Reader
-from prefpairs.files.reading import Record
+from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Record, lines_of, record_of
+from prefpairs.files.stretch import LongLine
 from prefpairs.report import RowCounts
 from prefpairs.sources.protocol import Opened, Scanned
 
@@ -29,9 +31,12 @@ class Part(NamedTuple):
 class Scanner:
     """Indexes the lines of one file, stretch after stretch."""
 
-    def __init__(self, how: Opened, label: str, shelf: int, index: Index, reader: Reader) -> None:
+    def __init__(
+        self, how: Opened, source: Input, shelf: int, index: Index, reader: Reader
+    ) -> None:
         self._how = how
-        self._label = label
+        self._label = source.label
+        self._longest = source.limits.line
         self._shelf = shelf
         self._index = index
         self._reader = reader
@@ -42,11 +47,17 @@ class Scanner:
         self._index.begin_shelf(self._shelf)
         report = self._reader.report
         before = report.rows_read
-        while block := lines.readlines(_AT_ONCE):
-            offsets = list(accumulate(map(len, block), initial=offset))
-            self._scan_block(block, offsets, range(self.lines + 1, self.lines + 1 + len(block)))
-            offset = offsets[-1]
-            self.lines += len(block)
+        try:
+            while block := lines.readlines(_AT_ONCE):
+                offsets = list(accumulate(map(len, block), initial=offset))
+                self._scan_block(block, offsets, range(self.lines + 1, self.lines + 1 + len(block)))
+                offset = offsets[-1]
+                self.lines += len(block)
+        except LongLine:
+            lines.seek(offset)
+            for record in lines_of(lines, offset, self._longest):
+                self.lines += 1
+                self._add_any(record._replace(number=self.lines))
         report.add_rows_of(self._label, report.rows_read - before)
 
     def take(self, part: Part) -> None:
@@ -59,12 +70,17 @@ class Scanner:
     def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
         shortcut = self._how.shortcut
         scanned = [None] * len(lines) if shortcut is None else shortcut.scan(lines)
+        if max(map(len, lines)) > self._longest:
+            scanned = [
+                None if len(line) > self._longest else found
+                for line, found in zip(lines, scanned, strict=True)
+            ]
         start, known = 0, self._index.questions
         for place, found in enumerate(scanned):
             if found is not None and (found[0] in known or self._learn(found[0], lines[place])):
                 continue
             self._add_plain(scanned[start:place], offsets[start : place + 1], numbers[start:place])
-            self._add_any(Record(numbers[place], offsets[place], lines[place]))
+            self._add_any(record_of(numbers[place], offsets[place], lines[place], self._longest))
             start = place + 1
         self._add_plain(scanned[start:], offsets[start:], numbers[start:])
 

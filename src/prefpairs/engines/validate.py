@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from prefpairs.errors import NotJson
+from prefpairs.errors import BadInput, NotJson
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import open_input
 from prefpairs.records.wire import decode_counting, encode, encode_sorted
 from prefpairs.report.judgement import Judgement
 from prefpairs.targets.columns import Columns
@@ -94,8 +95,11 @@ class _FileReading:
 
     def _of_record(self, record: Record) -> Iterator[Finding]:
         try:
-            row, surrogates = decode_counting(record.data)
-        except NotJson:
+            row, surrogates = decode_counting(record.complete())
+        except NotJson as error:
+            if error.code == "line_too_long":
+                place = f"{self.source.label}:{record.number}"
+                raise BadInput(place, error.problem, "--max-line SIZE allows more") from None
             yield Finding(Effect.NO_LOAD, "bad_json")
             return
         if not isinstance(row, dict):

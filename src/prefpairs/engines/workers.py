@@ -17,6 +17,7 @@ from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
+from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.stretch import lines_between
 from prefpairs.report import Report, RowCounts
 from prefpairs.sources import source_named
@@ -31,6 +32,7 @@ class Job(NamedTuple):
     """A stretch of a file, and how its rows are read."""
 
     source: Input
+    seen: Fingerprint
     format: str
     shapes: Shapes
     options: ReadOptions
@@ -44,8 +46,9 @@ class Workers:
     def __init__(
         self, given: BeingRead, options: ReadOptions, stretches: Sequence[tuple[int, int]]
     ) -> None:
+        seen = fingerprint(os.fstat(given.opened.descriptor))
         self._jobs = [
-            Job(given.source, given.format, given.shapes, options, start, end)
+            Job(given.source, seen, given.format, given.shapes, options, start, end)
             for start, end in stretches
         ]
         self._begun: list[Process] = []
@@ -97,9 +100,11 @@ def _found(job: Job) -> tuple[Index, int, RowCounts] | None:
     plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
     reader = Reader(plan, Rows(plan, report), report)
     how = source_named(job.format).open_reader(job.shapes, job.options, label)
-    scanner = Scanner(how, label, 0, index, reader)
+    scanner = Scanner(how, job.source, 0, index, reader)
     descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
-    scanner.scan(lines_between(descriptor, job.start, job.end), job.start)
-    if report.rows_bad or reader.compares_rows:
+    lines = lines_between(descriptor, job.start, job.end, job.source.limits.line)
+    scanner.scan(lines, job.start)
+    other_file = fingerprint(os.fstat(descriptor)) != job.seen
+    if other_file or report.rows_bad or reader.compares_rows:
         return None
     return index, scanner.lines, report.row_counts()

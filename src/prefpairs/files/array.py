@@ -13,6 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from prefpairs.errors import BadInput
+from prefpairs.files.inputs import Input
 
 _CHUNK = 1 << 20
 _FAR = 1 << 22
@@ -23,23 +24,25 @@ _JOINT = re.compile(rb'\}\s*,\s*\{\s*"[^"\\]*"')
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def array_elements(stream: BinaryIO, offset: int, label: str) -> Iterator[tuple[int, bytes]]:
+def array_elements(stream: BinaryIO, offset: int, source: Input) -> Iterator[tuple[int, bytes]]:
     """The elements of the array that a stream holds, each with its offset in the stream.
 
     >>> import io
-    >>> list(array_elements(io.BytesIO(b'[{"a": "]"}, {"b": []}]'), 0, "x.json"))
+    >>> x = Input("x.json", "x.json")
+    >>> list(array_elements(io.BytesIO(b'[{"a": "]"}, {"b": []}]'), 0, x))
     [(1, b'{"a": "]"}'), (13, b'{"b": []}')]
     """
-    return _Array(stream, offset, label).elements()
+    return _Array(stream, offset, source).elements()
 
 
 class _Array:
     """An array that is being read. The next element begins at `_start` in the buffer."""
 
-    def __init__(self, stream: BinaryIO, offset: int, label: str) -> None:
+    def __init__(self, stream: BinaryIO, offset: int, source: Input) -> None:
         self._stream = stream
         self._offset = offset
-        self._label = label
+        self._label = source.label
+        self._longest = source.limits.line
         self._buffer = b""
         self._start = 0
         self._joint: bytes | None = None
@@ -119,6 +122,9 @@ class _Array:
                     return token.start()
             else:
                 ahead = len(self._buffer) - self._start
+            if len(self._buffer) - self._start > self._longest:
+                problem = "an element of the JSON array is longer than --max-line allows"
+                raise BadInput(self._label, problem, "--max-line SIZE allows more")
             if not self._load():
                 problem = "it was cut off or is still being written"
                 raise BadInput(self._label, f"the JSON array ends too early: {problem}")

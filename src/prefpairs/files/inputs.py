@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileTrouble, UsageError
 
 STDIN = "-"
+_UNPACKED, _MOST_TIMES = 1_000_000_000, 200
 _STDIN_LABEL = "stdin"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
@@ -18,11 +19,25 @@ _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 _COMPRESSIONS = (".gz", ".zst")
 
 
+class Limits(NamedTuple):
+    """How much of an input is taken for granted."""
+
+    line: int = 64_000_000
+    """The longest line, in bytes."""
+    unpacked: int | None = None
+    """What a packed file may unpack to; unless somebody says, 1 GB or 200 times its size."""
+
+    def unpacked_from(self, packed: int) -> int:
+        """What so many packed bytes may unpack to."""
+        return self.unpacked or max(_UNPACKED, packed * _MOST_TIMES)
+
+
 class Input(NamedTuple):
-    """One input: where it is, and the short name it has in origins and messages."""
+    """One input: where it is, the short name it has in messages, and how much of it is taken."""
 
     path: str
     label: str
+    limits: Limits = Limits()
 
     @property
     def is_stdin(self) -> bool:
@@ -30,7 +45,13 @@ class Input(NamedTuple):
         return self.path == STDIN
 
 
-def find_inputs(words: Sequence[str]) -> list[Input]:
+def too_much(source: Input) -> BadInput:
+    """The error of a packed file that holds more than is taken for granted."""
+    problem = "it unpacks to more than a file of rows should, as decompression bombs do"
+    return BadInput(source.label, problem, "--max-unpacked SIZE allows more")
+
+
+def find_inputs(words: Sequence[str], limits: Limits = Limits()) -> list[Input]:  # noqa: B008
     """The inputs of a command, in order: files as given, globs and directories sorted."""
     paths = [path for word in words or [STDIN] for path in _paths_of(word)]
     seen: set[object] = set()
@@ -38,7 +59,7 @@ def find_inputs(words: Sequence[str]) -> list[Input]:
         if (identity := _identity(path)) in seen:
             raise UsageError(f"{path} is named twice", "name each input once")
         seen.add(identity)
-    return [Input(path, label) for path, label in zip(paths, labels(paths), strict=True)]
+    return [Input(path, label, limits) for path, label in zip(paths, labels(paths), strict=True)]
 
 
 def labels(paths: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """The rows of a Parquet file, as lines of JSON. Needs the extra `parquet`."""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,11 +9,12 @@ from decimal import Decimal
 from typing import IO, Any
 
 from prefpairs.errors import BadInput, UsageError
+from prefpairs.files.inputs import Input, too_much
 
 _BATCH = 1024
 
 
-def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
+def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
     """Each row as JSON. Only a batch of rows is in memory at a time."""
     try:
         import pyarrow as pa
@@ -25,10 +27,11 @@ def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
     if not file.seekable():  # it is read from its end
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(file, aside)
-            yield from parquet_rows(aside, label)
+            yield from parquet_rows(aside, source)
         return
     try:
         parquet = ParquetFile(file)
+        _refuse_bomb(parquet.metadata, file.seek(0, os.SEEK_END), source)
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
         for batch in parquet.iter_batches(batch_size=_BATCH):
             for row in _without_nanoseconds(batch).to_pylist():
@@ -36,7 +39,13 @@ def parquet_rows(file: IO[bytes], label: str) -> Iterator[bytes]:
                     row[name] = _unpacked(row[name])
                 yield json.dumps(row, ensure_ascii=False, default=_plain).encode()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise BadInput(label, f"not a Parquet file that can be read ({error})") from None
+        raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
+
+
+def _refuse_bomb(metadata: Any, size: int, source: Input) -> None:
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    if sum(group.total_byte_size for group in groups) > source.limits.unpacked_from(size):
+        raise too_much(source)
 
 
 def _holds_json(kind: Any) -> bool:

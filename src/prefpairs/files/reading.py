@@ -8,24 +8,16 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, cast
 
-from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
+from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Record, lines_of, record_of
+from prefpairs.files.unpacking import PACKED, unpacked, with_head
 from prefpairs.records.wire import decode
 
-_GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
+_PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
 _BUFFER = 1 << 18
-_HEAD = 1 << 16
-
-
-class Record(NamedTuple):
-    """The bytes of one row: its number in the file, counted from 1, and where it stands."""
-
-    number: int
-    offset: int
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +43,10 @@ def open_input(source: Input) -> Iterator[OpenInput]:
             descriptor = file.fileno()
             regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
             start = file.tell() if regular else 0
-            stream = file if regular else _with_head(file)
+            stream = file if regular else with_head(file)
             head = stream.peek(len(_PARQUET))
             before = fingerprint(os.fstat(descriptor))
-        packed = head.startswith((_GZIP, _ZSTD, _PARQUET))
+        packed = head.startswith((*PACKED, _PARQUET))
         records = _named(_records(stream, start, source), source)
         parquet = head.startswith(_PARQUET)
         seekable = regular and not packed
@@ -65,7 +57,10 @@ def open_input(source: Input) -> Iterator[OpenInput]:
             raise InputChanged(source.label)
 
 
-def fingerprint(status: os.stat_result) -> tuple[int, int, int, int]:
+Fingerprint = tuple[int, int, int, int]
+
+
+def fingerprint(status: os.stat_result) -> Fingerprint:
     """What tells a file from another one, and from what it was before somebody wrote to it."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -76,52 +71,27 @@ def _open_binary(source: Input) -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(source.path), _BUFFER)
 
 
-def _with_head(stream: io.BufferedIOBase) -> io.BufferedReader:
-    """A stream whose first bytes are there to be peeked at, however slowly they come."""
-    return io.BufferedReader(_Rejoined(stream.read(_HEAD), stream), _BUFFER)
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream together with the head that was read from it."""
-
-    def __init__(self, head: bytes, rest: io.BufferedIOBase) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        if not self._head:
-            return self._rest.readinto1(view)
-        count = min(len(view), len(self._head))
-        view[:count] = self._head[:count]
-        self._head = self._head[count:]
-        return count
-
-
 def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
     head = stream.peek(len(_PARQUET))
-    if head.startswith(_GZIP):
-        stream = _with_head(gzip.GzipFile(fileobj=stream))
-    elif head.startswith(_ZSTD):
-        stream = _with_head(_open_zstd(stream))
+    if head.startswith(PACKED):
+        stream = unpacked(stream, head, source)
     begin = stream.peek(len(_PARQUET))
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 
-        rows = enumerate(parquet_rows(stream, source.label), 1)
-        yield from (Record(number, 0, row) for number, row in rows)
+        for number, row in enumerate(parquet_rows(stream, source), 1):
+            yield record_of(number, 0, row, source.limits.line)
         return
     if begin.startswith(_BOM):
         start += len(stream.read(len(_BOM)))
         begin = begin[len(_BOM) :]
     if _is_array(begin):
-        elements = enumerate(array_elements(stream, start, source.label), 1)
-        yield from (Record(number, offset, element) for number, (offset, element) in elements)
+        elements = array_elements(stream, start, source)
+        for number, (offset, element) in enumerate(elements, 1):
+            yield record_of(number, offset, element, source.limits.line)
     else:
-        yield from _lines(stream, start)
+        lines = lines_of(stream, start, source.limits.line)
+        yield from (line for line in lines if not line.data.isspace())
 
 
 def _is_array(begin: bytes) -> bool:
@@ -136,25 +106,6 @@ def _is_array(begin: bytes) -> bool:
     except NotJson:
         return True
     return False
-
-
-def _lines(stream: BinaryIO, offset: int) -> Iterator[Record]:
-    """The lines that hold something. They end in \\n only: U+2028 and its like are data."""
-    for number, line in enumerate(stream, 1):
-        if not line.isspace():
-            yield Record(number, offset, line)
-        offset += len(line)
-
-
-def _open_zstd(stream: io.BufferedReader) -> io.BufferedIOBase:
-    try:
-        from backports import zstd
-    except ImportError:
-        raise UsageError(
-            "reading .zst needs a library that is not installed",
-            "pip install 'prefpairs[zstd]'",
-        ) from None
-    return cast("io.BufferedIOBase", zstd.ZstdFile(stream))
 
 
 def _named(records: Iterator[Record], source: Input) -> Iterator[Record]:

@@ -12,6 +12,7 @@ from prefpairs.errors import BadRecord
 from prefpairs.report.tally import WHAT_IF_GAPS, Tally
 
 FIRST_FEW = 5
+_MOST_KINDS = 10
 
 
 class RowCounts(NamedTuple):
@@ -54,6 +55,7 @@ class Report:
     rows_dropped: Counter[str] = field(default_factory=Counter)
     rows_bad: int = 0
     first_bad: list[tuple[str, BadRecord]] = field(default_factory=list)
+    bad_of_kind: Counter[str] = field(default_factory=Counter)
     found: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     mended: Counter[str] = field(default_factory=Counter)
@@ -118,9 +120,13 @@ class Report:
             self.notes.append(sentence)
 
     def add_bad(self, place: str, error: BadRecord) -> None:
-        """Count a bad row, and remember the first few."""
+        """Count a bad row, and remember the first few of each kind."""
         self.rows_bad += 1
-        if len(self.first_bad) < FIRST_FEW:
+        kind = error.kind
+        if kind not in self.bad_of_kind and len(self.bad_of_kind) == _MOST_KINDS:
+            return
+        self.bad_of_kind[kind] += 1
+        if self.bad_of_kind[kind] <= FIRST_FEW:
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:

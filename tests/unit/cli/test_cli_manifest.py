@@ -73,6 +73,7 @@ def test_manifest() -> None:
         "stages": {
             "sample": {"max_pairs": 5, "order": "input", "seed": 0},
             "read": {
+                "max_line": "64MB",
                 "on_error": "fail",
                 "from": "auto",
                 "lower_is_better": False,

@@ -1,5 +1,6 @@
 """The options that say what is read."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,45 @@ def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
     """One without the other is a mistake."""
     with pytest.raises(UsageError, match="go together"):
         _plan(**words)
+
+
+@pytest.mark.parametrize(
+    ("word", "number", "percent"),
+    [("0", 0, 0), ("100", 100, 0), ("5%", None, 5), (" 0.5 %", None, 0.5), ("100%", None, 100)],
+)
+def test_tolerated_rows(word: str, number: int | None, percent: float) -> None:
+    """A number of rows, or a share of them."""
+    tolerated = _plan(on_error="skip", max_errors=word).tolerated
+    assert tolerated is not None
+    assert (tolerated.number, tolerated.percent) == (number, Decimal(str(percent)))
+
+
+@pytest.mark.parametrize("word", ["", "-1", "x", "%", "1.5", "101%", "1e3", "nan%", "1 000"])
+def test_tolerated_rows_that_are_none(word: str) -> None:
+    """What is no number and no share is a mistake."""
+    with pytest.raises(UsageError, match="expected a number of rows, or a share"):
+        _plan(on_error="skip", max_errors=word)
+
+
+def test_nothing_is_tolerated_where_one_bad_row_fails() -> None:
+    """The word would do nothing."""
+    with pytest.raises(UsageError, match="--max-errors is for"):
+        _plan(max_errors="5")
+
+
+def test_limits() -> None:
+    """They go with the inputs."""
+    (given,) = _plan(max_line="1.5kB", max_unpacked="2GiB").inputs
+    assert given.limits == (1500, 2 << 30)
+    (given,) = _plan().inputs
+    assert given.limits == (64_000_000, None)
+
+
+@pytest.mark.parametrize("word", ["", "MB", "-1MB", "0", "0.0001B", "1e6", "5 PB", "1,000", "inf"])
+def test_sizes_that_are_none(word: str) -> None:
+    """What is no size is a mistake."""
+    with pytest.raises(UsageError, match="--max-line"):
+        _plan(max_line=word)
 
 
 def test_quarantine_is_a_file() -> None:

@@ -34,6 +34,9 @@ INPUT_WORDS = {
     "limit": 7,
     "on_error": "quarantine",
     "quarantine": "bad.jsonl",
+    "max_errors": "0.5%",
+    "max_line": "1GB",
+    "max_unpacked": "20GB",
     "temp_dir": "tmp",
 }
 TELL_WORDS = {
@@ -678,4 +681,4 @@ def test_settled_words() -> None:
     recipe.words("sample", SampleWords)
     assert recipe.settled == {"sample": {"max_pairs": 5, "order": "input", "seed": 2}}
     recipe.words("read", InputTable)
-    assert recipe.settled["read"] == {"on_error": "fail", "from": "auto"}
+    assert recipe.settled["read"] == {"max_line": "64MB", "on_error": "fail", "from": "auto"}

@@ -17,6 +17,26 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
     return errors.BadRecords(count or len(first), places)
 
 
+def test_bad_rows_of_several_kinds() -> None:
+    """Those of a kind stand together; how many more there are of each is told."""
+    first = [
+        ("a:1", errors.NotJson("not JSON: x")),
+        ("a:2", errors.BadField("score", [1], "a number")),
+        ("a:3", errors.NotJson("not JSON: y")),
+    ]
+    kinds = {"not_json": 1002, "score: a number": 1}
+    error = errors.BadRecords(1005, first, kinds, "0.5%")
+    error.partly_written = True
+    assert word_error(error)[0] == [
+        "a:1: not JSON: x",
+        "a:3: not JSON: y",
+        "... and 1,000 more like these",
+        "a:2: score is [1], expected a number",
+        "... and 2 more",
+        "1,005 bad rows, more than --max-errors 0.5% allows, what was written is not complete",
+    ]
+
+
 @pytest.mark.parametrize(
     ("error", "sentences", "hint"),
     [

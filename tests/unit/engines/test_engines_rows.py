@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from prefpairs.engines.plan import InputPlan
+from prefpairs.engines.plan import InputPlan, Tolerated
 from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileTrouble, NotJson, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Record
+from prefpairs.files.lines import Record
 from prefpairs.records.wire import decode
 from prefpairs.report import Report
 
@@ -123,3 +124,49 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(error), reading_rows(plan, Report()):
             pass
     assert path.read_bytes() == b"in\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "number", "percent", "lost"),
+    [
+        ("2", 2, "0", False),
+        ("1", 1, "0", True),
+        ("0", 0, "0", True),
+        ("50%", None, "50", False),
+        ("49.9%", None, "49.9", True),
+        ("0%", None, "0", True),
+    ],
+)
+def test_too_many_bad_rows(word: str, number: int | None, percent: str, lost: bool) -> None:
+    """More bad rows than are tolerated lose the run; a share is that of all rows."""
+    tolerated = Tolerated(word, number, Decimal(percent))
+    report = Report()
+    rows = (b"1\n", b"{\n"), (b"{\n", b"2\n")
+    if not lost:
+        _values(report, *rows, on_error="skip", tolerated=tolerated)
+        return
+    with pytest.raises(BadRecords) as caught:
+        _values(report, *rows, on_error="skip", tolerated=tolerated)
+    assert (caught.value.count, caught.value.allowed) == (2, word)
+
+
+def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
+    """Nothing need be done any more; a share is known at the end only."""
+    for tolerated, failed in (
+        (Tolerated("1", 1), True),
+        (Tolerated("1%", None, Decimal(1)), False),
+    ):
+        plan = InputPlan(inputs=[], on_error="skip", tolerated=tolerated)
+        with reading_rows(plan, Report()) as rows:
+            list(rows.read(_records(b"{\n"), decode, "a"))
+            assert rows.failed is False
+            list(rows.read(_records(b"{\n"), decode, "a"))
+            assert rows.failed is failed
+
+
+def test_head_of_a_long_row_is_not_read() -> None:
+    """Whatever it would be taken for."""
+    report = Report()
+    with reading_rows(InputPlan(inputs=[], on_error="skip"), report) as rows:
+        assert rows.read_one(Record(1, 0, b"{}", whole=False), decode, "a") is None
+    assert report.bad_of_kind == {"line_too_long": 1}

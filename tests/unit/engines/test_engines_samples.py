@@ -7,7 +7,7 @@ from pathlib import Path
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.engines.samples import Samples, first_records
 from prefpairs.files.inputs import find_inputs
-from prefpairs.files.reading import Record
+from prefpairs.files.lines import Record
 from prefpairs.sources.answer import ReadOptions
 
 ROW = b'{"prompt": "Q", "response": "A"}'

@@ -15,6 +15,7 @@ from prefpairs.engines.plan import ReadPlan
 from prefpairs.engines.reading import Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
+from prefpairs.files.inputs import Input
 from prefpairs.report import Report, RowCounts
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
@@ -30,7 +31,7 @@ class Scan:
         plan = ReadPlan(inputs=[], on_error="skip")
         reader = Reader(plan, Rows(plan, self.report), self.report)
         how = how or source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
-        self.scanner = Scanner(how, "r.jsonl", 5, self.index, reader)
+        self.scanner = Scanner(how, Input("r.jsonl", "r.jsonl"), 5, self.index, reader)
 
     def lines(self, *lines: bytes, offset: int = 0) -> None:
         """Scan a stretch."""

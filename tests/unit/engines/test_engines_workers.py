@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from engine_driver import Lines, Row, data_of
 
-from prefpairs.engines import workers
+from prefpairs.engines import processes, workers
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
 from prefpairs.engines.reading import reading_inputs
@@ -136,7 +136,7 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
     (source,) = find_inputs([str(path)])
     plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
     with reading_inputs(plan, Report()) as reader:
-        given = next(reader.inputs())
+        given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
         with Workers(given, plan.options, [(start, len(data))]) as others:
             part = others.result(0)
             return part and (part.lines, part.counts, [next(part.columns) for _ in range(10)])
@@ -156,6 +156,20 @@ def test_worker_that_finds_nothing(tmp_path: Path) -> None:
     """Blank lines are lines."""
     data = data_of(ROWS[:1]) + b"\n \n\n"
     assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [b""] * 10)
+
+
+def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that finds another file under the name gives up: nothing of it is taken over."""
+    data, path = data_of(ROWS), tmp_path / "r.jsonl"
+    started = processes.begin
+
+    def replaced(*arguments: Any) -> Any:
+        path.rename(tmp_path / "old")
+        path.write_bytes(data)
+        return started(*arguments)
+
+    monkeypatch.setattr(workers, "begin", replaced)
+    assert _found_by(tmp_path, data, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -182,7 +196,7 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
 
     def run() -> None:
         with reading_inputs(plan, Report()) as reader:
-            given = next(reader.inputs())
+            given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
             with Workers(given, plan.options, parts):
                 assert len(multiprocessing.active_children()) == 3
                 raise KeyboardInterrupt

@@ -8,6 +8,7 @@ import pytest
 
 from prefpairs.errors import BadInput
 from prefpairs.files.array import array_elements
+from prefpairs.files.inputs import Input
 
 ROWS: list[Any] = [
     {"text": 'brackets ]}[{ and \\" quotes \\\\'},
@@ -26,7 +27,7 @@ def _chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def _elements(data: bytes, offset: int = 0) -> list[tuple[int, bytes]]:
-    return list(array_elements(io.BytesIO(data), offset, "x.json"))
+    return list(array_elements(io.BytesIO(data), offset, Input("x.json", "x.json")))
 
 
 def _problem(data: bytes) -> tuple[str, str]:
@@ -52,7 +53,7 @@ def test_offsets_count_from_where_the_stream_began() -> None:
 
 def test_elements_come_as_they_are_read() -> None:
     """The first row is there before the array is whole."""
-    elements = array_elements(io.BytesIO(b'[{"a":1},{"b":2},'), 0, "x.json")
+    elements = array_elements(io.BytesIO(b'[{"a":1},{"b":2},'), 0, Input("x.json", "x.json"))
     assert (next(elements), next(elements)) == ((1, b'{"a":1}'), (9, b'{"b":2}'))
     with pytest.raises(BadInput):
         next(elements)

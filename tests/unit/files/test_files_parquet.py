@@ -10,8 +10,11 @@ import pytest
 from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput
+from prefpairs.files.inputs import Input
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.records.wire import decode
+
+X = Input("x.parquet", "x.parquet")
 
 
 def _file(*rows: dict[str, Any], schema: Any = None) -> io.BytesIO:
@@ -22,7 +25,7 @@ def _file(*rows: dict[str, Any], schema: Any = None) -> io.BytesIO:
 
 
 def _row(**values: Any) -> Any:
-    return decode(next(parquet_rows(_file(values), "x.parquet")))
+    return decode(next(parquet_rows(_file(values), X)))
 
 
 def test_rows_in_their_order() -> None:
@@ -31,13 +34,13 @@ def test_rows_in_their_order() -> None:
         {"prompt": [{"role": "user", "content": "é\u2028"}], "score": 1.0, "note": None},
         {"prompt": [{"role": "user", "content": "b"}], "score": 0.25, "note": "x"},
     ]
-    assert [decode(row) for row in parquet_rows(_file(*rows), "x.parquet")] == rows
+    assert [decode(row) for row in parquet_rows(_file(*rows), X)] == rows
 
 
 def test_more_rows_than_a_batch() -> None:
     """All of them come out."""
     rows = [{"n": number} for number in range(3000)]
-    assert [decode(row) for row in parquet_rows(_file(*rows), "x.parquet")] == rows
+    assert [decode(row) for row in parquet_rows(_file(*rows), X)] == rows
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_values_that_json_has_no_form_for(value: Any, read: Any) -> None:
 def test_nanoseconds() -> None:
     """What pandas writes for a time is no crash."""
     schema = pa.schema([("at", pa.timestamp("ns"))])
-    row = next(parquet_rows(_file({"at": 1_767_225_600_123_456_789}, schema=schema), "x.parquet"))
+    row = next(parquet_rows(_file({"at": 1_767_225_600_123_456_789}, schema=schema), X))
     assert decode(row)["at"].startswith("2026-01-01 00:00:00.123456")
 
 
@@ -80,20 +83,25 @@ def test_nanoseconds() -> None:
 def test_other_nanoseconds(kind: Any, value: Any) -> None:
     """A time that nobody asked for makes no file unreadable, wherever it stands in a row."""
     schema = pa.schema([("prompt", pa.string()), ("timing", kind)])
-    rows = parquet_rows(_file({"prompt": "Q", "timing": value}, schema=schema), "x.parquet")
+    rows = parquet_rows(_file({"prompt": "Q", "timing": value}, schema=schema), X)
     assert decode(next(rows))["prompt"] == "Q"
 
 
 def test_map_column() -> None:
     """A map holds values of the same kinds as anything else."""
     schema = pa.schema([("scores", pa.map_(pa.string(), pa.decimal128(3, 2)))])
-    row = next(parquet_rows(_file({"scores": {"a": Decimal("0.50")}}, schema=schema), "x.parquet"))
+    row = next(
+        parquet_rows(
+            _file({"scores": {"a": Decimal("0.50")}}, schema=schema),
+            X,
+        )
+    )
     assert decode(row) == {"scores": [["a", 0.5]]}
 
 
 def test_nan_is_still_a_nan() -> None:
     """A score that is no number keeps its own reason, as in a JSON line."""
-    row = decode(next(parquet_rows(_file({"score": float("nan")}), "x.parquet")))
+    row = decode(next(parquet_rows(_file({"score": float("nan")}), X)))
     assert str(row) == "{'score': nan}"
 
 
@@ -101,7 +109,7 @@ def test_torn_file() -> None:
     """A file without its end is refused, with its name."""
     data = _file({"a": 1}).getvalue()
     with pytest.raises(BadInput) as caught:
-        list(parquet_rows(io.BytesIO(data[:-20]), "x.parquet"))
+        list(parquet_rows(io.BytesIO(data[:-20]), X))
     assert caught.value.path == "x.parquet"
     assert caught.value.problem.startswith("not a Parquet file that can be read")
 
@@ -109,4 +117,4 @@ def test_torn_file() -> None:
 def test_empty_file() -> None:
     """No rows, no error."""
     schema = pa.schema([("a", pa.int64())])
-    assert list(parquet_rows(_file(schema=schema), "x.parquet")) == []
+    assert list(parquet_rows(_file(schema=schema), X)) == []

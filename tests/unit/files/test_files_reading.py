@@ -17,7 +17,8 @@ from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput, FileTrouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Record, open_input
+from prefpairs.files.lines import Record
+from prefpairs.files.reading import open_input
 
 ROWS = [{"prompt": "Q", "response": f"answer {n}", "score": n / 10} for n in range(5)]
 LINES = [json.dumps(row).encode() + b"\n" for row in ROWS]
@@ -143,7 +144,7 @@ def test_array(tmp_path: Path, data: bytes) -> None:
     records = _records(tmp_path, data)
     assert _values(records) == ROWS
     assert [record.number for record in records] == [1, 2, 3, 4, 5]
-    assert all(data[at : at + len(element)] == element for _, at, element in records)
+    assert all(data[at : at + len(element)] == element for _, at, element, _ in records)
 
 
 @pytest.mark.parametrize(

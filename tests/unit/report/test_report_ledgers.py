@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from prefpairs.errors import NotJson
+from prefpairs.errors import BadField, NotJson
 from prefpairs.report import Report, Stage
 from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
 from prefpairs.report.tally import Tally
@@ -61,6 +61,19 @@ def test_first_few_bad_rows_are_remembered() -> None:
         report.add_bad(f"f:{number}", NotJson("not JSON"))
     assert report.rows_bad == 8
     assert [place for place, _ in report.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4"]
+
+
+def test_first_few_of_each_kind_of_bad_rows() -> None:
+    """A thousand rows of one kind do not hide the one of another; kinds are bounded."""
+    report = Report()
+    for number in range(20):
+        report.add_bad(f"f:{number}", BadField(f"messages[{number}].role", 1, "text"))
+    report.add_bad("f:20", NotJson("not JSON"))
+    assert [place for place, _ in report.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4", "f:20"]
+    assert report.bad_of_kind == {"messages[].role: text": 20, "not_json": 1}
+    for name in "abcdefghijk":
+        report.add_bad(name, BadField(name, 1, "text"))
+    assert (report.rows_bad, len(report.bad_of_kind), len(report.first_bad)) == (32, 10, 14)
 
 
 def test_kept_is_found_less_dropped() -> None:

@@ -1,0 +1,97 @@
+"""What packed streams hold, told by their first bytes."""
+
+import gzip
+import io
+from typing import IO, Any, cast
+
+from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input, too_much
+
+_BUFFER = 1 << 18
+_HEAD = 1 << 16
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED = (_GZIP, _ZSTD)
+"""How packed streams begin."""
+
+
+def unpacked(stream: io.BufferedReader, head: bytes, source: Input) -> io.BufferedReader:
+    """What a packed stream holds, as long as it is no more than the input's limit."""
+    packed = _Counted(stream)
+    unpacking = _open_gzip(packed) if head.startswith(_GZIP) else _open_zstd(packed)
+    return with_head(io.BufferedReader(_Unpacked(unpacking, packed, source), _BUFFER))
+
+
+def with_head(stream: io.BufferedIOBase) -> io.BufferedReader:
+    """A stream whose first bytes are there to be peeked at, however slowly they come."""
+    return io.BufferedReader(_Rejoined(stream.read(_HEAD), stream), _BUFFER)
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream together with the head that was read from it."""
+
+    def __init__(self, head: bytes, rest: io.BufferedIOBase) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        if not self._head:
+            return self._rest.readinto1(view)
+        count = min(len(view), len(self._head))
+        view[:count] = self._head[:count]
+        self._head = self._head[count:]
+        return count
+
+
+class _Counted(io.RawIOBase):
+    """A stream that knows how much was read from it."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer)
+        self.count += count
+        return count
+
+
+class _Unpacked(io.RawIOBase):
+    """What a packed stream unpacks to, as long as it is no more than the input's limit."""
+
+    def __init__(self, stream: io.BufferedIOBase, packed: _Counted, source: Input) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._source = source
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto1(buffer)
+        self._count += count
+        if self._count > self._source.limits.unpacked_from(self._packed.count):
+            raise too_much(self._source)
+        return count
+
+
+def _open_gzip(stream: io.RawIOBase) -> io.BufferedIOBase:
+    return gzip.GzipFile(fileobj=cast("IO[bytes]", io.BufferedReader(stream, _BUFFER)))
+
+
+def _open_zstd(stream: io.RawIOBase) -> io.BufferedIOBase:
+    try:
+        from backports import zstd
+    except ImportError:
+        raise UsageError(
+            "reading .zst needs a library that is not installed",
+            "pip install 'prefpairs[zstd]'",
+        ) from None
+    return cast("io.BufferedIOBase", zstd.ZstdFile(io.BufferedReader(stream, _BUFFER)))

@@ -1,0 +1,179 @@
+"""Input that would fill the memory or the disk."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from backports import zstd
+from pyarrow.parquet import write_table
+
+from prefpairs.files.inputs import Limits
+
+MEGABYTE = 1_000_000
+BARE = 40
+"""What the program takes by itself, in MB; 10 of them are to spare."""
+
+_PEAK = """
+import re, sys
+from prefpairs.cli.main import main
+code = main(sys.argv[1:])
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
+print(f"peak {peak}", file=sys.stderr)
+sys.exit(code)
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
+
+
+def run(*words: str | Path, data: bytes | None = None) -> tuple[int, str, int]:
+    """The exit code of a run, what it said, and the memory it took in MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAK, *map(str, words)],
+        input=data,
+        stdin=None if data is not None else subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    said, _, peak = done.stderr.decode().rpartition("peak ")
+    return done.returncode, said, int(peak)
+
+
+def rows(command: str) -> tuple[bytes, bytes]:
+    """Two lines that a command reads."""
+    if command in ("pair", "extract"):
+        made = [{"prompt": "Q", "response": f"A{n}", "score": float(n)} for n in range(2)]
+    else:
+        made = [{"prompt": f"Q{n}", "chosen": "A", "rejected": "B"} for n in range(2)]
+    first, second = (json.dumps(row).encode() + b"\n" for row in made)
+    return first, second
+
+
+def with_long_line(command: str) -> Iterator[bytes]:
+    """A good line, one of 150 MB, and another good one."""
+    first, second = rows(command)
+    yield first
+    yield b'{"prompt": "'
+    for _ in range(150):
+        yield b"x" * MEGABYTE
+    yield b'"}\n' + second
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("command", ["pair", "extract", "dedupe"])
+def test_a_long_line_is_a_bad_row_and_takes_no_memory(
+    command: str, packed: bool, tmp_path: Path
+) -> None:
+    """Its place is told; without it the rest is what it would be."""
+    path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
+        for part in with_long_line(command):
+            file.write(part)
+    words: list[str | Path] = [
+        command,
+        path,
+        "--max-line",
+        "2MB",
+        "--max-unpacked",
+        "1GB",
+        "-o",
+        out,
+    ]
+    code, said, peak = run(*words)
+    assert (code, out.exists()) == (1, False)
+    assert "error: in.jsonl:2: the line is longer than --max-line allows" in said
+    assert peak < BARE + 10
+    code, said, peak = run(*words, "--on-error", "skip")
+    assert "rows                3 read = 2 used + 0 dropped + 1 bad" in said
+    assert (code, peak < BARE + 10) == (0, True)
+    with_skip = out.read_bytes()
+    path.write_bytes(b"".join(rows(command)))
+    assert run(command, path, "-o", out)[0] == 0
+    assert out.read_bytes().replace(b"in.jsonl:2", b"in.jsonl:3") == with_skip
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_any_number_of_workers_finds_the_same(workers: int, tmp_path: Path) -> None:
+    """Wherever the file is cut, the same lines are too long, and have the same numbers."""
+    first, second = rows("pair")
+    long = json.dumps({"prompt": "Q", "response": "x" * 3000, "score": 1}).encode() + b"\n"
+    path, bad = tmp_path / "in.jsonl", tmp_path / "bad.jsonl"
+    path.write_bytes(long + b"\n" + first + long * 3 + second + long)
+    code, said, _ = run(
+        *("pair", path, "--workers", str(workers), "--max-line", str(len(long) - 1)),
+        *("--on-error", "quarantine", "--quarantine", bad),
+    )
+    assert (code, "rows                7 read = 2 used + 0 dropped + 5 bad" in said) == (0, True)
+    found = [json.loads(line) for line in bad.read_bytes().splitlines()]
+    assert [(row["line"], row["reason"]) for row in found] == [
+        (line, "line_too_long") for line in (1, 4, 5, 6, 8)
+    ]
+    assert all(path.read_bytes()[row["byte"] :].startswith(long) for row in found)
+    assert run("pair", path, "--max-line", str(len(long)), "-o", tmp_path / "o")[0] == 0
+
+
+def test_an_element_of_an_array_that_is_too_long(tmp_path: Path) -> None:
+    """The array is read no further."""
+    path = tmp_path / "in.json"
+    with path.open("wb") as file:
+        file.write(b"[" + rows("pair")[0] + b', {"prompt": "')
+        for _ in range(150):
+            file.write(b"x" * MEGABYTE)
+        file.write(b'"}]')
+    code, said, peak = run("pair", path, "--max-line", "2MB")
+    assert code == 1
+    assert "an element of the JSON array is longer than --max-line allows" in said
+    assert peak < BARE + 30
+
+
+def _gzip(path: Path, part: bytes, times: int) -> None:
+    with gzip.open(path, "wb", 9) as file:
+        for _ in range(times):
+            file.write(part)
+
+
+def _zstd(path: Path, part: bytes, times: int) -> None:
+    with zstd.open(path, "wb") as file:
+        for _ in range(times):
+            file.write(part)
+
+
+def _parquet(path: Path, part: bytes, times: int) -> None:
+    rows = [json.loads(line) for line in part.splitlines()] * times
+    write_table(pa.Table.from_pylist(rows), path, compression="zstd", use_dictionary=False)
+
+
+@pytest.mark.parametrize("pack", [_gzip, _zstd, _parquet])
+def test_a_bomb_is_refused(pack: Callable[[Path, bytes, int], None], tmp_path: Path) -> None:
+    """Rows that unpack to far more than their size are bad input, unless that is allowed."""
+    row = {"prompt": "Q" * 9000, "response": "A", "score": 1.0}
+    path = tmp_path / "in"
+    pack(path, json.dumps(row).encode() + b"\n", 3000)
+    words: list[str | Path] = ["extract", path, "-o", tmp_path / "o"]
+    code, said, peak = run(*words, "--max-unpacked", "20MB")
+    assert (code, os.listdir(tmp_path)) == (1, ["in"])
+    assert "error: in: it unpacks to more than a file of rows should" in said
+    assert "hint: --max-unpacked SIZE allows more" in said
+    assert peak < (BARE if pack is not _parquet else 100) + 10
+    assert run(*words, "--max-unpacked", "30MB", "-q")[0] == 0
+    assert run(*words, "-q")[0] == 0
+
+
+def test_the_limit_grows_with_the_packed_size() -> None:
+    """A gigabyte, or two hundred times what was packed: a large file is no bomb."""
+    assert Limits().unpacked_from(5000) == 1_000_000_000
+    assert Limits().unpacked_from(50_000_000) == 10_000_000_000
+    assert Limits(unpacked=7).unpacked_from(50_000_000) == 7
+
+
+def test_a_bomb_through_a_pipe() -> None:
+    """What comes through a pipe is held to the same."""
+    bomb = gzip.compress(b'{"prompt": "Q"}' + b" " * 9 * MEGABYTE + b"\n")
+    code, said, peak = run("extract", "--max-unpacked", "5MB", data=bomb)
+    assert (code, "stdin: it unpacks to more" in said, peak < BARE + 25) == (1, True, True)
