@@ -34,7 +34,9 @@ from prefpairs.errors import (
 from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _SHOWN = 60
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
@@ -117,7 +119,7 @@ def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
     if isinstance(error, OSError):
         return [error.strerror or str(error)], None
     if hasattr(error, "format_message"):
-        return [error.format_message().rstrip(".")], "--help lists the options"
+        return [visible(error.format_message().rstrip("."))], "--help lists the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"
     return [f"{type(error).__name__}: {visible(str(error))}"], hint
 
@@ -145,7 +147,7 @@ def _word_record(bad: BadRecord) -> str:
     return f"{visible(bad.field)} is {_show(bad.value)}, expected {bad.expected}"
 
 
-def _hint_of_bad_records(error: BadRecords) -> str:
+def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
         if bad.code == "lfs_pointer":
             return "`git lfs pull` fetches the file itself"
@@ -155,6 +157,8 @@ def _hint_of_bad_records(error: BadRecords) -> str:
             return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"
+    if error.allowed:
+        return None
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
 
 

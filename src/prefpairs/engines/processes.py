@@ -6,11 +6,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import DefaultContext
+
+T = TypeVar("T")
 
 CAN_FORK = sys.platform == "linux"
 """Whether a process begins with all that we know. (macOS has libraries that do not survive it.)"""
@@ -59,10 +63,10 @@ class Process:
         self._process.start()
         sender.close()
 
-    def hear(self) -> Any:
+    def hear(self, kind: type[T]) -> T | None:
         """The next thing it tells; nothing if it gave up or died."""
         with suppress(EOFError, OSError):
-            return self.receiver.recv()
+            return msgspec.msgpack.decode(self.receiver.recv_bytes(), type=kind | None)
         return None
 
     def end(self) -> None:
@@ -70,6 +74,11 @@ class Process:
         self.receiver.close()
         self._process.kill()
         self._process.join()
+
+
+def tell(sender: "Connection", found: Any) -> None:
+    """Say what was found; not by the pipe's own `send`, which pickles."""
+    sender.send_bytes(msgspec.msgpack.encode(found))
 
 
 def begin(work: Callable[..., None], jobs: Iterable[Sequence[Any]]) -> list[Process]:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from prefpairs.engines.processes import begin
+from prefpairs.engines.processes import begin, tell
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Spool
 from prefpairs.files.stretch import lines_between
-from prefpairs.report import Report
+from prefpairs.report import PairCounts, Report
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -43,7 +43,7 @@ class Shares:
         try:
             self._write(first, outputs, report)
             for share, spool, process in zip_longest(others, spools, processes):
-                found = None if process is None else process.hear()
+                found = None if process is None else process.hear(PairCounts)
                 if found is None:
                     self._write(share, outputs, report)
                     continue
@@ -60,7 +60,7 @@ class Shares:
         report = Report()
         self._write(share, {WHOLE: _Aside(spool)}, report)
         spool.settle()
-        sender.send(report)
+        tell(sender, report.pair_counts())
 
 
 class _Aside:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.processes import Process, begin
+from prefpairs.engines.processes import Process, begin, tell
 from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
@@ -38,6 +38,13 @@ class Job(NamedTuple):
     options: ReadOptions
     start: int
     end: int
+
+
+class Stretch(NamedTuple):
+    """What became of the lines of a stretch."""
+
+    lines: int
+    counts: RowCounts
 
 
 class Workers:
@@ -68,11 +75,10 @@ class Workers:
         if number >= len(self._begun):
             return None
         process = self._begun[number]
-        counts = process.hear()
-        if counts is None:
+        found = process.hear(Stretch)
+        if found is None:
             return None
-        lines, rows = counts
-        return Part(lines, rows, _columns(process.receiver))
+        return Part(found.lines, found.counts, _columns(process.receiver))
 
 
 def _columns(receiver: "Connection") -> Iterator[bytes]:
@@ -87,10 +93,10 @@ def _work(job: Job, sender: "Connection") -> None:
     """What a worker does: scan its stretch, and send what it found."""
     found = _found(job)
     if found is None:
-        sender.send(None)
+        tell(sender, None)
         return
-    index, *counts = found
-    sender.send(counts)
+    index, lines, counts = found
+    tell(sender, Stretch(lines, counts))
     for column in index.columns():
         sender.send_bytes(column)
 

@@ -14,6 +14,7 @@ from prefpairs.files.beside import BUFFER, file_beside, make_last, sync_folder
 from prefpairs.files.inputs import Input
 
 STDOUT = "-"
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNWRITTEN = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
 
@@ -119,6 +120,7 @@ class _Stdout:
         self._lines: list[bytes] = []
         self._size = 0
         self.begun = False
+        self._terminal = os.isatty(1)
 
     def write(self, line: bytes, /) -> object:
         self._lines.append(line)
@@ -128,7 +130,8 @@ class _Stdout:
         return None
 
     def flush(self) -> None:
-        data = memoryview(b"".join(self._lines))
+        lines = b"".join(self._lines)
+        data = memoryview(_harmless(lines) if self._terminal else lines)
         self._lines, self._size = [], 0
         self.begun = self.begun or bool(data)
         try:
@@ -138,6 +141,18 @@ class _Stdout:
             raise ClosedPipe from None
         except OSError as error:
             raise FileTrouble("standard output", error.strerror or str(error)) from None
+
+
+def _harmless(lines: bytes) -> bytes:
+    r"""Lines of JSON as a terminal may see them: the same values, with escapes for what steers it.
+
+    JSON itself escapes no more than the first 32 characters.
+
+    >>> _harmless('"\x9b31m\u202e"'.encode())
+    b'"\\u009b31m\\u202e"'
+    """
+    text = lines.decode("utf-8", "backslashreplace")
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord
-from prefpairs.report.tally import WHAT_IF_GAPS, Tally
+from prefpairs.report.tally import WHAT_IF_GAPS, Counted, Tally
 
 FIRST_FEW = 5
 _MOST_KINDS = 10
@@ -20,10 +20,24 @@ class RowCounts(NamedTuple):
 
     read: int
     used: int
-    dropped: Counter[str]
+    dropped: dict[str, int]
     found: int
-    candidates_dropped: Counter[str]
-    mended: Counter[str]
+    candidates_dropped: dict[str, int]
+    mended: dict[str, int]
+
+
+class PairCounts(NamedTuple):
+    """What became of groups that somebody else made pairs of."""
+
+    dropped: dict[str, int]
+    groups: int
+    without_pair: dict[str, int]
+    pairs: int
+    written: dict[str, int]
+    gaps: Counted
+    chosen_scores: Counted
+    rejected_scores: Counted
+    example: tuple[Any, Any, Any] | None
 
 
 @dataclass(slots=True)
@@ -98,11 +112,25 @@ class Report:
         self.dropped.update(counts.candidates_dropped)
         self.mended.update(counts.mended)
 
-    def join_pairs(self, other: "Report") -> None:
+    def pair_counts(self) -> PairCounts:
+        """What became of the groups so far."""
+        return PairCounts(
+            self.dropped,
+            self.groups,
+            self.groups_without_pair,
+            self.pairs,
+            self.written,
+            self.gaps.counted(),
+            self.chosen_scores.counted(),
+            self.rejected_scores.counted(),
+            self.example,
+        )
+
+    def join_pairs(self, other: PairCounts) -> None:
         """Count the pairs of groups that somebody else wrote."""
         self.dropped.update(other.dropped)
         self.groups += other.groups
-        self.groups_without_pair.update(other.groups_without_pair)
+        self.groups_without_pair.update(other.without_pair)
         self.pairs += other.pairs
         self.written.update(other.written)
         self.gaps.join(other.gaps)

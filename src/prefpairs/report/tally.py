@@ -3,10 +3,21 @@
 import math
 from collections import Counter
 from decimal import Context, Decimal
+from typing import NamedTuple
 
 WHAT_IF_GAPS = (0.1, 0.2)
 _MOST_WAITING = 4096
 _EXACT = Context(prec=700)  # any two floats, however far apart, have an exact sum
+
+
+class Counted(NamedTuple):
+    """All that was counted: how many, their sum, the extremes, and the gaps reached."""
+
+    number: int
+    total: Decimal
+    low: float
+    high: float
+    reached: dict[float, int]
 
 
 class Tally:
@@ -34,18 +45,17 @@ class Tally:
         """How many numbers were counted."""
         return self._count + len(self._waiting)
 
-    def join(self, other: "Tally") -> None:
+    def join(self, other: Counted) -> None:
         """Count what somebody else counted."""
-        count, whole, low, high, reached = other.settled()
-        self._count += count
-        self._sum = _EXACT.add(self._sum, whole)
-        self._low, self._high = min(self._low, low), max(self._high, high)
-        self._reached.update(reached)
+        self._count += other.number
+        self._sum = _EXACT.add(self._sum, other.total)
+        self._low, self._high = min(self._low, other.low), max(self._high, other.high)
+        self._reached.update(other.reached)
 
-    def settled(self) -> tuple[int, Decimal, float, float, Counter[float]]:
-        """All that was counted: how many, their sum, the extremes, and the gaps reached."""
+    def counted(self) -> Counted:
+        """All that was counted so far."""
         self._settle()
-        return self._count, self._sum, self._low, self._high, self._reached
+        return Counted(self._count, self._sum, self._low, self._high, self._reached)
 
     def at_least(self, bound: float) -> int:
         """How many numbers reach one of the gaps that are asked about."""

@@ -1,0 +1,87 @@
+"""What data may do to the terminal of who looks at it: nothing."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x85\u202e\u2066\u200f\u061c\r\b"
+
+
+def on_a_terminal(folder: Path, *words: str) -> str:
+    """What a command shows on a terminal, stdout and stderr together."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "prefpairs", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                got = os.read(ours, 1 << 16)
+            except OSError:  # Linux's word for: nobody has the other end any more
+                break
+            if not got:
+                break
+            shown += got
+        process.wait(timeout=60)
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def steers(shown: str) -> list[str]:
+    """The characters that a terminal would obey."""
+    return [found for found in shown if found in STEERING and not found.isprintable()]
+
+
+PAIR = {"prompt": f"p{STEERING}", "chosen": f"c{STEERING}", "rejected": f"r{STEERING}"}
+ROWS = [{"prompt": PAIR["prompt"], "response": PAIR[side], "score": score}
+        for side, score in (("chosen", 1), ("rejected", 0))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pair"],
+        ["pair", "-o", "out.jsonl"],
+        ["extract"],
+        ["dedupe"],
+        ["export", "--to", "trl"],
+        ["validate", "--to", "trl"],
+        ["pair", "--response", f"x{STEERING}"],
+        ["pair", "--from", f"x{STEERING}"],
+        ["export", "--to", f"x{STEERING}"],
+        [f"x{STEERING}"],
+        ["explain", f"x{STEERING}"],
+        ["pair", f"--x{STEERING}"],
+        ["filter", "--min-gap", STEERING],
+    ],
+    ids=lambda words: " ".join(words).encode("ascii", "ignore").decode().replace("\x1b", ""),
+)
+def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: Path) -> None:
+    """Whatever stands in rows, keys, file names and options is written out as escapes."""
+    name = f"{STEERING.replace('/', '')}.jsonl"
+    rows = ROWS if words[0] in ("pair", "extract") else [PAIR, {**PAIR, STEERING: STEERING}]
+    bad = [{"prompt": STEERING, "response": {STEERING: 1}, "chosen": {STEERING: 1}, "score": 1}]
+    for number, made in enumerate((rows, rows + bad)):
+        (tmp_path / name).write_text(
+            "".join(f"{json.dumps(r, ensure_ascii=False)}\n" for r in made)
+        )
+        words_now = words if words[0] in ("explain", f"x{STEERING}") else [*words, name]
+        shown = on_a_terminal(tmp_path, *words_now)
+        assert steers(shown) == [], (number, shown)
+
+
+def test_what_a_terminal_sees_is_the_same_data(tmp_path: Path) -> None:
+    """Escapes are another spelling of the same values."""
+    (tmp_path / "in.jsonl").write_text(json.dumps(PAIR) + "\n")
+    first = on_a_terminal(tmp_path, "dedupe", "-q", "in.jsonl").split("\n", maxsplit=1)[0]
+    assert json.loads(first)["chosen"] == PAIR["chosen"]
