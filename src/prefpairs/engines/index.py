@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
+from prefpairs.errors import InputChanged
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import (
     NO_TOOLS,
@@ -27,6 +28,7 @@ from prefpairs.sources.protocol import Scanned
 
 _NO_INDEX = -(2**63)
 _DIGEST = 16
+_MOST_CONFIRMED = 256
 _NO_DIGEST = bytes(_DIGEST)
 
 
@@ -62,6 +64,8 @@ class Index:
         self._asked: dict[bytes, int] = {}
         self._questions = bytearray()
         self._last: tuple[Candidate | None, int] = (None, 0)
+        self.confirmed: set[int] = set()
+        """Candidates that were fetched of late, and are asked what they were."""
         self._shelves: list[int] = []
         self._shelf_starts: list[int] = []
 
@@ -199,6 +203,15 @@ class Index:
         if self._group_of[one] == self._group_of[other]:
             return True
         return self.question(one)[1:] == self.question(other)[1:]
+
+    def confirm(self, number: int, candidate: Candidate) -> None:
+        """Raise InputChanged if a candidate, fetched again, is not asked what it was asked."""
+        _, prompt, tools = self.question(number)
+        if digest_prompt(candidate.prompt) != prompt or digest_tools(candidate.tools) != tools:
+            raise InputChanged(candidate.origin.rpartition(":")[0])
+        if len(self.confirmed) >= _MOST_CONFIRMED:
+            self.confirmed.clear()
+        self.confirmed.add(number)
 
     @property
     def groups(self) -> int:

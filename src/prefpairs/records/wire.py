@@ -170,4 +170,7 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
     torn = escape or any(token.startswith(rest) and token != rest for token in _TOKENS)
     if error.msg.startswith("Unterminated") or torn:
         raise NotJson(_UNFINISHED, "unfinished") from None
-    raise NotJson(f"not JSON: {error.msg} at column {error.pos + 1}") from None
+    if error.msg == "Extra data" and error.doc[error.pos - 1] == "\r":
+        raise NotJson("lines that end in CR alone; tr '\\r' '\\n' mends them") from None
+    problem = error.msg.removesuffix(" at")
+    raise NotJson(f"not JSON: {problem} at column {error.pos + 1}") from None
