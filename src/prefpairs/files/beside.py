@@ -4,6 +4,7 @@ Each is locked for as long as the process lives that makes it. What nobody holds
 left behind by a process that was killed, and goes when its target is written the next time.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -19,6 +20,7 @@ from prefpairs.files.signals import held_signals
 BUFFER = 1 << 18
 _LONGEST_NAME = 80
 _MARK, _SUFFIX = "prefpairs-", ".tmp"
+_DISK_TROUBLE = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 _CHANCE = f"{_MARK}[a-z0-9_]{{8}}{re.escape(_SUFFIX)}"
 
 
@@ -30,9 +32,13 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
     try:
         with held_signals():
             descriptor, beside = _held(lambda: tempfile.mkstemp(*_name(target)))
-        with open(descriptor, "wb", buffering=BUFFER) as file:
+        file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - closed in silence
+        try:
             os.fchmod(descriptor, _mode_of(target))
             yield file, beside
+        finally:
+            with suppress(OSError):  # it is on the disk, or not wanted
+                file.close()
     except BaseException:
         if beside is not None:
             with suppress(OSError):
@@ -113,9 +119,15 @@ def _prefix(name: str) -> str:
 
 def _mode_of(target: str) -> int:
     """The mode of the file that will be replaced, or what the umask leaves of 666."""
-    if os.path.exists(target):
-        return stat.S_IMODE(os.stat(target).st_mode)
-    return unmasked(0o666)
+    status = status_of(target)
+    return unmasked(0o666) if status is None else stat.S_IMODE(status.st_mode)
+
+
+def status_of(path: str) -> os.stat_result | None:
+    """What stands at a path, if anything does. That it cannot be told is an error, not a no."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return os.stat(path)
+    return None
 
 
 def unmasked(mode: int) -> int:
@@ -133,9 +145,12 @@ def make_last(file: IO[bytes]) -> None:
 
 def sync_folder(folder: str) -> None:
     """Make a new name last; where that cannot be asked for, the file itself is safe anyway."""
-    with suppress(OSError):
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except OSError as error:
+        if error.errno in _DISK_TROUBLE:
+            raise

@@ -8,6 +8,7 @@ from typing import IO
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files.beside import (
+    BUFFER,
     file_beside,
     folder_beside,
     make_last,
@@ -58,7 +59,8 @@ def _new_folder(path: str, target: str, names: Sequence[str]) -> Iterator[dict[s
             os.makedirs(os.path.dirname(os.path.join(beside, name)), mode=0o777, exist_ok=True)
         with ExitStack() as stack:
             files: dict[str, IO[bytes]] = {
-                name: stack.enter_context(open(os.path.join(beside, name), "wb")) for name in names
+                name: stack.enter_context(open(os.path.join(beside, name), "wb", BUFFER))
+                for name in names
             }
             yield {**files}
             for file in files.values():
@@ -110,7 +112,7 @@ def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], a
     with held_signals():
         try:
             for number, old in enumerate(family):
-                if old not in same and os.path.lexists(old):
+                if old not in same and _stands(old):
                     os.rename(old, os.path.join(aside, str(number)))
                     moved[old] = os.path.join(aside, str(number))
             for old, beside in new.items():
@@ -125,6 +127,15 @@ def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], a
             for old, kept in moved.items():
                 os.rename(kept, old)
             raise
+
+
+def _stands(path: str) -> bool:
+    """Whether there is a file, be it a link that leads nowhere."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 @contextmanager

@@ -4,13 +4,14 @@ import filecmp
 import gzip
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
-from prefpairs.files.beside import BUFFER, file_beside, make_last, sync_folder
+from prefpairs.files.beside import BUFFER, file_beside, make_last, status_of, sync_folder
 from prefpairs.files.inputs import Input
 
 STDOUT = "-"
@@ -221,7 +222,9 @@ def is_special(path: str) -> bool:
     """Whether a path stands for a device, a pipe or an open descriptor: nothing to come back to."""
     if _DESCRIPTOR.fullmatch(path) is not None:
         return True
-    return os.path.exists(path) and not os.path.isfile(path)
+    with naming_trouble(path):
+        status = status_of(path)
+    return status is not None and not stat.S_ISREG(status.st_mode)
 
 
 @contextmanager

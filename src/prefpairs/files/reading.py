@@ -6,7 +6,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
@@ -39,7 +39,8 @@ def open_input(source: Input) -> Iterator[OpenInput]:
     """The records of one input; trouble with the file becomes an error that names it."""
     with ExitStack() as stack:
         with naming_trouble_of(source):
-            file = stack.enter_context(_open_binary(source))
+            file = _open_binary(source)
+            stack.callback(_close, file)
             descriptor = file.fileno()
             regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
             start = file.tell() if regular else 0
@@ -53,8 +54,16 @@ def open_input(source: Input) -> Iterator[OpenInput]:
         bom = len(_BOM) if head.startswith(_BOM) else 0
         lines = seekable and not _is_array(head[bom:])
         yield OpenInput(records, descriptor, seekable, parquet, start + bom if lines else None)
-        if regular and fingerprint(os.fstat(descriptor)) != before:
+        with naming_trouble_of(source):
+            after = fingerprint(os.fstat(descriptor))
+        if regular and after != before:
             raise InputChanged(source.label)
+
+
+def _close(file: io.BufferedReader) -> None:
+    """Close a file that was read: all of it is there, so that a close can lose nothing."""
+    with suppress(OSError):
+        file.close()
 
 
 Fingerprint = tuple[int, int, int, int]

@@ -3,6 +3,8 @@
 import os
 import tempfile
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from prefpairs.errors import FileTrouble, InputChanged
@@ -11,6 +13,20 @@ from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
+_BUFFER = 1 << 18
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Give what the file system says the name of what it is about."""
+    try:
+        yield
+    except OSError as error:
+        raise _trouble(what, error) from None
+
+
+def _trouble(what: str, error: OSError) -> FileTrouble:
+    return FileTrouble(what, error.strerror or str(error))
 
 
 class Shelf:
@@ -25,10 +41,8 @@ class Shelf:
         """A descriptor to fetch with: of the same file, or InputChanged."""
         if self._source.is_stdin:
             return os.dup(0)
-        try:
+        with _naming(self.label):
             descriptor = os.open(self._source.path, os.O_RDONLY)
-        except OSError as error:
-            raise FileTrouble(self.label, error.strerror or str(error)) from None
         self.check(descriptor)
         return descriptor
 
@@ -37,7 +51,9 @@ class Shelf:
 
     def check(self, descriptor: int) -> None:
         """Raise InputChanged if the file is not what it was."""
-        if fingerprint(os.fstat(descriptor)) != self._seen:
+        with _naming(self.label):
+            seen = fingerprint(os.fstat(descriptor))
+        if seen != self._seen:
             raise InputChanged(self.label)
 
     def close(self) -> None:
@@ -47,26 +63,21 @@ class Shelf:
 class Spool:
     """Lines put aside in a file without a name, which goes away with the process."""
 
-    label = "spool"
+    label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
-        try:
-            with held_signals():
-                self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
-                    dir=folder, prefix="prefpairs-"
-                )
-        except OSError as error:
-            raise FileTrouble(folder or tempfile.gettempdir(), error.strerror or "") from None
+        with _naming(folder or tempfile.gettempdir()), held_signals():
+            self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
+                buffering=_BUFFER, dir=folder, prefix="prefpairs-"
+            )
         self._size = 0
         self._waiting = False
 
     def append(self, line: bytes) -> int:
         """Put a line aside and say where it begins."""
         offset = self._size
-        try:
+        with _naming(self.label):
             self._file.write(line)
-        except OSError as error:
-            raise FileTrouble("the temporary file", error.strerror or str(error)) from None
         self._size += len(line)
         self._waiting = True
         return offset
@@ -79,18 +90,17 @@ class Spool:
         """Let what was put aside be there to be fetched, while more may yet come."""
         if not self._waiting:
             return
-        try:
+        with _naming(self.label):
             self._file.flush()
-        except OSError as error:
-            raise FileTrouble("the temporary file", error.strerror or str(error)) from None
         self._waiting = False
 
     def check(self, descriptor: int) -> None:
         """Nobody else can reach a spool."""
 
     def close(self) -> None:
-        """Let the file go."""
-        self._file.close()
+        """Let the file go: nobody will ask for it any more."""
+        with suppress(OSError):
+            self._file.close()
 
 
 class Shelves:
@@ -111,12 +121,15 @@ class Shelves:
         descriptor = self._open.get(shelf)
         if descriptor is None:
             descriptor = self._descriptor(shelf)
-        data = os.pread(descriptor, length, offset)
-        while len(data) < length:
-            more = os.pread(self._descriptor(shelf), length - len(data), offset + len(data))
-            if not more:
-                raise InputChanged(self._shelves[shelf].label)
-            data += more
+        try:
+            data = os.pread(descriptor, length, offset)
+            while len(data) < length:
+                more = os.pread(descriptor, length - len(data), offset + len(data))
+                if not more:
+                    raise InputChanged(self._shelves[shelf].label)
+                data += more
+        except OSError as error:
+            raise _trouble(self._shelves[shelf].label, error) from None
         return data
 
     def check(self) -> None:
@@ -125,9 +138,10 @@ class Shelves:
             self._shelves[shelf].check(descriptor)
 
     def close(self) -> None:
-        """Close all files."""
+        """Close all files; what was read of them is there."""
         while self._open:
-            os.close(self._open.popitem()[1])
+            with suppress(OSError):
+                os.close(self._open.popitem()[1])
         for shelf in self._shelves:
             shelf.close()
 
@@ -137,6 +151,7 @@ class Shelves:
             if len(self._open) >= _MOST_OPEN:
                 oldest, unused = self._open.popitem(last=False)
                 self._shelves[oldest].check(unused)
-                os.close(unused)
+                with suppress(OSError):
+                    os.close(unused)
             descriptor = self._open[shelf] = self._shelves[shelf].open()
         return descriptor
