@@ -33,6 +33,9 @@ Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
 
 _EXIT_USAGE, _EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 2, 5, 70, 128
 
+_SOON = 0.005
+"""So many seconds later a signal is looked at again that came at a bad time."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the result is the exit code."""
@@ -45,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is signal.SIG_DFL:  # nohup has it ignored
             signal.signal(ending, _leave)
+    if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
     try:
         return _run(words, ours=ours)
     except KeyboardInterrupt:
@@ -129,6 +134,19 @@ def _global_options() -> None:
     pass
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
-    """Leave as if by exit, so that temporary files are swept."""
-    sys.exit(_EXIT_SIGNAL + number)
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Leave as if by exit, so that temporary files are swept; in the midst of an import, soon.
+
+    Who is loaded then takes our exit for a mistake of his own, swallows it, or crashes on it.
+    """
+    if _is_importing(frame):
+        signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame))
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
+    else:
+        sys.exit(_EXIT_SIGNAL + number)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None

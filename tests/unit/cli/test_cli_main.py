@@ -180,6 +180,29 @@ def test_signals_leave_as_by_exit(monkeypatch: pytest.MonkeyPatch, number: signa
     assert sorted(os.listdir()) == ["o.jsonl", "r.jsonl"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_the_midst_of_an_import_waits(tmp_path: Path, number: signal.Signals) -> None:
+    """What is loaded then would take our exit for its own mistake: it is loaded, and then we go."""
+    (tmp_path / "slow.py").write_text(
+        f"import os, time\n"
+        f"try:\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        f"    time.sleep(0.05)\n"
+        f"except BaseException as error:\n"
+        f"    raise RuntimeError('cut off') from error\n"
+        f"def slow() -> None:\n"
+        f"    time.sleep(20)\n"
+    )
+    begin = (
+        "import sys, prefpairs.cli, prefpairs.cli.main as program; "
+        "prefpairs.cli.__path__.append(sys.argv.pop(1)); "
+        "program.COMMANDS['slow'] = ''; sys.exit(program.main())"
+    )
+    command = [sys.executable, "-c", begin, str(tmp_path), "slow"]
+    done = subprocess.run(command, stderr=subprocess.PIPE, timeout=15, check=False)
+    assert (done.returncode, done.stderr) == (128 + number, b"")
+
+
 def test_signal_that_is_ignored_stays_ignored() -> None:
     """Nohup has it so."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
