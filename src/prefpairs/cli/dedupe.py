@@ -126,7 +126,7 @@ def dedupe(
 
         prefpairs dedupe --near 0.8 --against test_set.jsonl pairs.jsonl -o clean.jsonl
 
-    Memory: 85 to 105 bytes a distinct pair, however long the texts are; with --near up to 1,800
+    Memory: 90 to 110 bytes a distinct pair, however long the texts are; with --near up to 1,800
     more at 0.9, and 5,000 at 0.5.
     """
     report = Report()

@@ -82,7 +82,7 @@ def sample(
 
         prefpairs sample --max-pairs 5000 --seed 1 pairs.jsonl -o small.jsonl
 
-    Memory: 410 bytes a pair of the sample with --max-pairs, 85 a pair of the input with --per-group
+    Memory: 410 bytes a pair of the sample with --max-pairs, 90 a pair of the input with --per-group
     or another order, none with --fraction.
     """
     report = Report()

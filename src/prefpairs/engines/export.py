@@ -9,13 +9,14 @@ from prefpairs.engines.drafts import Drafts
 from prefpairs.engines.pairs import pair_readings
 from prefpairs.engines.plan import DatasetPlan, ExportPlan
 from prefpairs.engines.rows import reading_rows
-from prefpairs.engines.writing import count_pair, open_sink
+from prefpairs.engines.writing import Written, count_pair, open_sink
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates
 from prefpairs.files.output import Output
 from prefpairs.files.table import Table
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode_line
 from prefpairs.report import Report, Stage
+from prefpairs.sieves.entry import Entry
 from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
@@ -112,6 +113,10 @@ class Exporter:
             self._singles[side].add(rows)
         count_pair(pair, self._report)
         return True
+
+    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+        """The same, with the pair behind an entry."""
+        return self.put(pairs.pair(entry), side)
 
     def _write(self, row: Row, side: str) -> None:
         self._report.written[side] += 1

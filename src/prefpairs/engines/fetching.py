@@ -63,6 +63,10 @@ class Library(Generic[T]):
         """What a shelf is called."""
         return self._shelved[shelf].label
 
+    def line(self, shelf: int, offset: int, length: int) -> bytes:
+        """The bytes that stand there, as they are."""
+        return self._shelves.fetch(shelf, offset, length)
+
     def record(self, shelf: int, offset: int, length: int) -> T:
         """The record that stands there; InputChanged where none can be read any more."""
         key = shelf, offset

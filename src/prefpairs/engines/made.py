@@ -44,6 +44,9 @@ class MadePairs:
         numbers = entry.place >> _REJECTED, entry.place & _NUMBER
         return made(numbers, self._index, partial(self._library.fetch, self._index))
 
+    def line(self, _entry: Entry) -> None:
+        """Nowhere does a pair stand that is only being made."""
+
     def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
         index = self._index
         group, prompt, tools = index.question(chosen)

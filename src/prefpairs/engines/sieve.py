@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.made import MadePairs
-from prefpairs.engines.pairs import FiledPairs
+from prefpairs.engines.pairs import FiledPairs, Keep
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.engines.writing import WHOLE, open_sink
@@ -28,7 +28,7 @@ def sieve(
         parted = _parted(entries, pairs, plan, report)
         with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
             for entry, side in parted:
-                written = sink.put(pairs.pair(entry), side)
+                written = sink.take(entry, pairs, side)
                 if side in report.sides:
                     report.sides[side] += written
     _tell_empty_sides(plan, report)
@@ -45,10 +45,17 @@ def _open_pairs(plan: SievePlan, report: Report) -> Iterator[FiledPairs | MadePa
             candidates.check()
         return
     with Library[PairReading]() as library, reading_rows(plan.read, report) as rows:
-        held_back = any(sieve.holds_back for sieve in plan.sieves)
-        keep = held_back or (plan.parting is not None and plan.parting.holds_back)
-        yield FiledPairs(rows, library, report, keep=keep, temp_dir=plan.temp_dir)
+        yield FiledPairs(rows, library, report, keep=_wanted_again(plan), temp_dir=plan.temp_dir)
         library.check()
+
+
+def _wanted_again(plan: SievePlan) -> Keep:
+    """What is wanted of pairs after they have passed: lines only where most will be written."""
+    held_back = any(sieve.holds_back for sieve in plan.sieves)
+    if not (held_back or (plan.parting is not None and plan.parting.holds_back)):
+        return "nothing"
+    few = any(sieve.picks for sieve in plan.sieves)
+    return "pairs" if few or plan.export is not None else "lines"
 
 
 def _sieved(

@@ -6,11 +6,24 @@ from typing import Protocol
 
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.files.output import Output
-from prefpairs.records.pair import Pair, pair_line
+from prefpairs.records.pair import Pair, numbers_of, pair_line
 from prefpairs.report import Report
+from prefpairs.sieves.entry import Entry
 
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
+
+
+class Written(Protocol):
+    """Where the pairs behind entries are, and the lines of those that may go out as they stand."""
+
+    def pair(self, entry: Entry, /) -> Pair:
+        """The pair itself."""
+        ...
+
+    def line(self, entry: Entry, /) -> bytes | None:
+        """Its line, where that is known to be what `pair_line` would give."""
+        ...
 
 
 class Sink(Protocol):
@@ -18,6 +31,10 @@ class Sink(Protocol):
 
     def put(self, pair: Pair, side: str, /) -> bool:
         """Take a pair for a side; whether it will be written."""
+        ...
+
+    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+        """The same, with the pair behind an entry."""
         ...
 
 
@@ -53,6 +70,16 @@ class PairLines:
         self._outputs[side].write(pair_line(pair))
         self._report.written[side] += 1
         count_pair(pair, self._report)
+        return True
+
+    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+        """The same, with the line as it stands, if there is one. The first pair is an example."""
+        line = pairs.line(entry) if self._report.pairs else None
+        if line is None:
+            return self.put(pairs.pair(entry), side)
+        self._outputs[side].write(line)
+        self._report.written[side] += 1
+        self._report.add_pair(*numbers_of(line))
         return True
 
 

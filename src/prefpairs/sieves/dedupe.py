@@ -32,6 +32,7 @@ class Dedupe:
 
     name = "dedupe"
     holds_back = True
+    picks = False
 
     @property
     def needs(self) -> frozenset[str]:

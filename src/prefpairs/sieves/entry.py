@@ -23,6 +23,8 @@ class Entry(NamedTuple):
     rejected: bytes
     group: bytes
     other_prompt: bytes = b""
+    seal: int = 0
+    """32 bits of a digest of its line where that is just what would be written of it, else 0."""
 
     def reversed_id(self) -> bytes:
         """The id of the pair that prefers the other answer."""

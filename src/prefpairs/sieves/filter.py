@@ -34,6 +34,7 @@ class Filter:
 
     name = "filter"
     holds_back = False
+    picks = False
     needs = frozenset[str]()
 
     def sieve(

@@ -30,6 +30,11 @@ class Sieve(Protocol):
         ...
 
     @property
+    def picks(self) -> bool:
+        """Whether few may be left of many, so that little should be done for all."""
+        ...
+
+    @property
     def needs(self) -> frozenset[str]:
         """The digests it looks at."""
         ...

@@ -41,6 +41,11 @@ class Sample:
         return (self.max_pairs, self.per_group, self.order) != (None, None, "input")
 
     @property
+    def picks(self) -> bool:
+        """A number of pairs stays, however many there are."""
+        return (self.max_pairs, self.per_group) != (None, None)
+
+    @property
     def needs(self) -> frozenset[str]:
         """The digests it looks at."""
         return frozenset({"id"} if self.per_group is None else {"id", "group"})

@@ -11,11 +11,10 @@ from prefpairs.sieves.entry import DIGEST, Entry
 
 _NONE = bytes(DIGEST)
 _RUN = 1 << 15
-_EMPTY = Entry(0, 0, 0, None, None, b"", b"", b"", b"", b"", b"")
 
 
 class Store:
-    """Entries in arrays: 36 bytes each, and 16 for each digest that somebody needs later.
+    """Entries in arrays: 40 bytes each, and 16 for each digest that somebody needs later.
 
     The digests that are not kept come back empty.
     """
@@ -27,6 +26,7 @@ class Store:
         self._lengths = array("I")
         self._gaps = array("d")
         self._scores = array("d")
+        self._seals = array("I")
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -39,6 +39,7 @@ class Store:
         self._lengths.append(entry.length)
         self._gaps.append(_known(entry.gap))
         self._scores.append(_known(entry.chosen_score))
+        self._seals.append(entry.seal)
         for name in self._digests:
             self._digests[name] += getattr(entry, name) or _NONE
         return len(self._numbers) - 1
@@ -50,18 +51,27 @@ class Store:
         self._lengths[slot] = entry.length
         self._gaps[slot] = _known(entry.gap)
         self._scores[slot] = _known(entry.chosen_score)
+        self._seals[slot] = entry.seal
         for name, column in self._digests.items():
             column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(entry, name) or _NONE
 
     def entry(self, slot: int) -> Entry:
         """The entry that stands there."""
-        return _EMPTY._replace(
-            number=self._numbers[slot],
-            place=self._places[slot],
-            length=self._lengths[slot],
-            gap=self.gap(slot),
-            chosen_score=None if isnan(self._scores[slot]) else self._scores[slot],
-            **{name: self.digest(name, slot) for name in self._digests},
+        score, digest = self._scores[slot], self.digest
+        return Entry(
+            self._numbers[slot],
+            self._places[slot],
+            self._lengths[slot],
+            self.gap(slot),
+            None if isnan(score) else score,
+            digest("id", slot),
+            digest("prompt", slot),
+            digest("tools", slot),
+            digest("chosen", slot),
+            digest("rejected", slot),
+            digest("group", slot),
+            digest("other_prompt", slot),
+            self._seals[slot],
         )
 
     def gap(self, slot: int) -> float | None:
@@ -69,8 +79,11 @@ class Store:
         return None if isnan(self._gaps[slot]) else self._gaps[slot]
 
     def digest(self, name: str, slot: int) -> bytes:
-        """One digest of an entry, or nothing where it had none."""
-        digest = bytes(self._digests[name][DIGEST * slot : DIGEST * (slot + 1)])
+        """One digest of an entry, or nothing where it had none, or none is kept."""
+        column = self._digests.get(name)
+        if column is None:
+            return b""
+        digest = bytes(column[DIGEST * slot : DIGEST * (slot + 1)])
         return b"" if digest == _NONE else digest
 
     def arrived(self, slots: Iterable[int]) -> Iterator[int]:
@@ -88,7 +101,7 @@ class Store:
     def keep(self, slots: Iterable[int]) -> None:
         """Let all other entries go; those that stay stand in the order given."""
         kept = array("I", slots)
-        for column in ("_numbers", "_places", "_lengths", "_gaps", "_scores"):
+        for column in ("_numbers", "_places", "_lengths", "_gaps", "_scores", "_seals"):
             old = getattr(self, column)
             setattr(self, column, array(old.typecode, (old[slot] for slot in kept)))
         for name, digests in self._digests.items():

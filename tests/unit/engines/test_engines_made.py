@@ -83,7 +83,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[Entry, Pair]]
     path.write_bytes(b"".join(lines))
     plan, report = InputPlan(inputs=find_inputs([str(path)])), Report()
     with Library[PairReading]() as library, reading_rows(plan, report) as rows:
-        filed = FiledPairs(rows, library, report, keep=False, temp_dir=None)
+        filed = FiledPairs(rows, library, report, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 

@@ -13,13 +13,13 @@ from engine_driver import data_of
 from xxhash import xxh3_128_digest
 
 from prefpairs.engines.fetching import Library
-from prefpairs.engines.pairs import FiledPairs
+from prefpairs.engines.pairs import FiledPairs, Keep
 from prefpairs.engines.plan import InputPlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.files.inputs import find_inputs
 from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
-from prefpairs.records.pair import pair_of
+from prefpairs.records.pair import pair_line, pair_of
 from prefpairs.report import Report
 from prefpairs.sources.pairs import PairReading
 
@@ -31,7 +31,11 @@ ROWS: list[dict[str, Any]] = [
 
 @contextmanager
 def _filed(
-    folder: Path, *contents: bytes, keep: bool = True, report: Report | None = None, **plan: Any
+    folder: Path,
+    *contents: bytes,
+    keep: Keep = "lines",
+    report: Report | None = None,
+    **plan: Any,
 ) -> Iterator[FiledPairs]:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
@@ -62,6 +66,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
         "rejected": digest_response("B"),
         "group": xxh3_128_digest(b"g"),
         "other_prompt": b"\x0a" * 16,
+        "seal": 0,
     }
 
 
@@ -98,7 +103,9 @@ def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
 
 def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
     """Nothing is fetched and nothing put aside, where every pair is looked at as it comes."""
-    with _filed(tmp_path, data_of(ROWS[:3]), gzip.compress(data_of(ROWS[3:])), keep=False) as pairs:
+    with _filed(
+        tmp_path, data_of(ROWS[:3]), gzip.compress(data_of(ROWS[3:])), keep="nothing"
+    ) as pairs:
         seen = [(pairs.pair(entry).chosen, pairs.pair(entry).gap) for entry in pairs.entries()]
     assert seen == [(f"A{n}", float(n)) for n in range(1, 7)]
 
@@ -154,6 +161,49 @@ def test_file_that_changed_behind_the_clocks_back(tmp_path: Path) -> None:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         with pytest.raises(InputChanged) as caught:
             pairs.pair(entries[0])
+    assert caught.value.path == "0.jsonl"
+
+
+OURS = [pair_line(pair_of(row)[0]) for row in ROWS]
+
+
+def test_lines_that_may_go_out_as_they_stand(tmp_path: Path) -> None:
+    """Our own ones, and those that are put aside; all others have to be encoded."""
+    others = [
+        OURS[0].replace(b":1.0,", b":1.00,"),
+        OURS[0].replace(b'"A1"', b'"\\u00411"'),
+        OURS[0].replace(b',"chosen"', b', "chosen"'),
+        OURS[0].replace(b"\n", b"\r\n"),
+        b'{"group":"g",' + OURS[0][1:],
+        data_of(ROWS[:1]),
+        OURS[0].rstrip(),
+    ]
+    packed = gzip.compress(b"".join([others[0], *OURS[4:]]))
+    with _filed(tmp_path, b"".join([*OURS[:4], *others]), packed) as pairs:
+        entries = list(pairs.entries())
+        assert len({entry.id for entry in entries[4:11]}) == 1
+        lines = [pairs.line(entry) for entry in entries]
+    assert lines == [*OURS[:4], *[None] * len(others), OURS[0], *OURS[4:]]
+
+
+@pytest.mark.parametrize("keep", ["nothing", "pairs"])
+def test_lines_that_nobody_wants(tmp_path: Path, keep: Keep) -> None:
+    """They are not compared."""
+    with _filed(tmp_path, b"".join(OURS), keep=keep) as pairs:
+        assert {entry.seal for entry in pairs.entries()} == {0}
+
+
+@pytest.mark.parametrize("other", [b'"chosen_score":7.0', b'"chosen_index":   7', b""])
+def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) -> None:
+    """Whatever changed in it, an error, never a wrong line."""
+    path = tmp_path / "0.jsonl"
+    with _filed(tmp_path, OURS[0]) as pairs:
+        (entry,), status = list(pairs.entries()), path.stat()
+        changed = OURS[0].replace(b'"chosen_score":1.0', other) if other else b"[" + OURS[0][1:]
+        path.write_bytes(changed.ljust(len(OURS[0])))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        with pytest.raises(InputChanged) as caught:
+            pairs.line(entry)
     assert caught.value.path == "0.jsonl"
 
 

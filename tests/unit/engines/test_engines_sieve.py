@@ -16,12 +16,14 @@ from backports import zstd
 from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
-from prefpairs.engines.plan import InputPlan, SievePlan
+from prefpairs.engines.plan import ExportPlan, InputPlan, SievePlan
 from prefpairs.engines.sieve import sieve
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.records.identity import digest_prompt
+from prefpairs.records.pair import Pair, pair_line
+from prefpairs.records.wire import encode_line
 from prefpairs.report import Report
 from prefpairs.sieves.dedupe import Dedupe
 from prefpairs.sieves.filter import Filter
@@ -29,6 +31,10 @@ from prefpairs.sieves.protocol import Sieve
 from prefpairs.sieves.reference import Reference
 from prefpairs.sieves.sample import Sample
 from prefpairs.sieves.split import Split
+from prefpairs.sources.pairs import PairReading
+from prefpairs.sources.pairs_plain import read_plain
+from prefpairs.targets import target_named
+from prefpairs.targets.protocol import ExportOptions
 
 ROWS: list[Row] = [
     {
@@ -291,6 +297,45 @@ def test_report_of_a_run(tmp_path: Path) -> None:
     assert report.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
     assert (report.example, report.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
     assert report.stages[0].dropped == {"duplicate": 20}
+
+
+@pytest.mark.parametrize(
+    ("asked", "to", "fetched"),
+    [
+        (Dedupe(), None, 1),
+        (Sample(order="shuffle"), None, 1),
+        (Sample(max_pairs=20), None, 20),
+        (Dedupe(), "trl", 20),
+    ],
+    ids=["dedupe", "shuffle", "few of many", "to a trainer"],
+)
+def test_lines_of_ours_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Sieve, to: str | None, fetched: int
+) -> None:
+    """They go out as they stand, all but the first, which is an example of them all.
+
+    Where they are not written, or few of many are, they are not even compared.
+    """
+    ours = _run(tmp_path, [data_of(ROWS)], Dedupe())
+    lines = [encode_line(row) for row in ours]
+    reads: list[bytes] = []
+    compared: list[Pair] = []
+
+    def read(line: bytes) -> PairReading | None:
+        reads.append(line)
+        return read_plain(line)
+
+    def encoded(pair: Pair) -> bytes:
+        compared.append(pair)
+        return pair_line(pair)
+
+    monkeypatch.setattr("prefpairs.engines.pairs.read_plain", read)
+    monkeypatch.setattr("prefpairs.engines.pairs.pair_line", encoded)
+    export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
+    plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
+    sieve(plan, {WHOLE: output}, Report())
+    assert (len(reads), len(output.lines)) == (20 + fetched, 20)
+    assert len(compared) == (20 if fetched == 1 else 0)
 
 
 def test_limit(tmp_path: Path) -> None:

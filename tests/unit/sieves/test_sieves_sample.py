@@ -189,6 +189,17 @@ def test_memory_is_bounded_by_the_sample() -> None:
     assert waits == [False, True, True, True]
 
 
+def test_few_may_be_left_of_many() -> None:
+    """Where a number of pairs is asked for, not a share or an order."""
+    picks = [
+        Sample(fraction=0.5).picks,
+        Sample(max_pairs=1).picks,
+        Sample(per_group=1).picks,
+        Sample(order="shuffle").picks,
+    ]
+    assert picks == [False, True, True, False]
+
+
 @pytest.mark.parametrize("sieve", [Sample(fraction=1.0), Sample(max_pairs=9), Sample(per_group=9)])
 def test_digests_are_handed_on(sieve: Sample) -> None:
     """What a later sieve wants to know comes out."""

@@ -10,7 +10,7 @@ DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt
 
 def _entry(number: int, gap: float | None = 0.5, score: float | None = 1.0) -> Entry:
     digests = {name: bytes([place + 1, number]) * 8 for place, name in enumerate(DIGESTS)}
-    return Entry(number, 3 << 48 | number, 10 * number, gap, score, **digests)
+    return Entry(number, 3 << 48 | number, 10 * number, gap, score, **digests, seal=number)
 
 
 def _store(*entries: Entry) -> Store:
@@ -27,8 +27,8 @@ def _store(*entries: Entry) -> Store:
         _entry(2, 0.0, 0.0),
         _entry(3, None, None),
         _entry(4, -8e307, 5e-324),
-        _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1),
-        _entry(6)._replace(tools=b"", other_prompt=b""),
+        _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1, seal=2**32 - 1),
+        _entry(6)._replace(tools=b"", other_prompt=b"", seal=0),
     ],
 )
 def test_entry_comes_back(entry: Entry) -> None:
