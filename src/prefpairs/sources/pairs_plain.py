@@ -67,19 +67,18 @@ def read_plain(record: bytes) -> PairReading | None:
         return None
     if not type(row.prompt) is type(row.chosen) is type(row.rejected):
         return None
-    prompt, (chosen, better_digest), (rejected, worse_digest) = (
-        _text(row.prompt),
-        _answer(row.chosen),
-        _answer(row.rejected),
-    )
+    prompt = _text(row.prompt)
+    (chosen, better_digest), (rejected, worse_digest) = _answer(row.chosen), _answer(row.rejected)
     if not (better_digest and worse_digest and asks_something(prompt)):
         return None
     digests = Digests(digest_prompt(prompt), NO_TOOLS, better_digest, worse_digest)
+    if (name := pair_id(*digests)) != row.id:
+        return None
     better, worse, gap = _number(row.chosen_score), _number(row.rejected_score), _number(row.gap)
     if better is not None and worse is not None:
         gap = gap_between(better, worse)
     pair = Pair(
-        pair_id(*digests),
+        name,
         row.group or group_of_prompt(digests.prompt),
         prompt,
         chosen,
@@ -93,8 +92,6 @@ def read_plain(record: bytes) -> PairReading | None:
         row.rejected_origin or "",
         meta=row.meta or None,
     )
-    if pair.id != row.id:
-        return None
     mends = ["not_preferred"] if gap is not None and gap <= 0 else []
     other = other_prompt(pair) if pair.meta else b""
     return PairReading(pair, digests, other, sides_equal(digests), mends)
@@ -116,9 +113,10 @@ def _answer(text: str | list[_Turn]) -> tuple[Text, bytes]:
     if isinstance(text, str):
         return text, b"" if not text or text.isspace() else digest_response(text)
     turn = text[0]
-    if len(text) > 1 or turn.role != "assistant" or not turn.content or turn.content.isspace():
+    words, thoughts = turn.content, turn.reasoning_content
+    if len(text) > 1 or turn.role != "assistant" or not words or words.isspace():
         return [], b""
-    return [_message(turn)], digest_turn(turn.content, turn.reasoning_content or "")
+    return [_message(turn)], digest_turn(words, thoughts or "")
 
 
 def _number(number: float | None) -> float | None:

@@ -32,7 +32,7 @@ def plain_example(
     if not (_is_answer(chosen) and _is_answer(rejected) and _stays(prompt, speech, options)):
         return None
     noticed = _NOTHING
-    thinks = any(_REASONING in side[0] for side in (chosen, rejected))
+    thinks = _REASONING in chosen[0] or _REASONING in rejected[0]
     if thinks and not (options.reasoning_as == "field" and speech.reasoning):
         noticed = _AS_TEXT
         chosen, rejected = [with_thoughts(chosen[0])], [with_thoughts(rejected[0])]

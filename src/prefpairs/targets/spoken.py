@@ -128,9 +128,9 @@ def with_thoughts(message: Message) -> Message:
     if not (reasoning := message.get("reasoning_content")):
         return message
     content = message["content"].lstrip("\n")
-    thought = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
-    said = _without(message, "reasoning_content")
-    said["content"] = thought
+    said = message.copy()
+    del said["reasoning_content"]
+    said["content"] = f"<think>\n{reasoning.strip()}\n</think>\n\n{content}"
     return said
 
 

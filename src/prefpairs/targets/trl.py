@@ -47,7 +47,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     }
     if example.tools:
         row["tools"] = encode(example.tools).decode()
-    return [{**row, **provenance(example)}]
+    return [row | provenance(example)]
 
 
 def read(row: Row) -> Row:
@@ -91,13 +91,14 @@ PROVENANCE = dict.fromkeys(("pair_id", "score_chosen", "score_rejected", "score_
 def provenance(example: Example) -> Row:
     """What may travel along: TRL leaves columns of these names alone."""
     pair = example.pair
-    scores = {
-        "score_chosen": pair.chosen_score,
-        "score_rejected": pair.rejected_score,
-        "score_gap": pair.gap,
-    }
-    known = {name: score for name, score in scores.items() if score is not None}
-    return {"pair_id": pair.id, **known}
+    known: Row = {"pair_id": pair.id}
+    if pair.chosen_score is not None:
+        known["score_chosen"] = pair.chosen_score
+    if pair.rejected_score is not None:
+        known["score_rejected"] = pair.rejected_score
+    if pair.gap is not None:
+        known["score_gap"] = pair.gap
+    return known
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
