@@ -18,6 +18,7 @@ from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Scanner
 from prefpairs.errors import NotJson
 from prefpairs.files.inputs import Input
+from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_response
 from prefpairs.report import Report
 from prefpairs.sources import nemo_gym, nemo_gym_plain
@@ -44,6 +45,7 @@ def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     plain = nemo_gym_plain.read(line, "r.jsonl:1")
     if plain is None or scanned is None:
         assert plain is None
+        assert scanned is None or nemo_gym_plain.ask(line) is None
         return False
     candidate, digest = plain
     whole = nemo_gym.read_any_shape(line, options, "r.jsonl")
@@ -51,6 +53,8 @@ def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     assert candidate.origin == "r.jsonl:1"
     assert digest == digest_response(whole.kept[0].response)
     assert scanned[1:] == (candidate.score, candidate.index, digest)
+    asked = nemo_gym_plain.ask(line)
+    assert asked == Candidate(candidate.group, candidate.prompt, [], 0.0, tools=candidate.tools)
     return True
 
 

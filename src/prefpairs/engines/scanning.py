@@ -87,10 +87,16 @@ class Scanner:
     def _learn(self, question: bytes, line: bytes) -> bool:
         """Whether the group of a question can be known from the row that asks it first."""
         shortcut = self._how.shortcut
-        read = shortcut and shortcut.read(line, "")
-        if not read:
+        if shortcut is None:
             return False
-        self._index.learn(question, read[0])
+        if shortcut.ask is not None:
+            asked = shortcut.ask(line)
+        else:
+            read = shortcut.read(line, "")
+            asked = read and read[0]
+        if asked is None:
+            return False
+        self._index.learn(question, asked)
         return True
 
     def _add_plain(

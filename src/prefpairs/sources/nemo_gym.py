@@ -56,7 +56,8 @@ def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -
         plain = nemo_gym_plain.read(record)
         return Reading([plain[0]], [1]) if plain else read_any_shape(record, options, label)
 
-    return Opened(read, shortcut=Shortcut(nemo_gym_plain.scan, nemo_gym_plain.read))
+    plain = Shortcut(nemo_gym_plain.scan, nemo_gym_plain.read, nemo_gym_plain.ask)
+    return Opened(read, shortcut=plain)
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:

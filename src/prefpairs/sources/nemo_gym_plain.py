@@ -77,6 +77,12 @@ class _Row(Struct, gc=False):
     config_mask: None = field(name="instance_config.mask_sample", default=None)
 
 
+class _Asking(Struct, gc=False):
+    responses_create_params: Raw
+    agent: Raw = field(name="agent_ref", default=Raw(b"null"))
+    task: Raw = field(name="_ng_task_index", default=Raw(b"null"))
+
+
 class _Asked(Struct, gc=False):
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[_Part]
@@ -95,6 +101,7 @@ class _Params(Struct, gc=False):
 
 
 _row_of = msgspec.json.Decoder(_Row).decode
+_asking_of = msgspec.json.Decoder(_Asking).decode
 _params_of = msgspec.json.Decoder(_Params).decode
 _agent_of = msgspec.json.Decoder(_Agent | None).decode
 _task_of = msgspec.json.Decoder(int | str | None).decode
@@ -129,19 +136,25 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     if plain is None:
         return None
     row, words, thoughts = plain
-    params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
-    try:
-        group, prompt, tools = _question_of(params, agent, task)
-    except (msgspec.DecodeError, RecursionError, BadRecord, Lost):
+    question = _question_in(row)
+    if question is None:
         return None
-    if not prompt:
-        return None
+    group, prompt, tools = question
     response: Message = {"role": "assistant", "content": words}
     if thoughts:
         response["reasoning_content"] = thoughts
     score = round_score(row.reward)
     candidate = Candidate(group, prompt, [response], score, row.index, origin, tools)
     return candidate, digest_turn(words, thoughts)
+
+
+def ask(record: bytes) -> Candidate | None:
+    """The question of a row that was scanned; the answer, which takes 6 us to read, stays out."""
+    question = _question_in(_asking_of(record))
+    if question is None:
+        return None
+    group, prompt, tools = question
+    return Candidate(group, prompt, [], 0.0, tools=tools)
 
 
 def _plain(record: bytes) -> tuple[_Row, str, str] | None:
@@ -174,6 +187,16 @@ def _turn_of(row: _Row) -> tuple[str, str] | None:
     if not words or words.isspace() or (">" in words and "think>" in words):
         return None
     return words, thoughts
+
+
+def _question_in(row: _Row | _Asking) -> tuple[str, list[Message], Tools] | None:
+    """Group, prompt and tools of a row, if it asks something."""
+    params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
+    try:
+        question = _question_of(params, agent, task)
+    except (msgspec.DecodeError, RecursionError, BadRecord, Lost):
+        return None
+    return question if question[1] else None
 
 
 @lru_cache(_FEW)

@@ -20,6 +20,8 @@ class Shortcut(NamedTuple):
 
     scan: Callable[[Sequence[bytes]], Sequence[Scanned | None]]
     read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
+    ask: Callable[[bytes], Candidate | None] | None = None
+    """A candidate with the question of a scanned row and no answer, for less than `read` takes."""
 
 
 class Opened(NamedTuple):

@@ -104,8 +104,9 @@ def test_more_lines_than_are_taken_at_once(count: int) -> None:
     ]
 
 
-def test_who_asks_first_is_read() -> None:
-    """One row of each question is read, all others are only scanned."""
+@pytest.mark.parametrize("by", ["read", "ask"])
+def test_who_asks_first_is_read(by: str) -> None:
+    """One row of each question is read, its answer only if need be; all others are scanned."""
     how = source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
     assert how.shortcut
     shortcut, asked = how.shortcut, Counter[bytes]()
@@ -114,21 +115,27 @@ def test_who_asks_first_is_read() -> None:
         asked[line] += 1
         return shortcut.read(line, origin)
 
-    scan = Scan(how._replace(shortcut=Shortcut(shortcut.scan, read)))
+    def ask(line: bytes) -> Any:
+        asked[line] += 1
+        return shortcut.ask and shortcut.ask(line)
+
+    quick = Shortcut(shortcut.scan, shortcut.read if by == "ask" else read)
+    scan = Scan(how._replace(shortcut=quick._replace(ask=ask) if by == "ask" else quick))
     rows = [_rollout(str(number), _ng_task_index=number % 2) for number in range(300)]
     scan.lines(data_of(rows))
     assert asked == {data_of([rows[0]]): 1, data_of([rows[1]]): 1}
     assert [len(scan.index.members(group)) for group in (0, 1)] == [150, 150]
 
 
-def test_question_that_the_shortcut_cannot_answer() -> None:
+@pytest.mark.parametrize("ask", [None, lambda _: None])
+def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
     """What was scanned counts for nothing; the row is read as every source reads it."""
 
     def scan_all(lines: Sequence[bytes]) -> list[Scanned | None]:
         return [(b"?", 9.0, 9, bytes(16)) for _ in lines]
 
     how = source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
-    scan = Scan(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None)))
+    scan = Scan(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
     scan.lines(data_of([_odd(), _odd(0.5)]))
     assert list(scan.index.scores) == [1.0, 0.5]
     assert scan.report.found == 2
