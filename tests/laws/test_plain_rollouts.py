@@ -1,7 +1,6 @@
 """What the shortcut finds in a rollout is what reading any shape finds; else it finds nothing."""
 
 import json
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from laws_driver import Row, examples
 from laws_plain import message, plain_lines, usual_rollouts
+from laws_scanned import indexed
 
-from prefpairs.engines.index import Index
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.reading import Reader
-from prefpairs.engines.rows import Rows
-from prefpairs.engines.scanning import Scanner
 from prefpairs.errors import NotJson
-from prefpairs.files.inputs import Input
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_response
-from prefpairs.report import Report
 from prefpairs.sources import nemo_gym, nemo_gym_plain
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.answer import Reading, ReadOptions, as_they_stand
 from prefpairs.sources.protocol import Opened
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
@@ -40,7 +33,7 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"masked", "failed", "incomplete", "
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     """Whether the shortcut knows a row; if so, hold what it finds against the whole truth."""
-    assert nemo_gym_plain.suits(options)
+    assert as_they_stand(options)
     (scanned,) = nemo_gym_plain.scan([line])
     plain = nemo_gym_plain.read(line, "r.jsonl:1")
     if plain is None or scanned is None:
@@ -72,18 +65,6 @@ def test_rows_of_the_usual_shape_are_known(row: Row, *, ascii_only: bool) -> Non
 def test_the_shortcut_finds_the_same_or_nothing(line: bytes, options: ReadOptions) -> None:
     """Candidate, digest, score and index; where any shape finds a loss or a mend, nothing."""
     accepted(line, options)
-
-
-def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[bytes], Any, list[str]]:
-    """All that is remembered and told of the lines of a file."""
-    index, report = Index(), Report()
-    plan = ReadPlan(inputs=[])
-    scanner = Scanner(
-        how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, report), report)
-    )
-    scanner.scan(BytesIO(b"".join(given_lines)), 0)
-    bad = [f"{place} {error.problem}" for place, error in report.first_bad]
-    return list(map(bytes, index.columns())), report.row_counts(), bad
 
 
 @examples(400)

@@ -43,6 +43,14 @@ class ReadOptions:
     keep_rows: frozenset[str] = frozenset()
 
 
+def as_they_stand(options: ReadOptions) -> bool:
+    """Whether nothing is asked for that a plain row would not give by itself."""
+    nothing_asked = ReadOptions(
+        step_name=options.step_name, cast_score=options.cast_score, keep_rows=options.keep_rows
+    )
+    return options == nothing_asked
+
+
 WeightedScore = tuple[str, float, Any]
 """The path of a score, its weight, and what stands there."""
 

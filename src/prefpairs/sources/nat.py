@@ -10,10 +10,20 @@ from typing import Any
 from xxhash import xxh3_128_digest
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.message import Message, Text, is_messages, read_messages
+from prefpairs.records.message import Text, is_messages, read_messages
 from prefpairs.records.number import read_score
 from prefpairs.records.wire import decode, decode_counting, encode
-from prefpairs.sources.answer import Answer, Lost, Reading, ReadOptions, expect_object, refine
+from prefpairs.sources import nat_plain
+from prefpairs.sources.answer import (
+    Answer,
+    Lost,
+    Reading,
+    ReadOptions,
+    as_they_stand,
+    expect_object,
+    refine,
+)
+from prefpairs.sources.nat_prompt import prompt_of, without_answer
 from prefpairs.sources.protocol import Opened
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
@@ -39,10 +49,18 @@ def _is_step(step: Any) -> bool:
 
 def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the items or steps of one file are read."""
-    return Opened(lambda record: _read(record, options, label))
+    if not as_they_stand(options):
+        return Opened(lambda record: read_any_shape(record, options, label))
+
+    def read(record: bytes) -> Reading:
+        plain = nat_plain.read(record, options.step_name)
+        return plain or read_any_shape(record, options, label)
+
+    return Opened(read)
 
 
-def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
+    """What became of an item or of a step, whatever its shape."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
@@ -93,7 +111,7 @@ class _Steps:
             raise Lost("no_step_data")
         turn_id = _turn_id(data.get("turn_id"))
         response = _response(data.get("output"))
-        prompt = _without_answer(self._asked(data.get("input")), response, self._reading.mends)
+        prompt = without_answer(self._asked(data.get("input")), response, self._reading.mends)
         meta = {"example_id": self._row.get("id"), "turn_id": turn_id}
         return Answer(
             row=payload,
@@ -108,7 +126,7 @@ class _Steps:
     def _asked(self, given: Any) -> Text | None:
         as_written = encode(given)  # to Python, 1 and true are equal
         if as_written != self._given:
-            self._prompt = _prompt(given)
+            self._prompt = prompt_of(given)
             self._given = as_written
         return self._prompt
 
@@ -154,33 +172,3 @@ def _response(output: Any) -> Text | None:
     if is_messages(output):
         return read_messages(output, "data.output")
     return encode(output).decode()
-
-
-def _prompt(given: Any) -> Text | None:
-    if given is None or given in ([], {}):
-        return None
-    if isinstance(given, str):
-        return given
-    if is_messages(given):
-        return read_messages(given, "data.input")
-    return encode(given).decode()
-
-
-def _without_answer(prompt: Text | None, response: Text | None, mends: list[str]) -> Text | None:
-    """The prompt without the candidate's own answer at its end.
-
-    The toolkit's own tic-tac-toe example records prompts so; trained on, they hold the
-    answer before it is asked for.
-    """
-    if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
-        return prompt
-    if not _same_words(prompt[-1], response):
-        return prompt
-    mends.append("prompt_held_answer")
-    return prompt[:-1]
-
-
-def _same_words(turn: Message, response: Text | None) -> bool:
-    said = response[-1]["content"] if isinstance(response, list) and response else response
-    content = turn["content"]
-    return isinstance(said, str) and isinstance(content, str) and said.strip() == content.strip()

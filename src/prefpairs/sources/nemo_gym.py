@@ -15,6 +15,7 @@ from prefpairs.sources.answer import (
     Lost,
     Reading,
     ReadOptions,
+    as_they_stand,
     expect_object,
     refine,
 )
@@ -49,7 +50,7 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the rollouts of one file are read."""
-    if not nemo_gym_plain.suits(options):
+    if not as_they_stand(options):
         return Opened(lambda record: read_any_shape(record, options, label))
 
     def read(record: bytes) -> Reading:

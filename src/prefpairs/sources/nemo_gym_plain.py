@@ -22,7 +22,7 @@ from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prom
 from prefpairs.records.message import Message, asks_something, renumber_calls
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode, encode
-from prefpairs.sources.answer import Lost, ReadOptions
+from prefpairs.sources.answer import Lost
 from prefpairs.sources.protocol import Scanned
 from prefpairs.sources.responses import prompt_of, tools_of
 
@@ -105,14 +105,6 @@ _asking_of = msgspec.json.Decoder(_Asking).decode
 _params_of = msgspec.json.Decoder(_Params).decode
 _agent_of = msgspec.json.Decoder(_Agent | None).decode
 _task_of = msgspec.json.Decoder(int | str | None).decode
-
-
-def suits(options: ReadOptions) -> bool:
-    """Whether rows are to be read as they stand; what changes that is left to nemo_gym.py."""
-    as_they_stand = ReadOptions(
-        step_name=options.step_name, cast_score=options.cast_score, keep_rows=options.keep_rows
-    )
-    return options == as_they_stand
 
 
 def scan(records: Sequence[bytes]) -> list[Scanned | None]:

@@ -7,9 +7,9 @@ import pytest
 
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_response
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.nemo_gym import open_reader
-from prefpairs.sources.nemo_gym_plain import read, scan, suits
+from prefpairs.sources.nemo_gym_plain import read, scan
 
 USER = {"role": "user", "content": "Q"}
 TOOL = {"type": "function", "name": "add", "parameters": {}, "strict": True}
@@ -243,8 +243,8 @@ def test_keys_that_repeat() -> None:
         ({"keep": ("reward",)}, False),
     ],
 )
-def test_suits(options: dict[str, Any], *, suitable: bool) -> None:
+def test_as_they_stand(options: dict[str, Any], *, suitable: bool) -> None:
     """Only rows that are taken as they stand."""
     wanted = ReadOptions(**options)
-    assert suits(wanted) is suitable
+    assert as_they_stand(wanted) is suitable
     assert bool(open_reader({}, wanted, "r.jsonl").shortcut) is suitable

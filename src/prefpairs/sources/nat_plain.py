@@ -1,0 +1,100 @@
+"""Items of the usual shape: text as output, a number as score. Read at a third of the cost.
+
+This is the one clever place of the source, as nemo_gym_plain.py is of its own. msgspec fills the
+types below and skips the rest of the item; whatever it does not expect there is an error, and
+the item is read by nat.py, which knows every shape. Both find the same in an item:
+tests/laws/test_plain_items.py.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+from xxhash import xxh3_128_digest
+
+from prefpairs.errors import BadRecord
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.message import Text, asks_something
+from prefpairs.records.number import LARGEST_SCORE, round_score
+from prefpairs.records.wire import decode, encode
+from prefpairs.sources.answer import Reading
+from prefpairs.sources.nat_prompt import prompt_of, without_answer
+
+_LARGEST_INDEX = 2**53
+"""Below it, whole numbers and floats are the same."""
+
+
+class _Data(Struct, gc=False):
+    input: Raw = Raw(b"null")
+    output: Any = None
+    turn_id: str | None = None
+    score: Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)] | None = None
+    candidate_index: Annotated[int, Meta(ge=-_LARGEST_INDEX, le=_LARGEST_INDEX)] | None = None
+
+
+class _Payload(Struct, gc=False):
+    event_type: str
+    name: str | None = None
+    data: _Data | None = None
+
+
+class _Step(Struct, gc=False):
+    payload: _Payload
+
+
+class _Item(Struct, gc=False):
+    id: int | str
+    intermediate_steps: list[_Step]
+
+
+_item_of = msgspec.json.Decoder(_Item).decode
+
+
+def read(record: bytes, step_name: str) -> Reading | None:
+    """What became of an item, if each of its candidates is kept."""
+    try:
+        item = _item_of(record)
+        if not record.isascii():
+            record.decode()  # msgspec does not look at the bytes of what it skips
+        return _reading_of(item, step_name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BadRecord):
+        return None
+
+
+def _reading_of(item: _Item, step_name: str) -> Reading | None:
+    kept: list[Candidate] = []
+    mends: list[str] = []
+    asked, turn_id, group = b"", None, ""
+    prompt: Text | None = None
+    checked: Text | None = None
+    meta: dict[str, Any] = {}
+    for step in item.intermediate_steps:
+        payload = step.payload
+        if payload.event_type != "TTC_END" or payload.name != step_name:
+            continue
+        data = payload.data
+        if data is None or data.turn_id is None or data.score is None:
+            return None
+        words = data.output
+        if not isinstance(words, str) or not words or words.isspace():
+            return None
+        if ">" in words and "think>" in words:
+            return None
+        if data.turn_id != turn_id:
+            turn_id = data.turn_id
+            group = encode([item.id, turn_id]).decode()
+            meta = {"example_id": item.id, "turn_id": turn_id}
+        if (given := bytes(data.input)) != asked:
+            asked, prompt = given, prompt_of(decode(given))
+        fair = without_answer(prompt, words, mends)
+        if fair is None or not (fair is checked or asks_something(fair)):
+            return None
+        checked = fair
+        score = round_score(data.score)
+        kept.append(
+            Candidate(group, fair, words, score, data.candidate_index, "", None, None, meta)
+        )
+    if not kept:
+        return None
+    places = list(range(1, len(kept) + 1))
+    return Reading(kept, places, mends=mends, item=xxh3_128_digest(encode(item.id)))
