@@ -23,6 +23,7 @@ from prefpairs.sources.answer import (
     expect_object,
     refine,
 )
+from prefpairs.sources.generic_plain import shortcut_to
 from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
 
@@ -41,10 +42,19 @@ def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -
     fields, notes = find_fields(rows, options)
     # The fields are the answer's own now, so refine() must not look them up again.
     own = replace(options, prompt=None, response=None, scores=())
-    return Opened(lambda record: _read(record, fields, own, label), notes)
+    shortcut = shortcut_to(fields, own)
+    if shortcut is None:
+        return Opened(lambda record: read_any_shape(record, fields, own, label), notes)
+
+    def read(record: bytes) -> Reading:
+        plain = shortcut.read(record, "")
+        return Reading([plain[0]], [1]) if plain else read_any_shape(record, fields, own, label)
+
+    return Opened(read, notes, shortcut)
 
 
-def _read(record: bytes, fields: Fields, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, fields: Fields, options: ReadOptions, label: str) -> Reading:
+    """What became of a row, whatever its shape."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)

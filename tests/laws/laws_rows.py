@@ -1,0 +1,48 @@
+"""Hypothesis strategies for rows of prompt, response and score as they usually are, or nearly."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from laws_driver import Row
+from laws_plain import NUMBERS, TEXTS, WORDS
+from laws_spoilt import CALL, FUNCTION, Aims, Fitting, lines_of, nearly
+
+_PROMPTS: list[Any] = [*WORDS, [{"role": "user", "content": "Q"}]]
+_PROMPTS += [[{"role": "developer", "content": "S"}, {"role": "user", "content": "naïve ☃"}]]
+_ROW: Fitting = {
+    "question": [*_PROMPTS, *TEXTS, None, True, 5, [], {}, [None], [{"role": "user"}]],
+    "answer": [*TEXTS, None, 5, [], {}, ["A", "B"], [{"role": "assistant", "content": "A"}]],
+    "reward": [None, True, "0.7", "high", [], [0.5], [0.5, 1], *NUMBERS],
+    "tools": [None, [], "[]", "[{}]", "no JSON", [FUNCTION], [1], {}, 0, ""],
+    "score": [0.25, None],
+    "extra": [None, [1e-7], "cut \ud83d", "\u2028", {"question": "R"}],
+}
+_MESSAGE: Fitting = {
+    "role": ["system", "developer", "user", "assistant", "tool", "human", None, 5],
+    "content": [*TEXTS, None, 5, [], [{"type": "text", "text": "A"}], ["A"]],
+    "tool_calls": [[CALL], [{}], []],
+}
+AIMS: Aims = [("answer", _ROW), ("answer", _ROW), ("content", _MESSAGE)]
+REPEATED = [b'"question":"R"', b'"question":null', b'"answer":"B"', b'"answer":5', b'"reward":0.5']
+REPEATED += [b'"reward":"x"', b'"tools":[{}]', b'"role":"tool"', b'"x":"\xff"', b'"x":NaN']
+REPEATED += [b'"x":"\\ud800 ......."', b'"x":1e999', b'"":0']
+
+
+@st.composite
+def usual_rows(draw: st.DrawFn) -> Row:
+    """Rows with one answer, as a script writes them."""
+    row: Row = {
+        "id": 7,
+        "question": draw(st.sampled_from(_PROMPTS)),
+        "answer": draw(st.sampled_from(WORDS)),
+        "reward": draw(st.sampled_from([0, 1, 1.0, 0.1 + 0.2, -0.0, 8e307, 10**30, 2**53 + 1])),
+        "tools": draw(st.sampled_from([None, []])),
+        "model": "m",
+    }
+    missing = draw(st.sampled_from([(), ("tools",), ("id", "tools")]))
+    return {key: row[key] for key in row if key not in missing}
+
+
+def plain_rows() -> st.SearchStrategy[bytes]:
+    """Such rows as lines: a few values gone, added or changed; some of them not JSON."""
+    return lines_of(nearly(usual_rows(), AIMS), REPEATED)
