@@ -41,9 +41,7 @@ def _shelf_of(given: BeingRead, library: Candidates) -> int:
 
 def _fill_record_by_record(given: BeingRead, index: Index, shelf: int) -> None:
     for record, reading, _ in given.readings:
-        for slot, candidate in enumerate(reading.kept):
-            place = Place(shelf, record.offset, len(record.data), slot, record.number)
-            index.add(candidate, place)
+        index.add_row(reading.kept, shelf, record.offset, len(record.data), record.number)
 
 
 def _fill_from_lines(

@@ -82,19 +82,33 @@ class Index:
     def add(self, candidate: Candidate, place: Place) -> None:
         """Remember a candidate and where to fetch it."""
         self.begin_shelf(place.shelf)
-        task = candidate.meta and candidate.meta.get(TASK)
-        if task:  # of a candidate whose group does not name it
-            self._task_of[len(self)] = xxh3_64_intdigest(str(task).encode())
-        self._group_of.append(self._group(candidate))
-        self.scores.append(candidate.score)
-        self._digests += digest_response(candidate.response)
-        self._indexes.append(_NO_INDEX if candidate.index is None else candidate.index)
-        self._offsets.append(place.offset)
-        self._lengths.append(place.length)
-        self._numbers.append(place.number)
         if place.slot:
-            self._pad_slots(len(self) - 1)
+            self._pad_slots(len(self))
             self._slots.append(place.slot)
+        self._add([candidate], place.offset, place.length, place.number)
+
+    def add_row(
+        self, candidates: Sequence[Candidate], shelf: int, offset: int, length: int, number: int
+    ) -> None:
+        """Remember all candidates of a row, and where to fetch the row."""
+        self.begin_shelf(shelf)
+        if len(candidates) > 1:
+            self._pad_slots(len(self))
+            self._slots.extend(range(len(candidates)))
+        self._add(candidates, offset, length, number)
+
+    def _add(self, candidates: Sequence[Candidate], offset: int, length: int, number: int) -> None:
+        for place, candidate in enumerate(candidates, len(self)):
+            task = candidate.meta and candidate.meta.get(TASK)
+            if task:  # of a candidate whose group does not name it
+                self._task_of[place] = xxh3_64_intdigest(str(task).encode())
+        self._group_of.extend(map(self._group, candidates))
+        self.scores.extend([candidate.score for candidate in candidates])
+        self._digests += b"".join([digest_response(one.response) for one in candidates])
+        self._indexes.extend([_NO_INDEX if one.index is None else one.index for one in candidates])
+        self._offsets.extend(repeat(offset, len(candidates)))
+        self._lengths.extend(repeat(length, len(candidates)))
+        self._numbers.extend(repeat(number, len(candidates)))
 
     def _pad_slots(self, number: int) -> None:
         """Say that the candidates before this one stand first in their rows, as most do."""
@@ -243,16 +257,20 @@ class Index:
         return numbers, places
 
     def ranked(self, group: int) -> tuple[list[int], bool]:
-        """The candidates of a group, best first, and whether each has an index of its own.
+        """The candidates of a group, best first, and whether something tells each from all others.
 
-        Such groups are the rule: nothing in them has to be compared by content.
+        Such groups are the rule: each has an index of its own, or an answer of its own and none
+        an index. Nothing more in them has to be compared.
         """
         members = self.members(group)
-        indexes = list(map(self._indexes.__getitem__, members))
-        if len(set(indexes)) < len(members) or _NO_INDEX in indexes:
+        marks: Sequence[Any] = list(map(self._indexes.__getitem__, members))
+        without = marks.count(_NO_INDEX)
+        if without == len(members):
+            marks = list(map(self.digest, members))
+        if 0 < without < len(members) or len(set(marks)) < len(members):
             return sorted(members, key=self.rank), False
         scores = map(neg, map(self.scores.__getitem__, members))
-        return [number for *_, number in sorted(zip(scores, indexes, members, strict=True))], True
+        return [number for *_, number in sorted(zip(scores, marks, members, strict=True))], True
 
     def most_pairs(self) -> int:
         """An upper bound of the pairs that all groups together can give."""

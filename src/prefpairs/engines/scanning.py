@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import BinaryIO, NamedTuple, cast
 
-from prefpairs.engines.index import Index, Place
+from prefpairs.engines.index import Index
 from prefpairs.engines.reading import Reader
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
@@ -111,7 +111,6 @@ class Scanner:
         if record.data.isspace():
             return
         reading = self._reader.read_one(record, self._how, self._label)
-        for slot, candidate in enumerate(reading.kept if reading else ()):
+        if reading is not None:
             length = len(record.data)
-            place = Place(self._shelf, record.offset, length, slot, record.number)
-            self._index.add(candidate, place)
+            self._index.add_row(reading.kept, self._shelf, record.offset, length, record.number)

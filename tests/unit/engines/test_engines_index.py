@@ -1,5 +1,6 @@
 """What is remembered of each candidate."""
 
+import pytest
 from xxhash import xxh3_128_digest
 
 from prefpairs.engines.index import Index, Place
@@ -99,6 +100,38 @@ def test_most_pairs() -> None:
     """N over 2 of every group."""
     index = _index(*[ONE._replace(group=group) for group in "aaaabbbc"])
     assert index.most_pairs() == 6 + 3
+
+
+@pytest.mark.parametrize(
+    ("indexes", "answers", "told_apart"),
+    [
+        ([3, 1, 2], "AAA", True),
+        ([None, None, None], "CAB", True),
+        ([None, None, None], "ABA", False),
+        ([3, None, 2], "CAB", False),
+        ([3, 2, 3], "CAB", False),
+    ],
+)
+def test_a_group_in_order(indexes: list[int | None], answers: str, *, told_apart: bool) -> None:
+    """As rank() has it; told apart if all have an index, or none and another answer each."""
+    given = list(zip(indexes, answers, strict=True))
+    index = _index(*[ONE._replace(index=number, response=answer) for number, answer in given])
+    assert index.ranked(0) == (sorted(range(3), key=index.rank), told_apart)
+
+
+def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
+    """Its candidates stand in slots of one place; those of other rows stand first in theirs."""
+    several = [ONE, ONE._replace(index=None, group="h"), ONE._replace(meta={TASK: "t"})]
+    whole, single = Index(), Index()
+    for number, row in enumerate([several[:1], several, several[:2], [], several]):
+        whole.add_row(row, 0, 10 * number, 7, number)
+        for slot, candidate in enumerate(row):
+            single.add(candidate, Place(0, 10 * number, 7, slot, number))
+    assert len(whole) == 9
+    for one in range(9):
+        assert whole.place(one) == single.place(one)
+        assert whole.question(one) == single.question(one)
+        assert (whole.rank(one), whole.rollout(one)) == (single.rank(one), single.rollout(one))
 
 
 def test_empty_index() -> None:
