@@ -6,7 +6,7 @@ the item is read by nat.py, which knows every shape. Both find the same in an it
 tests/laws/test_plain_items.py.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -47,7 +47,13 @@ class _Item(Struct, gc=False):
     intermediate_steps: list[_Step]
 
 
+class _Turn(Struct, gc=False, forbid_unknown_fields=True):
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
 _item_of = msgspec.json.Decoder(_Item).decode
+_chat_of = msgspec.json.Decoder(Annotated[list[_Turn], Meta(min_length=1)]).decode
 
 
 def read(record: bytes, step_name: str) -> Reading | None:
@@ -85,7 +91,7 @@ def _reading_of(item: _Item, step_name: str) -> Reading | None:
             group = encode([item.id, turn_id]).decode()
             meta = {"example_id": item.id, "turn_id": turn_id}
         if (given := bytes(data.input)) != asked:
-            asked, prompt = given, prompt_of(decode(given))
+            asked, prompt = given, _prompt_of(given)
         fair = without_answer(prompt, words, mends)
         if fair is None or not (fair is checked or asks_something(fair)):
             return None
@@ -98,3 +104,11 @@ def _reading_of(item: _Item, step_name: str) -> Reading | None:
         return None
     places = list(range(1, len(kept) + 1))
     return Reading(kept, places, mends=mends, item=xxh3_128_digest(encode(item.id)))
+
+
+def _prompt_of(given: bytes) -> Text | None:
+    """A prompt, which most often is a plain chat."""
+    try:
+        return [{"role": turn.role, "content": turn.content} for turn in _chat_of(given)]
+    except msgspec.DecodeError:
+        return prompt_of(decode(given))
