@@ -17,7 +17,9 @@ def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[bytes], Any, li
     """All that is remembered and told of the lines of a file."""
     index, report = Index(), Report()
     plan = ReadPlan(inputs=[])
-    scanner = Scanner(how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, report), report))
+    scanner = Scanner(
+        how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, report), report)
+    )
     scanner.scan(BytesIO(b"".join(given_lines)), 0)
     bad = [f"{place} {error.problem}" for place, error in report.first_bad]
     return list(map(bytes, index.columns())), report.row_counts(), bad

@@ -19,7 +19,7 @@ from laws_pairs import (
     samples,
     splits,
 )
-from laws_plain import RESPELT, WORDS
+from laws_plain import WORDS
 from laws_rollouts import BAD_LINES, BLANK_LINES, asked, contest_rows, rollout_lines, shards_of
 from laws_sieves import (
     Sieved,
@@ -30,6 +30,7 @@ from laws_sieves import (
     sieve_rollouts,
     sieve_shards,
 )
+from laws_spoilt import RESPELT
 
 from prefpairs.reasons import ALL
 from prefpairs.sieves.dedupe import Dedupe
