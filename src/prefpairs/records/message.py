@@ -5,6 +5,7 @@ Whatever a source holds, a message that leaves it has its keys in this order, an
 """
 
 import re
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from prefpairs.errors import BadField
@@ -25,9 +26,11 @@ _PLAIN = {"role", "content"}
 _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
 """The names of the `from` / `value` form that many published data sets have."""
 
-_CLOSING_TAG = re.compile(r"\A\s*(?:<think>)?(.*?)</think>\s*", re.DOTALL)
-_OPEN_TAG = re.compile(r"\A\s*<think>(.*)\Z", re.DOTALL)
+# Possessive, or a megabyte of spaces would take minutes.
+_CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
+_OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
+_END_OF_BLOCK = "</think>"
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -121,11 +124,12 @@ def split_reasoning(message: Message) -> Message:
     if found is None or "<think>" in found[1]:
         return message
     thoughts = [message.get("reasoning_content")]
+    place = 0
     while found is not None:  # some models think twice in a row
         thoughts.append(found[1].strip())
-        content = content[found.end() :]
-        found = _BLOCK.match(content) or _OPEN_TAG.match(content)
-    split = {"role": message["role"], "content": content}
+        place = found.end()
+        found = _BLOCK.match(content, place) or _OPEN_TAG.match(content, place)
+    split = {"role": message["role"], "content": content[place:]}
     if reasoning := "\n".join(filter(None, thoughts)):
         split["reasoning_content"] = reasoning
     return {**split, **{key: message[key] for key in message if key not in split}}
@@ -135,8 +139,17 @@ def drop_reasoning(message: Message) -> Message:
     """The message without its reasoning, also where blocks of it stand in the text."""
     bare = {key: value for key, value in message.items() if key != "reasoning_content"}
     if isinstance(bare["content"], str):
-        bare["content"] = _BLOCK.sub("", bare["content"])
+        bare["content"] = _without_blocks(bare["content"])
     return bare
+
+
+def _without_blocks(text: str) -> str:
+    """The text without its blocks of thinking; what follows the last end of one holds none."""
+    _, end, tail = text.rpartition(_END_OF_BLOCK)
+    if not end:
+        return text
+    tail = tail.lstrip()
+    return _BLOCK.sub("", text[: len(text) - len(tail)]) + tail
 
 
 def as_chat(text: Text, role: str) -> list[Message]:
@@ -150,7 +163,8 @@ def renumber_calls(messages: list[Message]) -> list[Message]:
     Sources draw these names at random, which would make equal answers differ. A tool message
     answers the oldest open call of its name, for some sources use a name twice.
     """
-    opened: list[tuple[str, str]] = []
+    opened: OrderedDict[str, str] = OrderedDict()
+    of_name: defaultdict[str | None, deque[str]] = defaultdict(deque)
     renumbered = []
     count = 0
     for message in messages:
@@ -158,14 +172,15 @@ def renumber_calls(messages: list[Message]) -> list[Message]:
             fresh = []
             for call in calls:
                 count += 1
-                opened.append((call["id"], f"call_{count}"))
+                opened[f"call_{count}"] = call["id"]
+                of_name[call["id"]].append(f"call_{count}")
                 fresh.append({**call, "id": f"call_{count}"})
             renumbered.append({**message, "tool_calls": fresh})
         elif message["role"] == "tool" and opened:
-            answered = next((at for at in opened if at[0] == message.get("tool_call_id")), None)
-            answered = answered or opened[0]
-            opened.remove(answered)
-            renumbered.append(_with_call_id(message, answered[1]))
+            name = message.get("tool_call_id")
+            answered = of_name[name if of_name[name] else next(iter(opened.values()))].popleft()
+            del opened[answered]
+            renumbered.append(_with_call_id(message, answered))
         else:
             renumbered.append(message)
     return renumbered

@@ -8,8 +8,8 @@ from prefpairs.records.message import Text
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import decode
 
-_OPEN_THOUGHT = re.compile(r"^[ \t]*<think>(?!.*</think>)", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)$")
+_THOUGHT = re.compile(r"^[ \t]*<think>", re.MULTILINE)
+_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)([^`]*)$")
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
 _MARK = re.compile(
     r"(?:^|\.|^chosen_|^rejected_)(?:finish_reason|stop_reason|status|incomplete_details|truncated)$"
@@ -48,7 +48,8 @@ def _never_ends(answer: Text) -> bool:
 
 def _is_open(text: str) -> bool:
     """Whether a thought or a block of code in a text never ends."""
-    return _OPEN_THOUGHT.search(text) is not None or _has_open_block(text)
+    last_end = text.rfind("</think>") + 1
+    return _THOUGHT.search(text, last_end) is not None or _has_open_block(text)
 
 
 def _has_open_block(text: str) -> bool:

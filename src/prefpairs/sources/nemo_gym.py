@@ -141,5 +141,8 @@ def _one_transcript(steps: list[list[Any]]) -> list[Any]:
     """
     whole: list[Any] = []
     for step in steps:
-        whole = step if step[: len(whole)] == whole else whole + step
+        if step[: len(whole)] == whole:
+            whole = [*step]
+        else:
+            whole += step
     return whole

@@ -4,6 +4,7 @@ The first 10 MiB fix the type of every column. Where messages differ in their ke
 4.7 and newer take the column for JSON, and let anything follow; older releases do not.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
@@ -22,6 +23,8 @@ class Columns:
 
     def __init__(self) -> None:
         self.shape: set[str] = set()
+        self._kinds: defaultdict[str, set[str]] = defaultdict(set)
+        """The same by field."""
         self._forms: set[Hashable] = set()
         """Of these rows everything was said."""
         self._keys: dict[str, frozenset[str]] = {}
@@ -42,6 +45,9 @@ class Columns:
             yield from self._conflicts(new)
         else:
             yield from self._late(new)
+        for path in shape - self.shape:
+            place, _, kind = path.rpartition(": ")
+            self._kinds[place].add(kind)
         self.shape |= shape
 
     def settle(self, trained: Collection[str]) -> Iterator[Finding]:
@@ -63,12 +69,12 @@ class Columns:
 
     def _conflicts(self, new: list[str]) -> Iterator[Finding]:
         """Fields of several types, each told once."""
-        for place in sorted({path.rpartition(": ")[0] for path in new}):
-            kinds = {
-                path.removeprefix(f"{place}: ")
-                for path in (*self.shape, *new)
-                if path.startswith(f"{place}: ")
-            }
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path in new:
+            place, _, kind = path.rpartition(": ")
+            found[place].add(kind)
+        for place in sorted(found):
+            kinds = found[place] | self._kinds.get(place, set())
             kinds -= {narrow for narrow, wide in _WIDER.items() if wide in kinds}
             if len(kinds) > 1:
                 self.mixed.add(column_of(place))
@@ -78,17 +84,34 @@ class Columns:
 
     def _late(self, new: list[str]) -> Iterator[Finding]:
         """Fields that come too late; where a column is JSON, old releases alone refuse them."""
-        places = {path.rpartition(": ")[0] for path in new}
-        for place in sorted(places):
+        for place in _outermost({path.rpartition(": ")[0] for path in new}):
             column = column_of(place)
-            if any(place.startswith((f"{other}.", f"{other}[")) for other in places):
-                continue  # what holds it is new, too
             if column in self.mixed:
                 if column not in self._told:
                     self._told.add(column)
                     yield Finding(Effect.WARNING, "types_differ", place)
             else:
                 yield Finding(Effect.NO_LOAD, "late_field", place)
+
+
+def _outermost(places: Collection[str]) -> list[str]:
+    """The fields that stand in none of the others.
+
+    >>> _outermost({"a.b", "a", "a-b", "c[].d"})
+    ['a', 'a-b', 'c[].d']
+    """
+    outermost: list[str] = []
+    last = "."
+    for place in sorted(places, key=_inner_ones_next):
+        if not place.startswith((f"{last}.", f"{last}[")):
+            outermost.append(place)
+            last = place
+    return sorted(outermost)
+
+
+def _inner_ones_next(place: str) -> str:
+    """A key by which what stands in a field comes right behind it."""
+    return place.replace(".", "\0").replace("[", "\0") + "\0"
 
 
 def _objects(value: Any, path: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -30,7 +30,6 @@ _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "o
 _ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}
 _ASKING = ("human", "observation")
 _THOUGHT = re.compile(r"\A\s*<think>(.*?)</think>", re.DOTALL)
-_THINKING = re.compile("<think>.*?</think>", re.DOTALL)
 _BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
 
 
@@ -111,7 +110,10 @@ def _is_broken_call(turn: Any) -> bool:
     """Whether a call stands beside words; one thought is taken out of it first."""
     if not isinstance(turn, dict) or turn.get("from") != "function_call":
         return False
-    return calls_in(_THINKING.sub("", str(turn.get("value")), count=1)) is None
+    value = str(turn.get("value"))
+    before, _, thinking = value.partition("<think>")
+    _, end, after = thinking.partition("</think>")
+    return calls_in(before + after if end else value) is None
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:

@@ -1,0 +1,83 @@
+"""Values that are long in the worst way take no more time than others of their length."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from prefpairs.records.message import drop_reasoning, renumber_calls, split_reasoning
+from prefpairs.records.wire import encode
+from prefpairs.sieves.refusal import is_refusal
+from prefpairs.sieves.truncation import is_truncated
+from prefpairs.sources.pairs import read_pair
+from prefpairs.targets import target_named
+from prefpairs.targets.columns import FIRST_BLOCK, Columns
+from prefpairs.targets.judge import judge
+
+MANY = 50_000
+FIELDS = 10_000
+SECONDS = 3.0
+"""What grows with the square of these takes several times as long."""
+
+TEXTS = {
+    "spaces": " " * MANY + "think>",
+    "thoughts": "<think></think>" * MANY,
+    "thoughts that never end": "<think>" * MANY,
+    "thoughts and a long end": "<think>\n" * MANY + "</think>" + "x" * 8 * MANY,
+    "an end and thoughts": "</think>" + "<think>" * MANY,
+    "fences": "~" * MANY + "`",
+    "backticks": "```" + "`" * MANY + "x`",
+    "refusal and spaces": "i can't" + " " * MANY,
+    "sorry": "sorry" + "!" * MANY + "but",
+    "breaks": "\n" * MANY + "```",
+    "dashes": "2024-" * MANY,
+}
+
+
+def seconds(do: Callable[[], object]) -> float:
+    """The time of the processor that something takes."""
+    begin = time.process_time()
+    do()
+    return time.process_time() - begin
+
+
+def said(content: str) -> dict[str, Any]:
+    """A turn of the model."""
+    return {"role": "assistant", "content": content}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_texts(text: str) -> None:
+    """Whatever looks for something in an answer passes through it once."""
+    row = {"prompt": "Q", "chosen": text, "rejected": "no"}
+    pair = read_pair(encode(row)).pair
+    turn = {"from": "function_call", "value": text}
+    rules = target_named("llamafactory").rules
+    looks: list[Callable[[], object]] = [
+        lambda: split_reasoning(said(text)),
+        lambda: drop_reasoning(said(text)),
+        lambda: is_truncated(pair),
+        lambda: is_refusal(text),
+        lambda: judge({"conversations": [turn], "chosen": turn, "rejected": turn}, rules),
+    ]
+    assert max(map(seconds, looks)) < SECONDS
+
+
+@pytest.mark.parametrize("offset", [0, FIRST_BLOCK])
+def test_columns_of_many_fields(offset: int) -> None:
+    """A row of many fields costs each of them once, be they known or not."""
+    columns = Columns()
+    rows = [{f"{kind}{place}": kind for place in range(FIELDS)} for kind in (1, "a", 1.5)]
+    assert seconds(lambda: [list(columns.see(row, offset)) for row in rows]) < SECONDS
+
+
+def test_calls_that_are_answered_from_the_last_one_on() -> None:
+    """Each result finds its call at once."""
+    calls = [{"id": f"c{place}", "function": {}} for place in range(MANY)]
+    results = [
+        {"role": "tool", "content": "", "tool_call_id": call["id"]} for call in reversed(calls)
+    ]
+    messages = [{**said(""), "tool_calls": calls}, *results]
+    assert seconds(lambda: renumber_calls(messages)) < SECONDS
+    assert renumber_calls(messages)[1]["tool_call_id"] == f"call_{MANY}"
