@@ -16,7 +16,7 @@ from prefpairs.records.identity import (
 )
 from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
-from prefpairs.records.wire import encode_line, encode_sorted
+from prefpairs.records.wire import encode_line, encode_sorted, finite
 
 OTHER_GROUP = "group_of_rejected"
 """Where meta holds the group of the rejected answer, if that is another one."""
@@ -238,7 +238,7 @@ def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
             if key in meta and meta[key] != value:
                 raise BadField(key, value, f"what meta.{key} says")
         meta = {**meta, **others}
-    return meta or None
+    return finite(meta) or None  # as whoever reads it again will find it
 
 
 def _read_answer(value: Any, side: str) -> Text:

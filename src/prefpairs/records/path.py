@@ -14,6 +14,9 @@ class Missing:
 
 MISSING = Missing()
 
+_LONGEST_PLACE = 20
+"""No list has more items than so many digits can count."""
+
 
 def look_up(record: Any, path: str) -> Any:
     """What stands at a path, or MISSING. A key that holds dots is found whole, too.
@@ -56,6 +59,6 @@ def paths_of(record: Any, depth: int = 4) -> Iterator[str]:
 def _step(value: Any, step: str) -> Any:
     if isinstance(value, dict):
         return value.get(step, MISSING)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-        return value[int(step)]
+    if isinstance(value, list) and step.isdecimal() and len(step) <= _LONGEST_PLACE:
+        return value[int(step)] if int(step) < len(value) else MISSING
     return MISSING

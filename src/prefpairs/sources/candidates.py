@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from prefpairs.errors import NotJson
 from prefpairs.records.candidate import candidate_of
-from prefpairs.records.wire import decode, decode_counting
+from prefpairs.records.wire import decode, decode_counting, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
 from prefpairs.sources.protocol import Opened
 
@@ -47,7 +47,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
         origin=candidate.origin,
         tools=candidate.tools,
         tokens=candidate.tokens,
-        meta=candidate.meta,
+        meta=finite(candidate.meta),  # as whoever reads it again will find it
         inline_reasoning=False,
     )
     refine(answer, options, label, reading)

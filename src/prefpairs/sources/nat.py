@@ -12,7 +12,7 @@ from xxhash import xxh3_128_digest
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.message import Text, is_messages, read_messages
 from prefpairs.records.number import read_score
-from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.records.wire import decode, decode_counting, encode, finite
 from prefpairs.sources import nat_plain
 from prefpairs.sources.answer import (
     Answer,
@@ -112,7 +112,7 @@ class _Steps:
         turn_id = _turn_id(data.get("turn_id"))
         response = _response(data.get("output"))
         prompt = without_answer(self._asked(data.get("input")), response, self._reading.mends)
-        meta = {"example_id": self._row.get("id"), "turn_id": turn_id}
+        meta = {"example_id": finite(self._row.get("id")), "turn_id": turn_id}
         return Answer(
             row=payload,
             prompt=prompt,

@@ -94,6 +94,10 @@ def _compiled(source: str) -> Any:
         return environment.from_string(source)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"--template: {error.message} (line {error.lineno})") from None
+    except RecursionError:
+        raise UsageError("--template: it is nested too deeply") from None
+    except ValueError as error:
+        raise UsageError(f"--template: {error}") from None
 
 
 def _tool_args(template: Any) -> Literal["dict", "string"] | None:

@@ -269,3 +269,9 @@ def test_order_of_keys_makes_no_other_copy() -> None:
     """Meta is compared as a value."""
     one, other = _pair(meta={"a": 1, "b": 2}), _pair(meta={"b": 2, "a": 1})
     assert without_origins(one) == without_origins(other)
+
+
+def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
+    """NaN and the infinities are null at once, not only once they were written."""
+    row = {"prompt": "Q", "chosen": "A", "rejected": "B", "meta": {"a": float("nan")}}
+    assert pair_of({**row, "model": float("inf")})[0].meta == {"a": None, "model": None}

@@ -61,3 +61,9 @@ def test_paths_of_stops_at_a_depth() -> None:
     assert list(paths_of(record, depth=2)) == ["a", "a.b"]
     assert list(paths_of(record, depth=3)) == ["a", "a.b", "a.b.c"]
     assert list(paths_of(record)) == ["a", "a.b", "a.b.c", "a.b.c.d"]
+
+
+def test_places_that_no_list_has() -> None:
+    """A word of any number of digits is a place, or none."""
+    assert look_up([1], "9" * 5000) is MISSING
+    assert look_up([1, 2], "00000000000000000001") == 2

@@ -152,3 +152,10 @@ def test_read_back_applies_no_option() -> None:
     """What was put aside comes back word for word."""
     line = candidate_line(FULL._replace(score=-1.0, response="<think>hm</think>A"))
     assert read_back(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
+
+
+def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
+    """NaN is null at once."""
+    row = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "origin": ""}
+    (candidate,) = _read(json.dumps({**row, "meta": {"a": [float("nan")]}}).encode()).kept
+    assert candidate.meta == {"a": [None]}

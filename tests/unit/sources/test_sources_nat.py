@@ -382,3 +382,9 @@ def test_lone_surrogate_is_mended() -> None:
     """Half an emoji becomes U+FFFD."""
     reading = _read(_item(_payload(output="cut \ud83d")))
     assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+
+
+def test_an_id_that_is_no_number() -> None:
+    """It is null, as JSON has no form for it, and so tells nothing."""
+    (candidate,) = _read(_item(_payload(), id=float("nan"))).kept
+    assert candidate.meta == {"turn_id": "t"}

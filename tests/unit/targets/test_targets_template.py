@@ -183,3 +183,14 @@ def test_arguments_that_python_prints() -> None:
         "{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{% endfor %}{% endfor %}"
     )
     assert facts_of(source).tool_args == "string"
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [("{{ " + "[" * 2000, "it is nested too deeply"), ("{{ " + "1" * 5000, "Exceeds the limit")],
+)
+def test_what_the_compiler_cannot_bear(source: str, problem: str) -> None:
+    """It is refused as any other template that is wrong."""
+    with pytest.raises(UsageError) as caught:
+        facts_of(source)
+    assert caught.value.problem.startswith(f"--template: {problem}")
