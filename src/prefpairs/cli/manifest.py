@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
@@ -29,7 +29,7 @@ class FileModel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    path: str
+    path: str = Field(pattern=r"^[^\x00]+$")
     size: int
     sha256: str
     records: int | None = None
@@ -156,6 +156,8 @@ def differences(path: str, manifest: ManifestModel) -> Sequence[str]:
 def _problem(path: str, file: FileModel) -> str | None:
     if not os.path.exists(path):
         return "is missing"
+    if not (os.path.isfile(path) or os.path.isdir(path)):  # a device has no end
+        return "is no file"
     digest = digest_file(path)
     if digest.size != file.size:
         return f"has {digest.size:,} bytes, not {file.size:,}"

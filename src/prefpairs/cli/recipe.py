@@ -107,6 +107,10 @@ class Recipe:
         except ValidationError as error:
             raise self._wrong_value(table, error) from None
         values = {key: getattr(model, key) for key in known}
+        for key, value in values.items():
+            if _holds_nul(value):
+                problem = f"{table}.{key} has a NUL in it, which names cannot have"
+                raise UsageError(problem).at(self._place(table, key))
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
         return kind(**{known[key].field: value for key, value in values.items()})
 
@@ -141,7 +145,7 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
         raise UsageError(f"{path} is not UTF-8") from None
     try:
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and lists that are too long
         raise UsageError(f"{path}: {error}", "recipes are written in TOML") from None
     recipe = Recipe(path, {}, _lines_of(text, path))
     for name, table in parsed.items():
@@ -188,7 +192,7 @@ def _set(recipe: Recipe, setting: str) -> None:
         raise UnknownWord("table for --set", table, [*recipe.tables])
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         parsed = value.strip()
     recipe.tables.setdefault(table, {})[_spelled(key)] = parsed
     recipe.lines[table, _spelled(key)] = f"--set {setting}"
@@ -250,6 +254,12 @@ def _model_of(name: str, words: Mapping[str, _Word]) -> type[BaseModel]:
         for key, word in words.items()
     }
     return create_model(name, __config__=ConfigDict(strict=True), **models)
+
+
+def _holds_nul(value: Any) -> bool:
+    """Whether a text, or one of a list, holds a NUL: the file system knows no such names."""
+    texts = value if isinstance(value, list) else [value]
+    return any(isinstance(text, str) and "\0" in text for text in texts)
 
 
 def _listed(word: _Word, value: Any) -> Any:

@@ -45,7 +45,7 @@ def say_error(error: Exception) -> None:
     """Write an error, and its hint, to standard error."""
     sentences, hint = word_error(error)
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
-    say(text + (f"\nhint: {visible(hint)}\n" if hint else ""))
+    say(text + (f"\nhint: {hint}\n" if hint else ""))
 
 
 def say(text: str) -> None:
@@ -56,11 +56,11 @@ def say(text: str) -> None:
 
 
 def word_error(error: Exception) -> tuple[list[str], str | None]:
-    """The sentences and the hint of an error."""
+    """The sentences and the hint of an error; whatever they cite, it steers no terminal."""
     sentences, hint = _word(error)
     if isinstance(error, UsageError) and error.place is not None:
-        sentences = [f"{visible(error.place)}: {sentence}" for sentence in sentences]
-    return sentences, hint
+        sentences = [f"{error.place}: {sentence}" for sentence in sentences]
+    return [visible(sentence) for sentence in sentences], hint and visible(hint)
 
 
 def _word(error: Exception) -> tuple[list[str], str | None]:

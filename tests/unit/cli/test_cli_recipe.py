@@ -682,3 +682,26 @@ def test_settled_words() -> None:
     assert recipe.settled == {"sample": {"max_pairs": 5, "order": "input", "seed": 2}}
     recipe.words("read", InputTable)
     assert recipe.settled["read"] == {"max_line": "64MB", "on_error": "fail", "from": "auto"}
+
+
+@pytest.mark.parametrize("value", ["[" * 2000, "1" * 5000, "[" * 500 + "]" * 500])
+def test_toml_that_its_reader_cannot_bear(tmp_path: Path, value: str) -> None:
+    """It is refused as any other that is wrong; --set takes it for text."""
+    path = tmp_path / "r.toml"
+    path.write_text(f"[sample]\nmax_pairs = {value}\n")
+    with pytest.raises(UsageError) as caught:
+        read_recipe(str(path), [])
+    assert caught.value.hint == "recipes are written in TOML"
+    path.write_text("[sample]\n")
+    recipe = read_recipe(str(path), [f"sample.max_pairs={value}"])
+    assert recipe.tables["sample"]["max_pairs"] == value
+
+
+@pytest.mark.parametrize("value", ['"a\\u0000"', '["b", "a\\u0000"]'])
+def test_names_with_a_nul(tmp_path: Path, value: str) -> None:
+    """The file system has no such names, so the line is named at once."""
+    path = tmp_path / "r.toml"
+    path.write_text(f"[read]\ninputs = {value}\n[sample]\n")
+    with pytest.raises(UsageError) as caught:
+        read_recipe(str(path), []).words("read", ReadTable)
+    assert caught.value.place == f"{path}:2"

@@ -84,3 +84,22 @@ def test_no_manifest() -> None:
         verify("a.jsonl")
     with pytest.raises(FileTrouble):
         verify("none.json")
+
+
+def test_devices_are_no_files() -> None:
+    """What has no end is not read to its end."""
+    manifest = json.loads(Path("m.json").read_bytes())
+    manifest["inputs"][0]["path"] = "/dev/zero"
+    Path("m.json").write_text(json.dumps(manifest))
+    with pytest.raises(FilesDiffer) as caught:
+        verify("m.json")
+    assert caught.value.differences == ["input /dev/zero is no file"]
+
+
+def test_no_name_holds_a_nul() -> None:
+    """A manifest that says so is none."""
+    manifest = json.loads(Path("m.json").read_bytes())
+    manifest["recipe"]["path"] = "a\0b"
+    Path("m.json").write_text(json.dumps(manifest))
+    with pytest.raises(BadInput):
+        verify("m.json")

@@ -247,3 +247,23 @@ def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
         "",
         "error: a and b\n\nhint: give one\nerror: o: full\n",
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.BadInput("m.json", "no manifest: \x1b[31m"),
+        errors.BadInput("m.json", "no manifest", "\x1b[31m"),
+        errors.FileTrouble("o.jsonl", "there is no directory \x1b[31m"),
+        errors.ReadsAsDates("the output", "meta.\x1b[31m"),
+        errors.WouldBeLost(1, 1, "trl", ["\x1b[31m"]),
+        _bad(errors.BadField("a", 1, "what meta.\x1b[31m says")),
+        _bad(errors.BadField("a", "\x7f", "a number")),
+        errors.UsageError("?").at("\x1b[31m:1"),
+    ],
+)
+def test_nothing_that_is_cited_steers_a_terminal(error: Exception) -> None:
+    """Names of files, keys of rows and the words of libraries are all written out."""
+    sentences, hint = word_error(error)
+    for text in (*sentences, hint or ""):
+        assert text == visible(text)
