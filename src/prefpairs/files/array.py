@@ -133,5 +133,9 @@ class _Array:
         if closing != b"]":
             problem = "a bracket of the JSON array is closed by one of another kind"
             raise BadInput(self._label, problem)
-        if self._buffer[self._start :].strip() or self._stream.read(_CHUNK).strip():
-            raise BadInput(self._label, "something follows the end of the JSON array")
+        rest = self._buffer[self._start :]
+        while not rest or rest.isspace():
+            rest = self._stream.read(_CHUNK)
+            if not rest:
+                return
+        raise BadInput(self._label, "something follows the end of the JSON array")

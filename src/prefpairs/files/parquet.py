@@ -37,8 +37,8 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
             for row in _without_nanoseconds(batch).to_pylist():
                 for name in chats:
                     row[name] = _unpacked(row[name])
-                yield json.dumps(row, ensure_ascii=False, default=_plain).encode()
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+                yield _line(row)
+    except (pa.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
 
@@ -46,6 +46,13 @@ def _refuse_bomb(metadata: Any, size: int, source: Input) -> None:
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     if sum(group.total_byte_size for group in groups) > source.limits.unpacked_from(size):
         raise too_much(source)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(row, ensure_ascii=False, default=_plain).encode()
+    except UnicodeEncodeError:  # half of an emoji, out of JSON; whoever reads the row mends it
+        return json.dumps(row, default=_plain).encode()
 
 
 def _holds_json(kind: Any) -> bool:

@@ -13,7 +13,7 @@ from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
-from prefpairs.files.unpacking import PACKED, unpacked, with_head
+from prefpairs.files.unpacking import HEAD, PACKED, unpacked, with_head
 from prefpairs.records.wire import decode
 
 _PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
@@ -52,7 +52,7 @@ def open_input(source: Input) -> Iterator[OpenInput]:
         parquet = head.startswith(_PARQUET)
         seekable = regular and not packed
         bom = len(_BOM) if head.startswith(_BOM) else 0
-        lines = seekable and not _is_array(head[bom:])
+        lines = seekable and not _is_array(head[bom:HEAD])
         yield OpenInput(records, descriptor, seekable, parquet, start + bom if lines else None)
         with naming_trouble_of(source):
             after = fingerprint(os.fstat(descriptor))
@@ -84,7 +84,7 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
     head = stream.peek(len(_PARQUET))
     if head.startswith(PACKED):
         stream = unpacked(stream, head, source)
-    begin = stream.peek(len(_PARQUET))
+    begin = stream.peek(len(_PARQUET))[:HEAD]  # as much as is seen of a pipe
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 

@@ -30,5 +30,6 @@ def read_template(path: str) -> str:
 def _named(template: Any) -> Any:
     if not isinstance(template, list):
         return template
-    named = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
-    return named.get("tool_use") or named.get("default")
+    named = [(one.get("name"), one.get("template")) for one in template if isinstance(one, dict)]
+    found = {name: source for name, source in named if name in ("tool_use", "default")}
+    return found.get("tool_use") or found.get("default")

@@ -29,4 +29,11 @@ def open_encoder(path: str) -> Callable[[str], list[int]]:
         raise BadInput(path, f"no tokenizer.json ({error})") from None
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def encode(text: str) -> list[int]:
+        try:
+            return list(tokenizer.encode(text, add_special_tokens=False).ids)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise BadInput(path, f"it makes no tokens of a text ({error})") from None
+
+    return encode

@@ -8,7 +8,8 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, too_much
 
 _BUFFER = 1 << 18
-_HEAD = 1 << 16
+HEAD = 1 << 16
+"""So much of a stream is looked at to tell what it is."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PACKED = (_GZIP, _ZSTD)
 """How packed streams begin."""
@@ -23,7 +24,7 @@ def unpacked(stream: io.BufferedReader, head: bytes, source: Input) -> io.Buffer
 
 def with_head(stream: io.BufferedIOBase) -> io.BufferedReader:
     """A stream whose first bytes are there to be peeked at, however slowly they come."""
-    return io.BufferedReader(_Rejoined(stream.read(_HEAD), stream), _BUFFER)
+    return io.BufferedReader(_Rejoined(stream.read(HEAD), stream), _BUFFER)
 
 
 class _Rejoined(io.RawIOBase):

@@ -112,3 +112,10 @@ def test_long_string_over_many_chunks() -> None:
     """A row larger than a chunk is found whole."""
     row = {"text": "x" * 5000 + '"\\'}
     assert [json.loads(element) for _, element in _elements(json.dumps([row]).encode())] == [row]
+
+
+def test_what_follows_far_behind_the_end() -> None:
+    """However much white space stands before it."""
+    with pytest.raises(BadInput, match="something follows"):
+        _elements(b"[1]" + b" " * 3000 + b"2")
+    assert _elements(b"[1]" + b" " * 3000) == [(1, b"1")]

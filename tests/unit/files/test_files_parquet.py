@@ -118,3 +118,23 @@ def test_empty_file() -> None:
     """No rows, no error."""
     schema = pa.schema([("a", pa.int64())])
     assert list(parquet_rows(_file(schema=schema), X)) == []
+
+
+def _of_json(text: str) -> io.BytesIO:
+    """A file with one text in a column of JSON."""
+    column = pa.ExtensionArray.from_storage(pa.json_(), pa.array([text], pa.string()))
+    file = io.BytesIO()
+    write_table(pa.table({"a": column}), file)
+    file.seek(0)
+    return file
+
+
+def test_half_of_an_emoji_in_json() -> None:
+    """It is mended as in a line of JSON, and does not spoil the file."""
+    assert decode(next(parquet_rows(_of_json('"\\ud800 é"'), X))) == {"a": "\ufffd é"}
+
+
+def test_json_that_is_nested_too_deeply() -> None:
+    """It is told in a sentence."""
+    with pytest.raises(BadInput):
+        list(parquet_rows(_of_json("[" * 100_000), X))

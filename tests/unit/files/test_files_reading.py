@@ -322,3 +322,19 @@ def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
     finally:
         os.dup2(before, 0)
         os.close(before)
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"\n" * 70_000])
+def test_a_long_array_in_the_first_line_is_the_same_from_a_pipe(
+    tmp_path: Path, before: bytes
+) -> None:
+    """Whether a file is one array hangs on its first bytes, as many as are seen of a pipe."""
+    array = json.dumps(["x" * 1000] * 100).encode()
+    data = before + array + b"\n" + LINES[0]
+    results = []
+    for name, given in (("a", data), ("b", gzip.compress(data)), ("c", zstd.compress(data))):
+        try:
+            results.append([record.data for record in _records(tmp_path, given, name)])
+        except BadInput as error:
+            results.append([error.problem.encode()])
+    assert results[0] == results[1] == results[2]

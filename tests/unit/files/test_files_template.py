@@ -96,3 +96,9 @@ def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
         read_template(f"{tmp_path}/{name}")
     assert caught.value.path == f"{tmp_path}/{name}"
     assert problem.lower() in caught.value.problem.lower()
+
+
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    """A name that is no text is nobody's."""
+    named = [{"name": ["default"], "template": "a"}, {"name": "default", "template": "b"}]
+    assert _read(tmp_path, json.dumps({"chat_template": named}).encode()) == "b"

@@ -61,3 +61,12 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(UsageError) as caught:
         open_tokenizer(path)
     assert caught.value.hint == "pip install 'prefpairs[tokens]'"
+
+
+def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:
+    """Only then does the library say that its word for unknown words is unknown."""
+    path = tmp_path / "tokenizer.json"
+    Tokenizer(WordLevel({"a": 0}, unk_token="[UNK]")).save(str(path))  # noqa: S106 - no password
+    count = open_tokenizer(str(path))
+    with pytest.raises(BadInput, match="makes no tokens of a text"):
+        count("b")
