@@ -3,11 +3,12 @@
 PYTHON ?= python3
 TRAINERS ?= all
 SCALE ?= 100000
+FUZZ_SECONDS ?= 60
 BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit test-integration examples bench bless docs sample-data clean
+.PHONY: demo test check lint types contract unit fuzz test-integration examples bench bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -29,6 +30,9 @@ contract: $(BIN)/.developer
 unit: $(BIN)/.developer
 	$(BIN)/pytest -n auto
 
+fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
+	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py
 
@@ -48,7 +52,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .venv-dvc .bench .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-dvc .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -66,6 +70,10 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 $(BIN)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@ $(BIN)/.installed
+
+$(BIN)/.fuzz: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
+	@touch $@ $(BIN)/.installed $(BIN)/.developer
 
 $(BIN)/.developer: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'

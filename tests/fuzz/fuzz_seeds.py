@@ -1,0 +1,109 @@
+"""What fuzzing begins with: the sample data, and the inputs of all golden cases."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from prefpairs.sources import SOURCES
+from prefpairs.sources.detect import detect
+
+ROOT = Path(__file__).parents[2]
+_LONGEST = 20_000
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """Every input of ours that is not too long, by path."""
+    paths = [*(ROOT / "sample_data").iterdir(), *(ROOT / "tests" / "cases").rglob("*")]
+    found = {}
+    for path in sorted(path for path in paths if path.is_file()):
+        name, data = str(path.relative_to(ROOT)), path.read_bytes()
+        if path.name not in ("code", "err", "cmd") and 0 < len(data) <= _LONGEST:
+            found[name] = data
+    return found
+
+
+@cache
+def tables(target: str) -> tuple[tuple[bytes, ...], ...]:
+    """The rows of each file; for a target that reads rollouts or pairs, of such files."""
+    of_rollouts = dict.fromkeys(("rollouts", "shards"), _OF_ROLLOUTS)
+    ours = {**of_rollouts, "ready-pairs": _OF_PAIRS}.get(target, ("",))
+    found = (_rows_of(data) for name, data in files().items() if name.startswith(ours))
+    return tuple(rows for rows in found if rows)
+
+
+_OF_ROLLOUTS = ("sample_data/", "tests/cases/pair/", "tests/cases/extract/")
+_OF_PAIRS = tuple(f"tests/cases/{name}/" for name in ("dedupe", "export", "filter", "validate"))
+
+
+def _rows_of(data: bytes) -> tuple[bytes, ...]:
+    """The objects of a file, be it lines or an array."""
+    found = [line for line in data.splitlines() if line[:1] + line[-1:] == b"{}"]
+    with suppress(ValueError):
+        items = json.loads(data)
+        listed = items if isinstance(items, list) else []
+        found += [json.dumps(item).encode() for item in listed if isinstance(item, dict)]
+    return tuple(found)
+
+
+@cache
+def rows(target: str = "") -> tuple[bytes, ...]:
+    """The rows of all files; of a source only its own."""
+    if target in SOURCES:
+        return tuple(row for row in rows() if detect([row]) == target)
+    return tuple(sorted({row for table in tables("") for row in table}))
+
+
+@cache
+def seeds(target: str) -> tuple[bytes, ...]:
+    """What a target begins with."""
+    return tuple(sorted(set(_seeds(target))))
+
+
+def _seeds(target: str) -> Iterator[bytes]:
+    if target == "parquet":
+        yield from _tables()
+    elif target == "words":
+        yield from _words()
+    elif target == "tokenizer":
+        yield from (data for name, data in files().items() if "tokenizer" in name)
+    elif target == "template":
+        yield from (data for name, data in files().items() if "template" in name)
+    elif target == "manifest":
+        yield from (data for data in files().values() if b'"manifest"' in data)
+    elif target == "recipe":
+        yield from (data for name, data in files().items() if name.endswith(".toml"))
+    elif target in (
+        "lines",
+        "packed",
+        "elements",
+        "rollouts",
+        "ready-pairs",
+        "surroundings",
+        "shards",
+    ):
+        yield from (data for name, data in files().items() if not name.endswith(".toml"))
+    else:
+        yield from rows(target)
+
+
+def _tables() -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    for column in ([1, None], ["a", "b"], [{"a": [1.5]}], [[{"role": "user", "content": "Q"}]]):
+        table = pa.table({"prompt": pa.array(column), "score": pa.array([0.5] * len(column))})
+        for compression in ("none", "snappy", "gzip"):
+            file = io.BytesIO()
+            write_table(table, file, compression=compression)
+            yield file.getvalue()
+
+
+def _words() -> Iterator[bytes]:
+    yield b"pairs>=1\nscore:0.5\nid,a.0.b\na,score\nprompt\nresponse\n0.2"
+    yield b"rows.dropped.no_score==0\nscore\nprompt\nid\nprompt\nresponse\n-1e9"
+    yield b"candidates.kept>0\nscore:-1\nfile\na.0\na.0.b\nid\nnan"
+    yield b"gap.mean>=.5\na\nauto\na.0.b,id\nid\na.0.b\ninf"

@@ -1,0 +1,441 @@
+"""What is fuzzed: a function for each reader, which takes any bytes and keeps its promise.
+
+Each fails by an exception, whoever calls it: Hypothesis (test_fuzz.py), the bytes that once broke
+something (test_corpus.py), or a fuzzer that is led by coverage (scripts/fuzz).
+"""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from backports import zstd
+from fuzz_driver import counts_of, in_surroundings, inside, run, strict
+
+from prefpairs.cli.gates import read_gates
+from prefpairs.cli.main import main
+from prefpairs.cli.manifest import differences, read_manifest
+from prefpairs.cli.reading import ReadWords
+from prefpairs.cli.wording import visible, word_error
+from prefpairs.engines.validate import ValidatePlan, validate
+from prefpairs.errors import BadInput, BadRecord, DataError, PrefpairsError, UsageError
+from prefpairs.files import array
+from prefpairs.files.array import array_elements
+from prefpairs.files.inputs import Input
+from prefpairs.files.parquet import parquet_rows
+from prefpairs.files.reading import Record, open_input
+from prefpairs.files.template import read_template
+from prefpairs.files.tokenizer import open_encoder
+from prefpairs.records.candidate import candidate_line
+from prefpairs.records.pair import pair_line
+from prefpairs.records.schema import MODELS
+from prefpairs.report import Report
+from prefpairs.report.judgement import Judgement
+from prefpairs.report.summaries import pair_summary
+from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.candidates import read_back
+from prefpairs.sources.detect import detect, shape_of
+from prefpairs.sources.pairs import PairReading, read_pair
+from prefpairs.sources.pairs_plain import read_plain
+from prefpairs.targets import TARGETS as TRAINERS
+from prefpairs.targets import target_named
+from prefpairs.targets.judge import Length
+from prefpairs.targets.reading import DIALECTS, unwrap
+from prefpairs.targets.template import _compiled
+
+Target = Callable[[bytes], None]
+
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1")
+"""How files begin that are not what they hold."""
+
+# Files to records -------------------------------------------------------------------------
+
+
+def lines(data: bytes) -> None:
+    """A file, a pipe and packed files hold the same records; a record stands where it says."""
+    plain = _records(data)
+    if data.startswith(PACKED):
+        return
+    for other in (gzip.compress(data), zstd.compress(data)):
+        assert _bytes_of(_records(other)) == _bytes_of(plain)
+    for record in plain or ():
+        assert data[record.offset :].startswith(record.data)
+
+
+def packed(data: bytes) -> None:
+    """What claims to be compressed is unpacked or refused."""
+    for magic in (b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"):
+        _records(magic + data)
+
+
+def _records(data: bytes) -> list[Record] | None:
+    with inside(rows=data):
+        try:
+            with open_input(Input("rows", "rows.jsonl")) as opened:
+                return list(opened.records)
+        except BadInput as error:
+            _words(error)
+            return None
+
+
+def _bytes_of(records: list[Record] | None) -> list[tuple[int, bytes]] | None:
+    return None if records is None else [(record.number, record.data) for record in records]
+
+
+def elements(data: bytes) -> None:
+    """The elements of an array are what JSON says, however it comes in pieces."""
+    data = b"[" + data.lstrip().removeprefix(b"[")
+    whole = _elements(data)
+    for size in (1, 7):
+        with mock.patch.multiple(array, _CHUNK=size, _FAR=64):
+            assert _elements(data) == whole
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    assert whole is not None
+    assert repr([json.loads(element) for _, element in whole]) == repr(values)
+    assert all(data[offset:].startswith(element) for offset, element in whole)
+
+
+def _elements(data: bytes) -> list[tuple[int, bytes]] | None:
+    try:
+        return list(array_elements(io.BytesIO(data), 0, "rows.json"))
+    except BadInput:
+        return None
+
+
+def parquet(data: bytes) -> None:
+    """A Parquet file gives rows of JSON, or is refused."""
+    with suppress(BadInput):
+        for row in parquet_rows(io.BytesIO(data), "rows.parquet"):
+            json.loads(row)
+
+
+# Records to candidates --------------------------------------------------------------------
+
+_OPTIONS = (
+    ReadOptions(),
+    ReadOptions(cast_score=True, keep_rows=frozenset({"masked", "failed", "no_score"})),
+    ReadOptions(reasoning="drop", response_part="final", group_by="prompt", lower_is_better=True),
+    ReadOptions(
+        scores=(("reward", 0.5), ("data.score", -2.0)), group_by=("id",), keep=("a", "data")
+    ),
+)
+_TOO_LONG = "number_too_long: a number of more than 4300 digits"
+_NOWHERE = "\0 nowhere"
+"""A path to keep that no row has: whoever keeps anything reads rows the long way."""
+
+
+def source(name: str) -> Target:
+    """Rows of one source: the quick way finds what the long way finds, and it can be written."""
+    module = source_named(name)
+
+    def read(data: bytes) -> None:
+        module.looks_like(data)
+        detect([data])
+        shape = shape_of(data)
+        shapes = {shape: 1} if shape is not None else {}
+        for options in _OPTIONS:
+            aside = replace(options, keep=(*options.keep, _NOWHERE))
+            try:
+                quick = module.open_reader(shapes, options, "rows.jsonl")
+                slow = module.open_reader(shapes, aside, "rows.jsonl")
+            except UsageError as error:
+                _words(error)
+                continue
+            found = _reading(quick.read, data)
+            other = _reading(slow.read, data)
+            if other != _TOO_LONG:  # the quick way does not look at numbers that nobody needs
+                assert repr(found) == repr(other)
+            _hold_shortcut(quick.shortcut, found, data)
+            if isinstance(found, Reading):
+                _hold_candidates(found)
+
+    return read
+
+
+def _reading(read: Callable[[bytes], Any], data: bytes) -> Any:
+    try:
+        return read(data)
+    except BadRecord as error:
+        _words(error)
+        return f"{error.code}: {error.problem}"
+
+
+def _hold_shortcut(shortcut: Any, found: Any, data: bytes) -> None:
+    """What is scanned is what is read."""
+    if shortcut is None:
+        return
+    (scanned,) = shortcut.scan([data])
+    plain = shortcut.read(data, "")
+    if plain is not None and scanned is not None:
+        assert repr([plain[0]]) == repr(found.kept)
+        assert scanned[1:] == (plain[0].score, plain[0].index, plain[1])
+
+
+def _hold_candidates(reading: Reading) -> None:
+    """They fit their schema, and are the same when they are read again."""
+    assert len(reading.places) == len(reading.kept)
+    for candidate in reading.kept:
+        own = candidate._replace(origin="rows.jsonl:1")
+        line = candidate_line(own)
+        MODELS["candidate"].model_validate(strict(line))
+        (again,) = read_back(line).kept
+        assert candidate_line(again) == line
+        assert repr(again.meta) == repr(own.meta)
+
+
+def _words(error: PrefpairsError) -> None:
+    """What people are told of an error steers no terminal."""
+    sentences, hint = word_error(error)
+    for text in (*sentences, hint or ""):
+        assert text == visible(text), repr(text)
+
+
+# Records to pairs, and rows of trainers ---------------------------------------------------
+
+
+def pairs(data: bytes) -> None:
+    """A row is a pair in a dialect, a loss or bad; a pair stays as it is when it is read again."""
+    for dialect in ("auto", *DIALECTS):
+        found = _reading(partial(read_pair, unwrap=partial(unwrap, dialect=dialect)), data)
+        if isinstance(found, PairReading) and found.lost is None:
+            _hold_pair(found)
+    plain = _reading(read_plain, data)
+    if plain is not None:
+        assert repr(plain) == repr(_reading(read_pair, data))
+
+
+def _hold_pair(found: PairReading) -> None:
+    line = pair_line(found.pair)
+    MODELS["pair"].model_validate(strict(line))
+    again = read_pair(line, partial(unwrap, dialect="auto"))
+    assert (pair_line(again.pair), again.digests, again.lost) == (line, found.digests, None)
+    assert repr(again.pair.meta) == repr(found.pair.meta)
+    assert set(again.mends) <= {"not_preferred"}
+
+
+def rules(data: bytes) -> None:
+    """What every trainer would do with the rows of a file can be told, and adds up."""
+    with inside(rows=data):
+        for name in TRAINERS:
+            judgement = Judgement()
+            given = [Input("rows", "rows.jsonl")]
+            plan = ValidatePlan(inputs=given, target=target_named(name), length=Length(20))
+            with suppress(BadInput):
+                for verdict in validate(plan, judgement):
+                    assert verdict.finding.sentence
+            assert 0 <= judgement.rows_lost <= judgement.rows_read
+
+
+# Commands one after the other -------------------------------------------------------------
+
+_TOLD = ("--summary", "counts.json")
+
+
+def rollouts(data: bytes) -> None:
+    """From any bytes to a dataset: each command reads all that the one before it wrote."""
+    word = _choice(data, (*("auto",) * 8, *SOURCES))
+    with inside(**{"rows.jsonl": data}):
+        words = ("rows.jsonl", *_TOLD, "--from", word, "--on-error")
+        failing = run("extract", *words, "fail", output="candidates.jsonl")
+        skipping = run("extract", *words, "skip", output="candidates.jsonl")
+        if failing.code == 0:
+            assert skipping.written == failing.written
+        if skipping.code not in (0, 3):
+            assert failing.code == skipping.code
+            return
+        counts = counts_of("counts.json")
+        assert (failing.code == 1) == bool(counts["rows"]["bad"])
+        assert len(skipping.written.splitlines()) == counts["candidates"]["kept"]
+        direct = run("pair", *words, "skip", output="pairs.jsonl")
+        assert counts_of("counts.json")["candidates"]["found"] == counts["candidates"]["found"]
+        if skipping.code == 0:
+            piped = run("pair", "candidates.jsonl", output="piped.jsonl")
+            assert (piped.code, piped.written) == (direct.code, direct.written)
+        if direct.code == 0:
+            _hold_lines("candidates.jsonl", "pairs.jsonl")
+            _train(data)
+
+
+def ready_pairs(data: bytes) -> None:
+    """The same from pairs of any format."""
+    word = _choice(data, (*("auto",) * 22, *DIALECTS))
+    with inside(**{"rows.jsonl": data}):
+        words = ("rows.jsonl", *_TOLD, "--from", word, "--on-error")
+        failing = run("filter", *words, "fail", *_DROPPED, output="filtered.jsonl")
+        skipping = run("dedupe", *words, "skip", output="pairs.jsonl")
+        if skipping.code in (0, 3):
+            assert (failing.code == 1) == bool(counts_of("counts.json")["rows"]["bad"])
+        if skipping.code == 0:
+            _hold_lines("pairs.jsonl")
+            _train(data)
+
+
+_DROPPED = ("--drop-truncated", "--drop-refusals")
+
+
+def _hold_lines(*paths: str) -> None:
+    for path in paths:
+        for line in Path(path).read_bytes().splitlines(keepends=True):
+            strict(line)
+
+
+def _train(data: bytes) -> None:
+    """Pairs to a dataset, and what its trainer would make of it."""
+    name = _choice(data, tuple(TRAINERS))
+    kept = run("dedupe", "pairs.jsonl", *_TOLD, output="kept.jsonl")
+    rows = counts_of("counts.json")["rows"]
+    assert (kept.code, rows["used"]) == (0, rows["read"])
+    exported = run("export", "--to", name, "pairs.jsonl", *_TOLD, output="dataset.jsonl")
+    if exported.code == 0:
+        _hold_lines("dataset.jsonl")
+        judged = run("validate", "--to", name, "dataset.jsonl", *_TOLD)
+        assert counts_of("counts.json")["rows"]["lost"] == 0, judged.said
+
+
+def surroundings(data: bytes) -> None:
+    """A file, a packed file and a pipe give the same bytes, codes and sentences."""
+    commands = (
+        ("extract", "--on-error", "skip"),
+        ("pair",),
+        ("dedupe", "--on-error", "skip"),
+        ("export", "--to", "trl"),
+    )
+    if not data.startswith(PACKED):
+        first, *others = in_surroundings(data, *_choice(data, commands))
+        for other in others:
+            assert other == first
+
+
+def shards(data: bytes) -> None:
+    """Rows in other files and in another order give the same pairs, and are counted the same."""
+    given = [line for line in data.split(b"\n") if line.strip()]
+    if any(line.lstrip().startswith((b"[", b"\xef\xbb\xbf", *PACKED)) for line in given):
+        return  # what a file is hangs on how it begins
+    words = ("--from", _choice(data, tuple(SOURCES)), "--on-error", "skip", *_TOLD)
+    results = [
+        _pairs_of(words, files) for files in ([given], [given[::-1]], [given[::2], given[1::2]])
+    ]
+    assert results[0] == results[1] == results[2]
+
+
+def _pairs_of(words: Sequence[str], files: Sequence[Sequence[bytes]]) -> tuple[Any, ...]:
+    """What `pair` makes of the lines of files, less where each stood."""
+    named = {f"rows-{at}.jsonl": b"\n".join(lines) for at, lines in enumerate(files) if lines}
+    with inside(**named or {"rows-0.jsonl": b""}):
+        ran = run("pair", *(named or ["rows-0.jsonl"]), *words, output="pairs.jsonl")
+        counts = counts_of("counts.json") if Path("counts.json").exists() else {}
+    rows = [json.loads(line) for line in ran.written.splitlines()]
+    for row in rows:
+        del row["chosen_origin"], row["rejected_origin"]
+    told = {name: counts[name] for name in counts if name not in ("inputs", "notes")}
+    return ran.code, sorted(map(json.dumps, rows)), told
+
+
+def _choice(data: bytes, words: Sequence[Any]) -> Any:
+    """One of several, which hangs on the bytes alone."""
+    return words[zlib.crc32(data) % len(words)]
+
+
+# What people write ------------------------------------------------------------------------
+
+
+def recipe(data: bytes) -> None:
+    """A recipe is understood, or the sentence says where it is wrong."""
+    if b"/" in data or b"*" in data or b'"-"' in data or b"'-'" in data:
+        return  # it would read what stands elsewhere
+    with inside(**{"recipe.toml": data, "in.jsonl": b""}):
+        code, said = _main("run", "--dry-run", "recipe.toml")
+        assert code in (0, 1, 2, 3, 5), (code, said)
+
+
+def manifest(data: bytes) -> None:
+    """A manifest is read, or refused by a sentence."""
+    if b"/" in data:
+        return
+    with inside(**{"manifest.json": data, "in.jsonl": b""}):
+        code, said = _main("verify", "manifest.json")
+        assert code in (0, 1, 5), (code, said)
+        with suppress(DataError):
+            differences("manifest.json", read_manifest("manifest.json"))
+
+
+def template(data: bytes) -> None:
+    """A chat template is found in a file and understood, or refused by a sentence."""
+    with inside(template=data):
+        try:
+            _compiled(read_template("template"))
+        except (DataError, UsageError) as error:
+            _words(error)
+
+
+def tokenizer(data: bytes) -> None:
+    """A tokenizer counts, or is refused by a sentence."""
+    with inside(**{"tokenizer.json": data}):
+        try:
+            assert isinstance(open_encoder("tokenizer.json")("Hello"), list)
+        except DataError as error:
+            _words(error)
+
+
+_ROWS = b"""{"id":1,"prompt":"Q","response":"A","score":1,"a":[{"b":"c"}]}
+{"id":1,"prompt":"Q","response":"B","score":0,"a":{}}
+"""
+
+
+def words(data: bytes) -> None:
+    """Words of options that name paths, weights and counts, a line each."""
+    given = data.decode("utf-8", "replace").replace("\0", "").split("\n")
+    names = ("--require", "--score", "--group-by", "--keep", "--prompt", "--response", "--min-gap")
+    asked = [f"{names[place % len(names)]}={word}" for place, word in enumerate(given[:7])]
+    with inside(**{"rows.jsonl": _ROWS}):
+        for option in (*asked, None):
+            mine = asked if option is None else [option]
+            code, said = _main("pair", "rows.jsonl", "-o", "pairs.jsonl", *mine)
+            assert code in (0, 1, 2, 3, 4), (code, said)
+    with suppress(PrefpairsError):
+        for gate in read_gates(given, pair_summary(Report())):
+            gate.check(pair_summary(Report()))
+    with suppress(PrefpairsError):
+        ReadWords(scores=given, keep=given, group_by=given[0])._options()  # noqa: SLF001
+
+
+def _main(*asked: str) -> tuple[int, str]:
+    told = io.StringIO()
+    with mock.patch("sys.stderr", told), mock.patch("sys.stdout", io.StringIO()):
+        code = main([*asked])
+    said = told.getvalue()
+    assert "Traceback" not in said, said
+    assert said == "\n".join(map(visible, said.split("\n"))), repr(said)
+    return code, said
+
+
+TARGETS: dict[str, Target] = {
+    "lines": lines,
+    "packed": packed,
+    "elements": elements,
+    "parquet": parquet,
+    **{name: source(name) for name in SOURCES},
+    "pairs": pairs,
+    "rules": rules,
+    "rollouts": rollouts,
+    "ready-pairs": ready_pairs,
+    "shards": shards,
+    "surroundings": surroundings,
+    "recipe": recipe,
+    "manifest": manifest,
+    "template": template,
+    "tokenizer": tokenizer,
+    "words": words,
+}
+"""Everything that reads bytes of others, by name."""
