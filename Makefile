@@ -8,7 +8,7 @@ BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit fuzz test-integration examples bench bless docs sample-data clean
+.PHONY: demo test check lint types contract unit stress fuzz test-integration examples bench bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -32,6 +32,9 @@ unit: $(BIN)/.developer
 
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+stress: $(BIN)/.developer  ## faults of the file system, kills and signals, thousands of them: what is lost?
+	$(BIN)/pytest -n 2 -m stress tests/stress
 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py

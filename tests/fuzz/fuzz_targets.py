@@ -29,8 +29,9 @@ from prefpairs.errors import BadInput, BadRecord, DataError, PrefpairsError, Usa
 from prefpairs.files import array
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Record
 from prefpairs.files.parquet import parquet_rows
-from prefpairs.files.reading import Record, open_input
+from prefpairs.files.reading import open_input
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.records.candidate import candidate_line
@@ -108,7 +109,7 @@ def elements(data: bytes) -> None:
 
 def _elements(data: bytes) -> list[tuple[int, bytes]] | None:
     try:
-        return list(array_elements(io.BytesIO(data), 0, "rows.json"))
+        return list(array_elements(io.BytesIO(data), 0, Input("rows.json", "rows.json")))
     except BadInput:
         return None
 
@@ -116,7 +117,7 @@ def _elements(data: bytes) -> list[tuple[int, bytes]] | None:
 def parquet(data: bytes) -> None:
     """A Parquet file gives rows of JSON, or is refused."""
     with suppress(BadInput):
-        for row in parquet_rows(io.BytesIO(data), "rows.parquet"):
+        for row in parquet_rows(io.BytesIO(data), Input("rows.parquet", "rows.parquet")):
             json.loads(row)
 
 

@@ -31,7 +31,7 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
     sweep(target)
     try:
         with held_signals():
-            descriptor, beside = _held(lambda: tempfile.mkstemp(*_name(target)))
+            descriptor, beside = _held(target, _new_file)
         file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - closed in silence
         try:
             os.fchmod(descriptor, _mode_of(target))
@@ -53,7 +53,7 @@ def folder_beside(target: str) -> Iterator[str]:
     sweep(target)
     try:
         with held_signals():
-            descriptor, beside = _held(lambda: _opened(tempfile.mkdtemp(*_name(target))))
+            descriptor, beside = _held(target, _new_folder)
         yield beside
     except BaseException:
         if beside is not None:
@@ -87,24 +87,47 @@ def _remove_if_left(path: str) -> None:
             os.close(descriptor)
 
 
-def _held(make: Callable[[], tuple[int, str]]) -> tuple[int, str]:
+def _held(target: str, make: Callable[[str], tuple[int, str]]) -> tuple[int, str]:
     """What is made, locked; made again where somebody swept it before it was."""
     while True:
-        descriptor, path = make()
+        descriptor, path = make(target)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if _is_ours(descriptor, path):
+                return descriptor, path
+        except OSError:
             os.close(descriptor)
-            continue
-        except OSError:  # a file system without locks: nobody sweeps there, either
-            return descriptor, path
-        if os.path.exists(path):
-            return descriptor, path
+            _remove(path)
+            raise
         os.close(descriptor)
 
 
-def _opened(folder: str) -> tuple[int, str]:
-    return os.open(folder, os.O_RDONLY), folder
+def _is_ours(descriptor: int, path: str) -> bool:
+    """Whether it could be locked before somebody swept it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: nobody sweeps there, either
+        return True
+    return status_of(path) is not None
+
+
+def _new_file(target: str) -> tuple[int, str]:
+    return tempfile.mkstemp(*_name(target))
+
+
+def _new_folder(target: str) -> tuple[int, str]:
+    path = tempfile.mkdtemp(*_name(target))
+    try:
+        return os.open(path, os.O_RDONLY), path
+    except OSError:
+        _remove(path)
+        raise
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        (os.rmdir if os.path.isdir(path) else os.unlink)(path)
 
 
 def _name(target: str) -> tuple[str, str, str]:

@@ -1,7 +1,6 @@
 """Several files of one folder that appear together, or not at all."""
 
 import os
-import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO
@@ -97,7 +96,6 @@ def _into_folder(
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
         aside = stack.enter_context(folder_beside(os.path.join(target, "old")))
         _swap([*others, *files.values()], new, same, aside)
-        shutil.rmtree(aside, ignore_errors=True)
     for folder in folders:
         sync_folder(folder)
 
@@ -127,6 +125,10 @@ def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], a
             for old, kept in moved.items():
                 os.rename(kept, old)
             raise
+    with suppress(OSError):  # nobody needs them any more
+        for kept in moved.values():
+            os.unlink(kept)
+        os.rmdir(aside)
 
 
 def _stands(path: str) -> bool:

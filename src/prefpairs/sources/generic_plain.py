@@ -39,7 +39,7 @@ def shortcut_to(fields: Fields, options: ReadOptions) -> Shortcut | None:
     scores = fields.named_scores or tuple((name, 1.0) for name in fields.scores)
     paths = (*fields.prompts, *fields.responses, *(path for path, weight in scores if weight == 1))
     one_each = len(fields.prompts) == len(fields.responses) == len(scores) == 1
-    own = len({*paths, _TOOLS}) == 4 and not any("." in path for path in paths)
+    own = len({*paths, _TOOLS}) == 4 and all(map(_is_plain, paths))
     if not (one_each and own and as_they_stand(options)):
         return None
     prompt, response, score = paths
@@ -52,6 +52,11 @@ def shortcut_to(fields: Fields, options: ReadOptions) -> Shortcut | None:
     row = defstruct("_Row", members, gc=False)
     plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.rendered)
     return Shortcut(plain.scan, plain.read)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path is a key of the row, and one that JSON writes without an escape."""
+    return path.isprintable() and not set(path) & set('."\\')
 
 
 class _Plain:
