@@ -7,6 +7,7 @@ PrefpairsError
 │   │   └── BadField       a field has the wrong type
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
+│   ├── OtherRows          the rows are not what the command takes, or do not show it
 │   ├── InputChanged       a file is not what it was when it was indexed
 │   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
 │   ├── ReadsAsDates       all texts of a column look like dates, and would be loaded as such
@@ -103,6 +104,15 @@ class BadInput(DataError):
     def __init__(self, path: str, problem: str, hint: str | None = None) -> None:
         super().__init__(path, problem)
         self.path = path
+        self.problem = problem
+        self.hint = hint
+
+
+class OtherRows(DataError):
+    """Rows that are not of the kind that a command takes, or do not show that they are."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem, hint)
         self.problem = problem
         self.hint = hint
 

@@ -150,7 +150,7 @@ def source(name: str) -> Target:
             try:
                 quick = module.open_reader(shapes, options, "rows.jsonl")
                 slow = module.open_reader(shapes, aside, "rows.jsonl")
-            except UsageError as error:
+            except (DataError, UsageError) as error:
                 _words(error)
                 continue
             found = _reading(quick.read, data)

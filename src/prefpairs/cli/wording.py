@@ -25,6 +25,7 @@ from prefpairs.errors import (
     InputChanged,
     NoSuchPath,
     NothingCameOut,
+    OtherRows,
     ReadsAsDates,
     TooManyPairs,
     UnknownWord,
@@ -69,6 +70,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return list(_word_bad_records(error)), _hint_of_bad_records(error)
         case BadInput():
             return [f"{visible(error.path)}: {error.problem}"], error.hint
+        case OtherRows():
+            return [visible(error.problem)], error.hint
         case InputChanged():
             hint = "run it again when nothing writes to the file any more"
             return [f"{visible(error.path)} changed while it was being read"], hint

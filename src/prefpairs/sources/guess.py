@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OtherRows
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 
@@ -87,7 +87,7 @@ def _names(names: Sequence[str], rows: Rows) -> tuple[str, ...]:
 def _expect_all(fields: Fields, rows: Rows, options: ReadOptions) -> None:
     """Raise for what can be found in none of the rows."""
     if any({"chosen", "rejected"} <= row.keys() for row, _ in rows) and not options.response:
-        raise UsageError("the rows are preference pairs already", "they need no pairing")
+        raise OtherRows("the rows are preference pairs already", "they need no pairing")
     if not fields.prompts:
         raise _cannot_guess("prompt", rows)
     chats = any(isinstance(look_up(row, path), list) for row, _ in rows for path in fields.prompts)
@@ -124,9 +124,9 @@ def _is_number(rows: Rows, key: str) -> bool:
     return bool(values) and all(isinstance(value, (int, float)) for value in values)
 
 
-def _cannot_guess(what: str, rows: Rows) -> UsageError:
+def _cannot_guess(what: str, rows: Rows) -> OtherRows:
     keys = list({key: None for row, _ in rows for key in row})
-    return UsageError(
+    return OtherRows(
         f"cannot tell which field holds the {what}",
         f"name it with --{what} PATH; the rows have: {', '.join(keys[:20])}",
     )

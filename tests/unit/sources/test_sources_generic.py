@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, NotJson, UsageError
+from prefpairs.errors import BadField, NotJson, OtherRows
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.message import tool_call
 from prefpairs.sources.answer import Reading, ReadOptions
@@ -38,8 +38,8 @@ def _kept(row: Any, **options: Any) -> list[Candidate]:
     return reading.kept
 
 
-def _refusal(*rows: Any, **options: Any) -> UsageError:
-    with pytest.raises(UsageError) as caught:
+def _refusal(*rows: Any, **options: Any) -> OtherRows:
+    with pytest.raises(OtherRows) as caught:
         _open(*rows, **options)
     return caught.value
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OtherRows
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.guess import Fields, find_fields
 
@@ -51,5 +51,5 @@ def test_a_conversation_is_one_only_by_its_name() -> None:
 
 def test_pairs_are_no_rollouts() -> None:
     """Rows that hold chosen and rejected are told apart from rows that lack a field."""
-    with pytest.raises(UsageError, match="preference pairs already"):
+    with pytest.raises(OtherRows, match="preference pairs already"):
         _fields(({"prompt": "", "chosen": "", "rejected": ""}, 1))
