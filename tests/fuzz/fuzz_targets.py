@@ -131,7 +131,9 @@ _OPTIONS = (
         scores=(("reward", 0.5), ("data.score", -2.0)), group_by=("id",), keep=("a", "data")
     ),
 )
-_TOO_LONG = "number_too_long: a number of more than 4300 digits"
+_UNSEEN = ("number_too_long: a number of more than 4300 digits", "too_deep: nested too deeply")
+"""What a quick way does not find in fields that nobody needs."""
+
 _NOWHERE = "\0 nowhere"
 """A path to keep that no row has: whoever keeps anything reads rows the long way."""
 
@@ -155,7 +157,7 @@ def source(name: str) -> Target:
                 continue
             found = _reading(quick.read, data)
             other = _reading(slow.read, data)
-            if other != _TOO_LONG:  # the quick way does not look at numbers that nobody needs
+            if other not in _UNSEEN:
                 assert repr(found) == repr(other)
             _hold_shortcut(quick.shortcut, found, data)
             if isinstance(found, Reading):

@@ -62,6 +62,7 @@ def inputs(target: str) -> st.SearchStrategy[bytes]:
     return st.one_of(mutants, mutants, anything, st.binary(max_size=200))
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_bytes(target: str) -> None:
     """Whatever stands there, it is read, lost for a reason, or refused by a sentence."""
