@@ -8,7 +8,8 @@ BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit stress fuzz test-integration examples bench bless docs sample-data clean
+.PHONY: demo test check lint types contract unit stress fuzz test-integration examples bench \
+	audit constraints bless docs sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -45,6 +46,16 @@ examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ with make and
 bench: $(BIN)/.bench  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
 	$(BIN)/python scripts/bench --scale $(SCALE) $(BENCH)
 
+audit: .venv-audit/.installed  ## ask PyPI whether known holes are in what we develop with (needs the network)
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip --requirement constraints-dev.txt
+
+constraints:  ## rewrite constraints-dev.txt: the newest versions that go together
+	rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
+	.venv-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
+	sed -n '/^#/p' constraints-dev.txt > constraints-dev.new
+	.venv-constraints/bin/python -m pip freeze --exclude-editable >> constraints-dev.new
+	mv constraints-dev.new constraints-dev.txt && rm -rf .venv-constraints
+
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
 	BLESS=1 $(BIN)/pytest -q tests/cases
 
@@ -55,7 +66,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .venv-dvc .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-dvc .venv-audit .venv-constraints .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -63,6 +74,11 @@ $(BIN)/python:
 
 $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv-audit/.installed:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	@touch $@
 
 .venv-dvc/.installed:
@@ -74,10 +90,10 @@ $(BIN)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@ $(BIN)/.installed
 
-$(BIN)/.fuzz: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
+$(BIN)/.fuzz: pyproject.toml constraints-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,fuzz]'
 	@touch $@ $(BIN)/.installed $(BIN)/.developer
 
-$(BIN)/.developer: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(BIN)/.developer: pyproject.toml constraints-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev]'
 	@touch $@ $(BIN)/.installed
