@@ -4,7 +4,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LEAVING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_LEAVING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM}
+"""The last one is the clock of those that came while modules were loaded, and wait a little."""
 
 
 @contextmanager

@@ -199,16 +199,16 @@ def _parsed(arguments: str) -> Any:
 
 def _turns(messages: Iterable[tuple[Message, str]]) -> list[Message]:
     """The messages, those of one speaker in a row as one; each comes with who spoke at first."""
-    turns: list[Message] = []
+    turns: list[list[tuple[Message, str]]] = []
     before = ""
     for message, speaker in messages:
-        if turns and _goes_on(turns[-1], message):
-            apart = "\n\n" if speaker != before else "\n"
-            turns[-1] = _joined(turns[-1], message, apart)
+        apart = "\n\n" if speaker != before else "\n"
+        if turns and _goes_on(turns[-1][0][0], message):
+            turns[-1].append((message, apart))
         else:
-            turns.append(message)
+            turns.append([(message, apart)])
         before = speaker
-    return turns
+    return [_joined(turn) if len(turn) > 1 else turn[0][0] for turn in turns]
 
 
 def _goes_on(last: Message, said: Message) -> bool:
@@ -217,12 +217,16 @@ def _goes_on(last: Message, said: Message) -> bool:
     return bool(same and said["role"] != "tool")
 
 
-def _joined(last: Message, said: Message, apart: str) -> Message:
-    """Two messages of one turn as one."""
-    joined = {**last, "content": apart.join(filter(None, (last["content"], said["content"])))}
-    thoughts = [last.get("reasoning_content"), said.get("reasoning_content")]
+def _joined(turn: list[tuple[Message, str]]) -> Message:
+    """The messages of one turn as one, each with what stands before it."""
+    said: list[str] = []
+    for message, apart in turn:
+        if message["content"]:
+            said += [apart, message["content"]] if said else [message["content"]]
+    joined = {**turn[0][0], "content": "".join(said)}
+    thoughts = [message.get("reasoning_content") for message, _ in turn]
     if any(thoughts):
         joined["reasoning_content"] = "\n".join(filter(None, thoughts))
-    if calls := [*last.get("tool_calls", []), *said.get("tool_calls", [])]:
+    if calls := [call for message, _ in turn for call in message.get("tool_calls", [])]:
         joined["tool_calls"] = calls
     return joined

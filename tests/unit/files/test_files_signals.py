@@ -11,7 +11,7 @@ from prefpairs.files.signals import held_signals
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
     before = {number: signal.getsignal(number) for number in numbers}
     # A shell starts what it runs in the background with Control-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,7 +25,7 @@ def _strike(number: signal.Signals) -> None:
     signal.pthread_kill(threading.get_ident(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGALRM])
 def test_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
     """It strikes when the block is done, and not before."""
     seen: list[str] = []
