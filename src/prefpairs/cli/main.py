@@ -59,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         if ours:
             gc.freeze()  # else Python looks through all of it once more before it ends
+            for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(ending, signal.SIG_IGN)  # all is done, and the exit code known
 
 
 def _say_version() -> int:
