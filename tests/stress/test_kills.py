@@ -95,7 +95,7 @@ def test_a_run_killed_at_random_is_made_good_by_the_next(name: str, aimed: bool,
         if aimed:
             _wait_for_litter(process, rig.here)
         time.sleep(draw.uniform(0, 0.02 if aimed else 0.25))
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
         assert gone(process.pid)
