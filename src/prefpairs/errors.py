@@ -23,6 +23,7 @@ PrefpairsError
 └── FileTrouble            the file system said no (exit 5)
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -63,6 +64,21 @@ class NotJson(BadRecord):
         self.code = code
 
 
+_SHOWN = 60
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON, cut short: no more of it is ever needed. ASCII only."""
+    if isinstance(value, str):
+        value = value[: _SHOWN + 1]
+    shown = ""
+    for piece in json.JSONEncoder(default=str).iterencode(value):
+        shown += piece[: _SHOWN + 1]
+        if len(shown) > _SHOWN:
+            return f"{shown[:_SHOWN]}..."
+    return shown
+
+
 class BadField(BadRecord):
     """A field of a record has the wrong type."""
 
@@ -71,7 +87,10 @@ class BadField(BadRecord):
     def __init__(self, field: str, value: Any, expected: str) -> None:
         super().__init__(f"{field}: expected {expected}")
         self.field = field
-        self.value = value
+        self.shown = _shown(value)
+        # The first few are kept to the end of a run, and a row may have 64 MB.
+        small = isinstance(value, (int, float)) or len(self.shown) <= _SHOWN
+        self.value = value if small else self.shown
         self.expected = expected
 
     @property

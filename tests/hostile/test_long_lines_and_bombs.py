@@ -177,3 +177,56 @@ def test_a_bomb_through_a_pipe() -> None:
     bomb = gzip.compress(b'{"prompt": "Q"}' + b" " * 9 * MEGABYTE + b"\n")
     code, said, peak = run("extract", "--max-unpacked", "5MB", data=bomb)
     assert (code, "stdin: it unpacks to more" in said, peak < BARE + 25) == (1, True, True)
+
+
+@pytest.mark.parametrize("words", [["pair"], ["pair", "--workers", "2"], ["extract"]])
+def test_a_long_line_that_begins_with_blanks(words: list[str], tmp_path: Path) -> None:
+    """Nobody knows that it is blank, so it does not vanish."""
+    first, second = rows("pair")
+    (tmp_path / "in").write_bytes(first + b" " * 5000 + second + second)
+    code, said, _ = run(*words, tmp_path / "in", "--max-line", "4500")
+    assert (code, "in:2: the line is longer" in said) == (1, True)
+
+
+def test_values_of_bad_rows_are_not_held(tmp_path: Path) -> None:
+    """Only what is shown of them is."""
+    path = tmp_path / "in"
+    row = b'{"prompt": "Q", "response": "A", "score": [' + b",".join([b"[]"] * 500_000) + b"]}\n"
+    path.write_bytes(rows("pair")[0] + row)
+    one = run("extract", path, "--on-error", "skip")[2]
+    path.write_bytes(rows("pair")[0] + row * 5)
+    code, said, peak = run("extract", path)
+    assert (code, "in:2: score is [[], [], []" in said) == (1, True)
+    assert peak < one + 15
+
+
+def test_large_rows_of_parquet(tmp_path: Path) -> None:
+    """Fewer are held at a time; pyarrow itself takes twice a group of rows, here 240 MB."""
+    made = [{"prompt": "Q", "response": "A" * 4_000_000, "score": 1.0}] * 60
+    write_table(pa.Table.from_pylist(made), tmp_path / "in", use_dictionary=False)
+    code, _, peak = run("extract", tmp_path / "in", "-o", tmp_path / "o")
+    assert (code, peak < 590) == (0, True), peak
+
+
+def test_many_columns_of_parquet(tmp_path: Path) -> None:
+    """The time that they take does not grow with their square."""
+    row = {"prompt": "Q", "response": "A", "score": 1.0, **{f"c{n}": n for n in range(8000)}}
+    write_table(pa.Table.from_pylist([row]), tmp_path / "in")
+    before = os.times().children_user
+    assert run("extract", tmp_path / "in")[0] == 0
+    assert os.times().children_user - before < 4
+
+
+@pytest.mark.parametrize("size", ["4.1GB", "9223372036854775807", "10000000000GB"])
+def test_a_limit_beyond_all_lines(size: str, tmp_path: Path) -> None:
+    """It is a mistake, and no bug."""
+    (tmp_path / "in").write_bytes(b"".join(rows("pair")))
+    code, said, _ = run("pair", tmp_path / "in", "--max-line", size)
+    assert (code, "no line can be that long" in said) == (2, True)
+
+
+def test_zstd_behind_a_frame_that_is_passed_over(tmp_path: Path) -> None:
+    """As pzstd writes it."""
+    skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+    (tmp_path / "in").write_bytes(skipped + zstd.compress(b"".join(rows("pair"))))
+    assert run("pair", tmp_path / "in")[0] == 0

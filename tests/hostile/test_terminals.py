@@ -52,6 +52,8 @@ ROWS = [{"prompt": PAIR["prompt"], "response": PAIR[side], "score": score}
     [
         ["pair"],
         ["pair", "-o", "out.jsonl"],
+        ["pair", "-o", "/dev/stdout"],
+        ["pair", "-q", "-o", "/dev/fd/2"],
         ["extract"],
         ["dedupe"],
         ["export", "--to", "trl"],

@@ -77,7 +77,7 @@ def _say_version() -> int:
 def _run(words: list[str], *, ours: bool) -> int:
     import typer
 
-    from prefpairs.cli.wording import say, say_error
+    from prefpairs.cli.wording import say, say_error, visible
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.output import ClosedPipe, until_closed
 
@@ -102,7 +102,7 @@ def _run(words: list[str], *, ours: bool) -> int:
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
         import traceback
 
-        say(traceback.format_exc())
+        say("".join(f"{visible(line)}\n" for line in traceback.format_exc().splitlines()))
         say_error(error)
         return _EXIT_BUG
 

@@ -21,6 +21,7 @@ from prefpairs.sources.nemo_gym import is_companion
 
 READ = "What is read"
 _TROUBLE = "When something is wrong"
+_STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 MaxLine = Annotated[
@@ -41,12 +42,16 @@ MaxUnpacked = Annotated[
     ),
 ]
 LONGEST = "64MB"
+_LONGEST_LINE = 4_000_000_000
 
 
 def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
     """How much of an input is taken for granted."""
+    line = size_of("--max-line", max_line)
+    if line > _LONGEST_LINE:
+        raise UsageError(f"--max-line {max_line}: no line can be that long", "4GB is the most")
     return Limits(
-        line=size_of("--max-line", max_line),
+        line=line,
         unpacked=None if max_unpacked is None else size_of("--max-unpacked", max_unpacked),
     )
 
@@ -96,8 +101,9 @@ class InputWords:
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
-        if self.quarantine == "-":
-            raise UsageError("--quarantine - would mix bad rows into the data", "name a file")
+        if self.quarantine in _STDOUT:
+            problem = f"--quarantine {self.quarantine} would mix bad rows into the data"
+            raise UsageError(problem, "name a file")
         if (on_error == "quarantine") != (self.quarantine is not None):
             problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
 
 from prefpairs.errors import (
     BadField,
@@ -38,7 +37,6 @@ from prefpairs.records.pair import Pair
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_SHOWN = 60
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
 
@@ -147,7 +145,7 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
 def _word_record(bad: BadRecord) -> str:
     if not isinstance(bad, BadField):
         return visible(bad.problem)
-    return f"{visible(bad.field)} is {_show(bad.value)}, expected {bad.expected}"
+    return f"{visible(bad.field)} is {bad.shown}, expected {bad.expected}"
 
 
 def _hint_of_bad_records(error: BadRecords) -> str | None:
@@ -199,11 +197,3 @@ def plural(count: int, noun: str) -> str:
     ('1 pair', '2,000 pairs')
     """
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def _show(value: Any) -> str:
-    """A value as JSON, cut short; ASCII only, so nothing in it can steer a terminal."""
-    import json
-
-    text = json.dumps(value, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -108,7 +108,7 @@ class Scanner:
 
     def _add_any(self, record: Record) -> None:
         """Index a row of another shape as every source does."""
-        if record.data.isspace():
+        if record.is_blank():
             return
         reading = self._reader.read_one(record, self._how, self._label)
         if reading is not None:

@@ -47,8 +47,11 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
 
 
 @contextmanager
-def folder_beside(target: str) -> Iterator[str]:
-    """A new folder in that of the target; it goes if the block fails."""
+def folder_beside(target: str, *, precious: bool = False) -> Iterator[str]:
+    """A new folder in that of the target; it goes if the block fails.
+
+    One for precious things goes only if it is empty.
+    """
     beside = descriptor = None
     sweep(target)
     try:
@@ -56,7 +59,9 @@ def folder_beside(target: str) -> Iterator[str]:
             descriptor, beside = _held(target, _new_folder)
         yield beside
     except BaseException:
-        if beside is not None:
+        if beside is not None and precious:
+            _remove(beside)
+        elif beside is not None:
             shutil.rmtree(beside, ignore_errors=True)
         raise
     finally:
@@ -76,12 +81,13 @@ def sweep(target: str) -> None:
 
 def _remove_if_left(path: str) -> None:
     with suppress(OSError):  # somebody holds it, or it is gone already, or not ours to remove
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(mode):
                 shutil.rmtree(path)
-            else:
+            elif stat.S_ISREG(mode):
                 os.unlink(path)
         finally:
             os.close(descriptor)
@@ -137,7 +143,7 @@ def _name(target: str) -> tuple[str, str, str]:
 
 
 def _prefix(name: str) -> str:
-    return f".{name[:_LONGEST_NAME]}."
+    return f".{os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])}."
 
 
 def _mode_of(target: str) -> int:

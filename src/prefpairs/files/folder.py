@@ -94,7 +94,7 @@ def _into_folder(
             make_last(file)
         new = {files[name]: beside for name, (_, beside) in opened.items()}
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
-        aside = stack.enter_context(folder_beside(os.path.join(target, "old")))
+        aside = stack.enter_context(folder_beside(os.path.join(target, "old"), precious=True))
         _swap([*others, *files.values()], new, same, aside)
     for folder in folders:
         sync_folder(folder)
@@ -121,9 +121,11 @@ def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], a
                     come.append(old)
         except OSError:
             for old in come:
-                os.unlink(old)
+                with suppress(OSError):
+                    os.unlink(old)
             for old, kept in moved.items():
-                os.rename(kept, old)
+                with suppress(OSError):  # it stays aside, and the others come back
+                    os.rename(kept, old)
             raise
     with suppress(OSError):  # nobody needs them any more
         for kept in moved.values():

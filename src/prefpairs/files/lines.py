@@ -23,6 +23,10 @@ class Record(NamedTuple):
     data: bytes
     whole: bool = True
 
+    def is_blank(self) -> bool:
+        """Whether there is nothing in it; of one that is too long nobody can tell."""
+        return self.whole and self.data.isspace()
+
     def complete(self) -> bytes:
         """The bytes, if they are all there."""
         if not self.whole:

@@ -2,6 +2,7 @@
 
 import filecmp
 import gzip
+import io
 import os
 import re
 import stat
@@ -212,10 +213,36 @@ def _open_special(path: str) -> IO[bytes] | None:
     if descriptor is not None:
         name = descriptor[1] or descriptor[2]
         number = {"stdout": 1, "stderr": 2}.get(name) or int(name)
-        return open(os.dup(number), "wb", buffering=BUFFER)
+        return _harmless_on_terminals(os.dup(number))
     if is_special(path):
-        return open(os.open(path, os.O_WRONLY), "wb", buffering=BUFFER)
+        return _harmless_on_terminals(os.open(path, os.O_WRONLY))
     return None
+
+
+def _harmless_on_terminals(descriptor: int) -> IO[bytes]:
+    file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - whoever asked closes it
+    return cast("IO[bytes]", _Terminal(file)) if os.isatty(descriptor) else file
+
+
+class _Terminal(io.BufferedIOBase):
+    """A terminal that lines are written to."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, lines: Any, /) -> int:
+        self._file.write(_harmless(bytes(lines)))
+        return len(lines)
+
+    def flush(self) -> None:
+        if not self._file.closed:
+            self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def is_special(path: str) -> bool:

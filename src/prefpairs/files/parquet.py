@@ -11,7 +11,7 @@ from typing import IO, Any
 from prefpairs.errors import BadInput, UsageError
 from prefpairs.files.inputs import Input, too_much
 
-_BATCH = 1024
+_BATCH, _BATCH_BYTES = 1024, 1 << 24
 
 
 def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
@@ -33,13 +33,22 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         parquet = ParquetFile(file)
         _refuse_bomb(parquet.metadata, file.seek(0, os.SEEK_END), source)
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
-        for batch in parquet.iter_batches(batch_size=_BATCH):
+        for batch in parquet.iter_batches(batch_size=_batch_of(parquet.metadata)):
             for row in _without_nanoseconds(batch).to_pylist():
                 for name in chats:
                     row[name] = _unpacked(row[name])
                 yield _line(row)
     except (pa.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk, not of what stands on it
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
+
+
+def _batch_of(metadata: Any) -> int:
+    """How many rows are held at a time: fewer where they are large."""
+    size: int = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+    fitting: int = _BATCH_BYTES * metadata.num_rows // max(1, size)
+    return max(1, min(_BATCH, fitting))
 
 
 def _refuse_bomb(metadata: Any, size: int, source: Input) -> None:
@@ -69,9 +78,10 @@ def _unpacked(value: Any) -> Any:
 
 def _without_nanoseconds(batch: Any) -> Any:
     """The batch with its times in microseconds, which is as fine as Python's own are."""
-    schema = batch.schema
-    for place, column in enumerate(schema):
-        schema = schema.set(place, column.with_type(_coarse(column.type)))
+    import pyarrow as pa
+
+    columns = [column.with_type(_coarse(column.type)) for column in batch.schema]
+    schema = pa.schema(columns, metadata=batch.schema.metadata)
     return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
 
 

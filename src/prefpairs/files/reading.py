@@ -100,7 +100,7 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
             yield record_of(number, offset, element, source.limits.line)
     else:
         lines = lines_of(stream, start, source.limits.line)
-        yield from (line for line in lines if not line.data.isspace())
+        yield from (line for line in lines if not line.is_blank())
 
 
 def _is_array(begin: bytes) -> bool:

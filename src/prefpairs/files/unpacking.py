@@ -11,7 +11,10 @@ _BUFFER = 1 << 18
 HEAD = 1 << 16
 """So much of a stream is looked at to tell what it is."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-PACKED = (_GZIP, _ZSTD)
+_PASSED_OVER = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
+"""Frames of zstd that hold no data, as pzstd writes them in front."""
+
+PACKED = (_GZIP, _ZSTD, *_PASSED_OVER)
 """How packed streams begin."""
 
 

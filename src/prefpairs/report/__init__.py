@@ -155,6 +155,7 @@ class Report:
             return
         self.bad_of_kind[kind] += 1
         if self.bad_of_kind[kind] <= FIRST_FEW:
+            error.__traceback__ = error.__context__ = None  # they hold on to the row
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:

@@ -176,8 +176,9 @@ def test_sizes_that_are_none(word: str) -> None:
 
 def test_quarantine_is_a_file() -> None:
     """Bad rows would be mixed into the data."""
-    with pytest.raises(UsageError, match="--quarantine -"):
-        _plan(on_error="quarantine", quarantine="-")
+    for name in ("-", "/dev/stdout"):
+        with pytest.raises(UsageError, match=f"--quarantine {name}"):
+            _plan(on_error="quarantine", quarantine=name)
 
 
 @pytest.mark.parametrize("weight", ["nan", "inf", "-inf"])

@@ -132,3 +132,27 @@ def test_make_last(tmp_path: Path) -> None:
         file.write(b"a")
         make_last(file)
         assert (tmp_path / "f").read_bytes() == b"a"
+
+
+def test_a_pipe_with_such_a_name(tmp_path: Path) -> None:
+    """It is not ours, and nobody waits for it."""
+    os.mkfifo(tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp")
+    sweep(str(tmp_path / "o.jsonl"))
+    assert os.listdir(tmp_path) == [".o.jsonl.prefpairs-abcdefgh.tmp"]
+
+
+def test_names_of_long_characters(tmp_path: Path) -> None:
+    """The longest name that can be written has room beside it."""
+    target = tmp_path / ("\N{GRINNING FACE}" * 62)
+    left = _left_by_a_dead_process_of(target)
+    with file_beside(str(target)) as (file, beside):
+        file.write(b"x")
+        os.replace(beside, target)
+    assert not left.exists()
+    assert target.read_bytes() == b"x"
+
+
+def _left_by_a_dead_process_of(target: Path) -> Path:
+    subprocess.run([sys.executable, "-c", _DIES, str(target), "file"], check=False)
+    (left,) = target.parent.iterdir()
+    return left

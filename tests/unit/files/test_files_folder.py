@@ -218,3 +218,25 @@ def test_what_dead_processes_left(tmp_path: Path) -> None:
     _write(folder, ["a"])
     assert _content(folder) == {"a": b"new\n"}
     assert os.listdir(tmp_path) == ["o"]
+
+
+def test_neither_new_nor_old_files_can_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is destroyed: what cannot come back stays aside, and the others are back."""
+    folder = _old(tmp_path / "o", "a", "b")
+    rename, moves = os.rename, []
+
+    def failing(source: str, target: str) -> None:
+        moves.append(target)
+        if target.endswith("/a") and "/o/a" in target:
+            raise OSError(5, "Input/output error")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", failing)
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(FileTrouble):
+        _write(folder)
+    names = [path for path in folder.rglob("*") if path.is_file()]
+    assert [path.read_bytes() for path in names] == [b"old\n", b"old\n"]
+    assert (folder / "b").read_bytes() == b"old\n"
