@@ -218,14 +218,18 @@ class Index:
             return True
         return self.question(one)[1:] == self.question(other)[1:]
 
-    def confirm(self, number: int, candidate: Candidate) -> None:
-        """Raise InputChanged if a candidate, fetched again, is not asked what it was asked."""
-        _, prompt, tools = self.question(number)
-        if digest_prompt(candidate.prompt) != prompt or digest_tools(candidate.tools) != tools:
-            raise InputChanged(candidate.origin.rpartition(":")[0])
+    def confirm(self, number: int, candidate: Candidate, alike: int) -> None:
+        """Raise InputChanged if a candidate, fetched again, is not asked what it was asked.
+
+        Another one that is asked alike answers for both.
+        """
+        if number not in self.confirmed and alike not in self.confirmed:
+            _, prompt, tools = self.question(number)
+            if digest_prompt(candidate.prompt) != prompt or digest_tools(candidate.tools) != tools:
+                raise InputChanged(candidate.origin.rpartition(":")[0])
         if len(self.confirmed) >= _MOST_CONFIRMED:
             self.confirmed.clear()
-        self.confirmed.add(number)
+        self.confirmed.update((number, alike))
 
     @property
     def groups(self) -> int:

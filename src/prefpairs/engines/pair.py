@@ -185,13 +185,14 @@ def made(numbers: Numbers, index: Index, fetch: Fetch) -> Pair:
     chosen, rejected = fetch(better), fetch(worse)
     _, prompt, tools = index.question(better)
     digests = Digests(prompt, tools, index.digest(better), index.digest(worse))
-    if better not in index.confirmed:
-        index.confirm(better, chosen)
     if not index.same_question(better, worse):
-        index.confirm(worse, rejected)
+        index.confirm(better, chosen, better)
+        index.confirm(worse, rejected, worse)
         return make_pair(chosen, rejected, digests, index.question(worse)[1])
-    if not _same_question(chosen, rejected):
-        raise InputChanged(chosen.origin.rpartition(":")[0])
+    if not index.confirmed.issuperset(numbers):
+        if not _same_question(chosen, rejected):
+            raise InputChanged(chosen.origin.rpartition(":")[0])
+        index.confirm(better, chosen, worse)
     return make_pair(chosen, rejected, digests)
 
 
