@@ -199,11 +199,17 @@ def test_a_closed_pipe_is_success(words: list[str]) -> None:
 def test_a_full_disk_is_an_error(words: list[str]) -> None:
     """A write that fails is exit 5 and one sentence, for stdout and for -o."""
     program = [sys.executable, "-m", "prefpairs", *words]
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            program, input=data_for(words), stdout=full, stderr=subprocess.PIPE, check=False
-        )
-    assert (done.returncode, b"No space left" in done.stderr) == (5, True)
+    for unbuffered in ("", "1"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                program,
+                input=data_for(words),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+                check=False,
+            )
+        assert (done.returncode, b"No space left" in done.stderr) == (5, True)
     to_file = run(*words, "-o", "/dev/full", data=data_for(words))
     assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
 
