@@ -97,6 +97,8 @@ def problems_of(given: Stage, fault: Fault, done: Done) -> list[str]:
     root = os.path.commonpath([call.path for call in done.calls])
     around = {os.path.relpath(call.path, root) for call in struck if call.kind == "unlink"}
     around |= {os.path.dirname(path) for path in around if "/.old." in path}
+    if fault.kind == "rename" and fault.sticky:  # nor can old files come back: they stay aside
+        around |= {name for name in done.tree if "/.old." in name}
     problems = problems_of_tree(given, done.tree, frozenset(around))
     codes = _codes(fault, done.calls)
     if done.code not in codes:
