@@ -277,3 +277,8 @@ class FileTrouble(PrefpairsError):
         super().__init__(path, problem)
         self.path = path
         self.problem = problem
+
+    @classmethod
+    def of(cls, path: str, error: OSError) -> Self:
+        """What the system said, with the name of what it is about."""
+        return cls(path, error.strerror or str(error))

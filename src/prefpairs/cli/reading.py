@@ -13,6 +13,7 @@ from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, Limits, find_inputs
+from prefpairs.files.output import is_stdout
 from prefpairs.reasons import SWITCHABLE
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
@@ -21,8 +22,6 @@ from prefpairs.sources.nemo_gym import is_companion
 
 READ = "What is read"
 _TROUBLE = "When something is wrong"
-_STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
 
 MaxLine = Annotated[
     str,
@@ -101,7 +100,7 @@ class InputWords:
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
-        if self.quarantine in _STDOUT:
+        if self.quarantine is not None and is_stdout(self.quarantine):
             problem = f"--quarantine {self.quarantine} would mix bad rows into the data"
             raise UsageError(problem, "name a file")
         if (on_error == "quarantine") != (self.quarantine is not None):

@@ -31,12 +31,11 @@ from prefpairs.errors import (
     UsageError,
     WouldBeLost,
 )
+from prefpairs.files.output import STEERING
 from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
-_CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
 
@@ -67,12 +66,12 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case BadRecords():
             return list(_word_bad_records(error)), _hint_of_bad_records(error)
         case BadInput():
-            return [f"{visible(error.path)}: {error.problem}"], error.hint
+            return [f"{error.path}: {error.problem}"], error.hint
         case OtherRows():
-            return [visible(error.problem)], error.hint
+            return [error.problem], error.hint
         case InputChanged():
             hint = "run it again when nothing writes to the file any more"
-            return [f"{visible(error.path)} changed while it was being read"], hint
+            return [f"{error.path} changed while it was being read"], hint
         case CannotHold():
             what = "; ".join(ALL[code] for code in error.codes)
             sentence = f"pair {error.pair}: {error.target} cannot hold it as it is: {what}"
@@ -82,28 +81,26 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             hint = "loaders would make timestamps of them; a .parquet file keeps them text"
             return [sentence], hint
         case FilesDiffer():
-            return [visible(difference) for difference in error.differences], None
+            return [*error.differences], None
         case UnknownWord():
-            return [f"unknown {error.what}: {visible(error.word)}"], _nearest(
-                error.word, error.known
-            )
+            return [f"unknown {error.what}: {error.word}"], _nearest(error.word, error.known)
         case NoSuchPath():
             nearest = _nearest(error.path, error.known)
-            return [f"{error.option} {visible(error.path)}: no row has this field"], nearest
+            return [f"{error.option} {error.path}: no row has this field"], nearest
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
             return [sentence], _FEWER
         case UsageError():
-            return [visible(error.problem)], error.hint
+            return [error.problem], error.hint
         case NothingCameOut():
             return [f"no {error.what} came out, so nothing was written"], error.hint
         case GateNotMet():
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
             hint = "the summary says what was lost, and why"
-            return [f"--require {visible(error.gate)} is not met: it is {actual}"], hint
+            return [f"--require {error.gate} is not met: it is {actual}"], hint
         case DoesNotTrain():
             hint = "`prefpairs validate` names the rows that a trainer would lose"
-            return [visible(problem) for problem in error.problems], hint
+            return [*error.problems], hint
         case WouldBeLost():
             lost = [f"{file} cannot be loaded" for file in error.files]
             if error.of:
@@ -111,7 +108,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
                 lost.append(f"{rows} would not train as they should with {error.target}")
             return lost, error.hint
         case FileTrouble():
-            return [f"{visible(error.path)}: {error.problem}"], None
+            return [f"{error.path}: {error.problem}"], None
     return _word_foreign(error)
 
 
@@ -120,9 +117,9 @@ def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
     if isinstance(error, OSError):
         return [error.strerror or str(error)], None
     if hasattr(error, "format_message"):
-        return [visible(error.format_message().rstrip("."))], "--help lists the options"
+        return [error.format_message().rstrip(".")], "--help lists the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"
-    return [f"{type(error).__name__}: {visible(str(error))}"], hint
+    return [f"{type(error).__name__}: {error!s}"], hint
 
 
 def _word_bad_records(error: BadRecords) -> Iterator[str]:
@@ -130,7 +127,7 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
     for kind in dict.fromkeys(bad.kind for _, bad in error.first):
         like = [(place, bad) for place, bad in error.first if bad.kind == kind]
         for place, bad in like:
-            yield f"{visible(place)}: {_word_record(bad)}"
+            yield f"{place}: {_word_record(bad)}"
         more = error.kinds.get(kind, 0) - len(like)
         if 0 < more < untold:
             yield f"... and {more:,} more like these"
@@ -144,8 +141,8 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
 
 def _word_record(bad: BadRecord) -> str:
     if not isinstance(bad, BadField):
-        return visible(bad.problem)
-    return f"{visible(bad.field)} is {bad.shown}, expected {bad.expected}"
+        return bad.problem
+    return f"{bad.field} is {bad.shown}, expected {bad.expected}"
 
 
 def _hint_of_bad_records(error: BadRecords) -> str | None:
@@ -177,8 +174,8 @@ def _is_quoted_number(bad: BadRecord) -> bool:
 def _nearest(word: str, known: Sequence[str]) -> str | None:
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if near:
-        return f"did you mean {visible(near[0])}?"
-    return f"one of {', '.join(map(visible, known[:20]))}" if known else None
+        return f"did you mean {near[0]}?"
+    return f"one of {', '.join(known[:20])}" if known else None
 
 
 def visible(text: str) -> str:

@@ -23,11 +23,11 @@ class Tolerated(NamedTuple):
     number: int | None = None
     percent: Decimal = Decimal(0)
 
-    def exceeded(self, bad: int, read: int) -> bool:
-        """Whether so many are too many, once so many were read."""
+    def exceeded(self, bad: int, read: int | None) -> bool:
+        """Whether so many are too many. A share is known only once all rows were read."""
         if self.number is not None:
             return bad > self.number
-        return bad * 100 > self.percent * read
+        return read is not None and bad * 100 > self.percent * read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

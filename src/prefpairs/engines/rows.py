@@ -27,14 +27,13 @@ class Rows:
     @property
     def failed(self) -> bool:
         """Whether the run is lost already; it only goes on to count the bad rows."""
+        return self._too_many_are_bad(of=None)
+
+    def _too_many_are_bad(self, of: int | None) -> bool:
         if self.plan.on_error == "fail":
             return bool(self.report.rows_bad)
         allowed = self.plan.tolerated
-        return (
-            allowed is not None
-            and allowed.number is not None
-            and allowed.exceeded(self.report.rows_bad, self.report.rows_read)
-        )
+        return allowed is not None and allowed.exceeded(self.report.rows_bad, of)
 
     def read(
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
@@ -64,9 +63,8 @@ class Rows:
     def settle(self) -> None:
         """Raise what has to be told about bad rows, once all rows were read."""
         report, allowed = self.report, self.plan.tolerated
-        beyond = allowed is not None and allowed.exceeded(report.rows_bad, report.rows_read)
-        if self.failed or beyond:
-            word = allowed.word if allowed is not None else None
+        if self._too_many_are_bad(of=report.rows_read):
+            word = None if allowed is None else allowed.word
             raise BadRecords(report.rows_bad, report.first_bad, report.bad_of_kind, word)
 
 

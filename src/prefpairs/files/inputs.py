@@ -117,7 +117,7 @@ def _names_in(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError as error:
-        raise FileTrouble(folder, error.strerror or str(error)) from None
+        raise FileTrouble.of(folder, error) from None
 
 
 def _identity(path: str) -> object:

@@ -16,7 +16,10 @@ from prefpairs.files.beside import BUFFER, file_beside, make_last, status_of, sy
 from prefpairs.files.inputs import Input
 
 STDOUT = "-"
-_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""What a terminal obeys besides the first 32 characters."""
+
+_STEERING = re.compile(f"[{STEERING}]")
 _UNWRITTEN = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
 
@@ -142,7 +145,7 @@ class _Stdout:
         except BrokenPipeError:
             raise ClosedPipe from None
         except OSError as error:
-            raise FileTrouble("standard output", error.strerror or str(error)) from None
+            raise FileTrouble.of("standard output", error) from None
 
 
 def _harmless(lines: bytes) -> bytes:
@@ -172,7 +175,7 @@ def naming_trouble(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileTrouble(path, error.strerror or str(error)) from None
+        raise FileTrouble.of(path, error) from None
 
 
 @contextmanager
@@ -209,14 +212,25 @@ def same_bytes(path: str, other: str) -> bool:
 
 def _open_special(path: str) -> IO[bytes] | None:
     """What is no regular file of its own, opened so that nothing in it is lost."""
-    descriptor = _DESCRIPTOR.fullmatch(path)
-    if descriptor is not None:
-        name = descriptor[1] or descriptor[2]
-        number = {"stdout": 1, "stderr": 2}.get(name) or int(name)
+    if (number := _descriptor_of(path)) is not None:
         return _harmless_on_terminals(os.dup(number))
     if is_special(path):
         return _harmless_on_terminals(os.open(path, os.O_WRONLY))
     return None
+
+
+def _descriptor_of(path: str) -> int | None:
+    """The number of the open descriptor that a path stands for."""
+    found = _DESCRIPTOR.fullmatch(path)
+    if found is None:
+        return None
+    name = found[1] or found[2]
+    return {"stdout": 1, "stderr": 2}.get(name) or int(name)
+
+
+def is_stdout(path: str) -> bool:
+    """Whether a path is a name of standard output."""
+    return path == STDOUT or _descriptor_of(path) == 1
 
 
 def _harmless_on_terminals(descriptor: int) -> IO[bytes]:
@@ -247,7 +261,7 @@ class _Terminal(io.BufferedIOBase):
 
 def is_special(path: str) -> bool:
     """Whether a path stands for a device, a pipe or an open descriptor: nothing to come back to."""
-    if _DESCRIPTOR.fullmatch(path) is not None:
+    if _descriptor_of(path) is not None:
         return True
     with naming_trouble(path):
         status = status_of(path)

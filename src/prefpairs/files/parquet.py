@@ -31,9 +31,11 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         return
     try:
         parquet = ParquetFile(file)
-        _refuse_bomb(parquet.metadata, file.seek(0, os.SEEK_END), source)
+        size = _unpacked_size(parquet.metadata)
+        if size > source.limits.unpacked_from(file.seek(0, os.SEEK_END)):
+            raise too_much(source)
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
-        for batch in parquet.iter_batches(batch_size=_batch_of(parquet.metadata)):
+        for batch in parquet.iter_batches(batch_size=_batch_of(parquet.metadata.num_rows, size)):
             for row in _without_nanoseconds(batch).to_pylist():
                 for name in chats:
                     row[name] = _unpacked(row[name])
@@ -44,17 +46,14 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
 
-def _batch_of(metadata: Any) -> int:
-    """How many rows are held at a time: fewer where they are large."""
-    size: int = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
-    fitting: int = _BATCH_BYTES * metadata.num_rows // max(1, size)
-    return max(1, min(_BATCH, fitting))
-
-
-def _refuse_bomb(metadata: Any, size: int, source: Input) -> None:
+def _unpacked_size(metadata: Any) -> int:
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    if sum(group.total_byte_size for group in groups) > source.limits.unpacked_from(size):
-        raise too_much(source)
+    return sum(group.total_byte_size for group in groups)
+
+
+def _batch_of(rows: int, size: int) -> int:
+    """How many rows are held at a time: fewer where they are large."""
+    return max(1, min(_BATCH, _BATCH_BYTES * rows // max(1, size)))
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -131,7 +131,7 @@ def naming_trouble_of(source: Input) -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadInput(source.label, _packing_problem(error)) from None
     except OSError as error:
-        raise FileTrouble(source.label, error.strerror or str(error)) from None
+        raise FileTrouble.of(source.label, error) from None
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # a type that may not be installed
             raise

@@ -3,30 +3,17 @@
 import os
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import IO
 
 from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.files.beside import BUFFER
 from prefpairs.files.inputs import Input
+from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
-_BUFFER = 1 << 18
-
-
-@contextmanager
-def _naming(what: str) -> Iterator[None]:
-    """Give what the file system says the name of what it is about."""
-    try:
-        yield
-    except OSError as error:
-        raise _trouble(what, error) from None
-
-
-def _trouble(what: str, error: OSError) -> FileTrouble:
-    return FileTrouble(what, error.strerror or str(error))
 
 
 class Shelf:
@@ -41,7 +28,7 @@ class Shelf:
         """A descriptor to fetch with: of the same file, or InputChanged."""
         if self._source.is_stdin:
             return os.dup(0)
-        with _naming(self.label):
+        with naming_trouble(self.label):
             descriptor = os.open(self._source.path, os.O_RDONLY)
         self.check(descriptor)
         return descriptor
@@ -51,7 +38,7 @@ class Shelf:
 
     def check(self, descriptor: int) -> None:
         """Raise InputChanged if the file is not what it was."""
-        with _naming(self.label):
+        with naming_trouble(self.label):
             seen = fingerprint(os.fstat(descriptor))
         if seen != self._seen:
             raise InputChanged(self.label)
@@ -66,9 +53,9 @@ class Spool:
     label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
-        with _naming(folder or tempfile.gettempdir()), held_signals():
+        with naming_trouble(folder or tempfile.gettempdir()), held_signals():
             self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
-                buffering=_BUFFER, dir=folder, prefix="prefpairs-"
+                buffering=BUFFER, dir=folder, prefix="prefpairs-"
             )
         self._size = 0
         self._waiting = False
@@ -76,8 +63,10 @@ class Spool:
     def append(self, line: bytes) -> int:
         """Put a line aside and say where it begins."""
         offset = self._size
-        with _naming(self.label):
+        try:
             self._file.write(line)
+        except OSError as error:
+            raise FileTrouble.of(self.label, error) from None
         self._size += len(line)
         self._waiting = True
         return offset
@@ -90,7 +79,7 @@ class Spool:
         """Let what was put aside be there to be fetched, while more may yet come."""
         if not self._waiting:
             return
-        with _naming(self.label):
+        with naming_trouble(self.label):
             self._file.flush()
         self._waiting = False
 
@@ -129,7 +118,7 @@ class Shelves:
                     raise InputChanged(self._shelves[shelf].label)
                 data += more
         except OSError as error:
-            raise _trouble(self._shelves[shelf].label, error) from None
+            raise FileTrouble.of(self._shelves[shelf].label, error) from None
         return data
 
     def check(self) -> None:
