@@ -34,13 +34,20 @@ READERS = {
     "export untyped": ["export", "--to", "openai"],
     "sample shuffled": ["sample", "--per-group", "3", "--order", "shuffle"],
 }
+LOOKERS = {
+    "stats": ["stats", "--json"],
+    "stats of pairs": ["stats", "--from", "pairs", "--json"],
+    "stats of rollouts": ["stats", "--strategy", "exhaustive", "--json"],
+}
+"""Commands that look at data and write none of it."""
+
 ROLLOUTS = {"extract", "pair"}
-"""The commands that read rollouts; the others read pairs."""
+"""The commands that read rollouts; the others read pairs, if they are asked for no strategy."""
 
 
 def rows_for(words: list[str], count: int = 400) -> list[dict[str, object]]:
     """Rows that a command reads, four of each prompt."""
-    if words[0] in ROLLOUTS:
+    if words[0] in ROLLOUTS or "--strategy" in words:
         return [
             {"prompt": f"Question {number // 4}?", "response": f"answer {number}", "score": score}
             for number, score in ((number, number % 4 / 4) for number in range(count))
@@ -64,6 +71,9 @@ def data_for(words: list[str], count: int = 400) -> bytes:
 
 
 every_reader = pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
+every_command = pytest.mark.parametrize(
+    "words", [*READERS.values(), *LOOKERS.values()], ids=[*READERS, *LOOKERS]
+)
 
 
 def run(
@@ -90,7 +100,7 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
     assert (allowed.returncode, allowed.stdout) == (0, b"")
 
 
-@every_reader
+@every_command
 def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path: Path) -> None:
     """The same rows give the same bytes from a file, a pipe and `<`, but for the name."""
     named = tmp_path / "stdin"
@@ -110,7 +120,7 @@ def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path
     assert redirected.stdout
 
 
-@every_reader
+@every_command
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
 def test_packed_input_is_told_by_its_content(
     words: list[str], pack: Callable[[bytes], bytes], tmp_path: Path
@@ -123,7 +133,7 @@ def test_packed_input_is_told_by_its_content(
     assert run(*words, data=pack(data_for(words))).stdout == plain
 
 
-@every_reader
+@every_command
 def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
     """A JSON array of the rows gives what the lines give."""
     assert (
@@ -132,7 +142,7 @@ def test_an_array_is_the_same_as_lines(words: list[str]) -> None:
     )
 
 
-@every_reader
+@every_command
 def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Path) -> None:
     """One bad line: exit 1, its number is named, the old output stays, nothing is left behind."""
     output = tmp_path / "out.jsonl"
@@ -144,7 +154,7 @@ def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
 
-@every_reader
+@every_command
 def test_a_bad_line_can_be_skipped(words: list[str]) -> None:
     """With --on-error skip the good rows give what they give alone."""
     skipped = run(*words, "--on-error", "skip", data=b"{oops\n" + data_for(words))
@@ -179,7 +189,7 @@ def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
     assert done.stderr == b""
 
 
-@every_reader
+@every_command
 def test_a_closed_pipe_is_success(words: list[str]) -> None:
     """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
     command = f'"{sys.executable}" -m prefpairs {" ".join(words)} | head -n 1'
@@ -195,7 +205,7 @@ def test_a_closed_pipe_is_success(words: list[str]) -> None:
     assert b"Broken" not in done.stderr
 
 
-@every_reader
+@every_command
 def test_a_full_disk_is_an_error(words: list[str]) -> None:
     """A write that fails is exit 5 and one sentence, for stdout and for -o."""
     program = [sys.executable, "-m", "prefpairs", *words]
@@ -214,7 +224,7 @@ def test_a_full_disk_is_an_error(words: list[str]) -> None:
     assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
 
 
-@every_reader
+@every_command
 def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
     """An input is never written over, also through a link."""
     rows, link = tmp_path / "rows.jsonl", tmp_path / "link.jsonl"
@@ -225,7 +235,7 @@ def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> Non
         assert (done.returncode, rows.read_bytes() == data_for(words)) == (2, True)
 
 
-@every_reader
+@every_command
 def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
     """Hash seed, locale, time zone, umask and folder change no byte."""
     rows = tmp_path / "stdin"
@@ -268,7 +278,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
         assert list(tmp_path.iterdir()) == []
 
 
-@every_reader
+@every_command
 def test_options_take_dashes_and_underscores(words: list[str]) -> None:
     """`--on_error` is `--on-error`."""
     assert run(*words, "--on_error", "skip", data=data_for(words)).returncode == 0

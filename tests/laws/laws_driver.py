@@ -95,7 +95,7 @@ def lines_of(*rows: Any) -> list[bytes]:
 
 def pair_files(files: Mapping[str, bytes], asked: Asked) -> Outcome:
     """Pair what the files of these names hold."""
-    with _files(files) as inputs:
+    with named_files(files) as inputs:
         return _pair(inputs, asked)
 
 
@@ -139,7 +139,7 @@ def pair_redirected(data: bytes, asked: Asked) -> Outcome:
 def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
     """The candidates of the lines of one file."""
     report, output = Report(), Collected()
-    with _files({"rows.jsonl": b"".join(lines)}) as inputs:
+    with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         plan = ReadPlan(inputs=inputs, options=read, on_error="skip")
         extract(plan, output, report, allow_empty=True)
     return Outcome(output.lines, report)
@@ -148,7 +148,7 @@ def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
 @contextmanager
 def input_of(lines: Sequence[bytes]) -> Iterator[Input]:
     """A file of these lines."""
-    with _files({"rows.jsonl": b"".join(lines)}) as inputs:
+    with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         yield inputs[0]
 
 
@@ -174,7 +174,8 @@ def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
 
 
 @contextmanager
-def _files(files: Mapping[str, bytes]) -> Iterator[list[Input]]:
+def named_files(files: Mapping[str, bytes]) -> Iterator[list[Input]]:
+    """Files of these names and contents, as inputs of a run."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in files]
         for path, data in zip(paths, files.values(), strict=True):

@@ -4,12 +4,11 @@ import gzip
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 
-from laws_driver import Asked, Collected, Outcome, Row
+from laws_driver import Asked, Collected, Outcome, Row, named_files
 
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engines.sieve import sieve
@@ -42,7 +41,7 @@ class Sieved(Outcome):
 
 def sieve_files(files: Mapping[str, bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
     """Pass the pairs of these files through the sieves, and part them if that is asked."""
-    with _files(files) as inputs:
+    with named_files(files) as inputs:
         return _sieve(inputs, sieves, parting)
 
 
@@ -89,7 +88,7 @@ def sieve_rollouts(
     lines: Sequence[bytes], asked: Asked, *sieves: Sieve, parting: Split | None = None
 ) -> Sieved:
     """Make pairs of the rollouts of one file and pass them on, all in one run."""
-    with _files({"rows.jsonl": b"".join(lines)}) as inputs:
+    with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         read = ReadPlan(inputs=inputs, options=asked.read, on_error="skip")
         making = PairPlan(
             read=read,
@@ -112,11 +111,3 @@ def _run(plan: SievePlan) -> Sieved:
     outputs = {side: Collected() for side in sides}
     sieve(plan, outputs, report, allow_empty=True)
     return Sieved({side: output.lines for side, output in outputs.items()}, report)
-
-
-@contextmanager
-def _files(files: Mapping[str, bytes]) -> Iterator[list[Input]]:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, data in files.items():
-            Path(folder, name).write_bytes(data)
-        yield find_inputs([str(Path(folder, name)) for name in files])

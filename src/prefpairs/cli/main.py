@@ -21,6 +21,7 @@ COMMANDS = {
     "rehearse": "Real steps of the real trainer on a dataset.",
     "run": "A whole pipeline out of a recipe, in one process.",
     "verify": "Whether files are still what a manifest says.",
+    "stats": "What is in the data: of pairs, or of rollouts and the pairs they would give.",
     "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",
 }

@@ -28,27 +28,27 @@ class MadePairs:
         self._plan = plan
         self._library = library
         self._report = report
-        self._index = Index()
+        self.index = Index()
+        self.fetch = partial(library.fetch, self.index)
 
     def entries(self) -> Iterator[Entry]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
         with reading_inputs(self._plan.read, self._report) as reader:
-            fill(self._index, self._library, reader, self._plan)
-        fetch = partial(self._library.fetch, self._index)
-        numbers = decide(self._index, fetch, self._plan, self._report)
+            fill(self.index, self._library, reader, self._plan)
+        numbers = decide(self.index, self.fetch, self._plan, self._report)
         for number, (chosen, rejected) in enumerate(numbers):
             yield self._entry(number, chosen, rejected)
 
     def pair(self, entry: Entry) -> Pair:
         """The pair behind an entry."""
         numbers = entry.place >> _REJECTED, entry.place & _NUMBER
-        return made(numbers, self._index, partial(self._library.fetch, self._index))
+        return made(numbers, self.index, self.fetch)
 
     def line(self, _entry: Entry) -> None:
         """Nowhere does a pair stand that is only being made."""
 
     def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
-        index = self._index
+        index = self.index
         group, prompt, tools = index.question(chosen)
         _, other_prompt, _ = index.question(rejected)
         self._report.across_prompts += not index.same_question(chosen, rejected)

@@ -111,7 +111,7 @@ def _pairs_of_groups(
     index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
 ) -> Iterator[Numbers]:
     _, strategy = strategy_named(plan.strategy)
-    for contest in _contests(index, fetch, plan, report, groups):
+    for contest in contests(index, fetch, plan, report, groups):
         report.groups += 1
         chosen = strategy(contest.group, plan.options) if contest.group.scores else ()
         pairs = islice(chosen, plan.options.max_pairs)
@@ -124,9 +124,10 @@ def _pairs_of_groups(
             yield contest.member(best), contest.member(worst)
 
 
-def _contests(
+def contests(
     index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
 ) -> Iterator[Contest]:
+    """The groups as strategies see them, each rollout once."""
     keys = index.group_keys()
     keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     for group in groups:
@@ -142,7 +143,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
         return
     _, strategy = strategy_named(plan.strategy)
     pairs = 0
-    for contest in _contests(index, fetch, plan, Report(), _order(index, plan)):
+    for contest in contests(index, fetch, plan, Report(), _order(index, plan)):
         chosen = strategy(contest.group, plan.options)
         pairs += len(chosen) if isinstance(chosen, Sized) else sum(1 for _ in chosen)
     if pairs > MOST_PAIRS:

@@ -23,7 +23,7 @@ def sieve(
     plan: SievePlan, outputs: Mapping[str, Output], report: Report, *, allow_empty: bool = False
 ) -> None:
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
-    with _open_pairs(plan, report) as pairs:
+    with open_pairs(plan, report, _wanted_again(plan)) as pairs:
         entries = _sieved(pairs.entries(), pairs, plan, report)
         parted = _parted(entries, pairs, plan, report)
         with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
@@ -37,15 +37,18 @@ def sieve(
 
 
 @contextmanager
-def _open_pairs(plan: SievePlan, report: Report) -> Iterator[FiledPairs | MadePairs]:
-    """The pairs of the plan: those that it makes, or those that stand in its inputs."""
+def open_pairs(plan: SievePlan, report: Report, keep: Keep) -> Iterator[FiledPairs | MadePairs]:
+    """The pairs of the plan: those that it makes, or those that stand in its inputs.
+
+    `keep` says what is wanted of the latter once they have passed.
+    """
     if plan.pair is not None:
         with Candidates() as candidates:
             yield MadePairs(plan.pair, candidates, report)
             candidates.check()
         return
     with Library[PairReading]() as library, reading_rows(plan.read, report) as rows:
-        yield FiledPairs(rows, library, report, keep=_wanted_again(plan), temp_dir=plan.temp_dir)
+        yield FiledPairs(rows, library, report, keep=keep, temp_dir=plan.temp_dir)
         library.check()
 
 

@@ -22,10 +22,21 @@ def is_truncated(pair: Pair) -> bool:
     >>> is_truncated(Pair("", "", "Q", "<think>hm", "no", None, None, None, None, None, "", ""))
     True
     """
-    meta = pair.meta or {}
-    if any(_says_cut_off(value) for name, value in meta.items() if _MARK.search(name)):
-        return True
-    return _never_ends(pair.chosen) or _never_ends(pair.rejected)
+    return any(truncated_sides(pair))
+
+
+def truncated_sides(pair: Pair) -> tuple[bool, bool]:
+    """Whether the chosen and whether the rejected answer was cut off.
+
+    >>> truncated_sides(Pair("", "", "Q", "```", "no", None, None, None, None, None, "", ""))
+    (True, False)
+    """
+    chosen, rejected = _never_ends(pair.chosen), _never_ends(pair.rejected)
+    for name, value in (pair.meta or {}).items():
+        if _MARK.search(name) and _says_cut_off(value):
+            chosen = chosen or not name.startswith("rejected_")
+            rejected = rejected or not name.startswith("chosen_")
+    return chosen, rejected
 
 
 def _says_cut_off(value: Any) -> bool:

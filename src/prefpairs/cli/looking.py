@@ -1,0 +1,73 @@
+"""The options of the commands that look: at rollouts, at candidates, or at pairs."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields, replace
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.pair import PairWords
+from prefpairs.cli.reading import READ, AsideWords, InputWords, ReadWords
+from prefpairs.cli.words import word_group
+from prefpairs.engines.looking import holds_pairs
+from prefpairs.engines.plan import InputPlan, SievePlan
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.files.aside import seekable_stdin
+from prefpairs.report import Report
+from prefpairs.sources import SOURCES
+from prefpairs.targets.reading import DIALECTS
+
+_PAIRS = "pairs"
+
+
+@word_group
+class LookWords(ReadWords):
+    """The words about inputs of any kind, as they were typed."""
+
+    source: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="FORMAT",
+            rich_help_panel=READ,
+            help="auto (look at the first row); for rollouts candidates, nemo-gym, nat or generic; "
+            f"for pairs pairs, {', '.join(DIALECTS)}.",
+        ),
+    ] = "auto"
+
+
+@contextmanager
+def looked_at(
+    reading: LookWords, pairing: PairWords, aside: AsideWords, report: Report
+) -> Iterator[SievePlan]:
+    """The pairs that are looked at: as they stand in the inputs, or as `pair` makes them."""
+    given = InputWords.input_plan(reading)
+    word = reading.source.replace("_", "-")
+    if word not in ("auto", *SOURCES, _PAIRS, *DIALECTS):
+        raise UnknownWord("format", reading.source, ["auto", *SOURCES, _PAIRS, *DIALECTS])
+    with ExitStack() as stack:
+        if word == "auto" and any(source.is_stdin for source in given.inputs):
+            stack.enter_context(seekable_stdin(aside.temp_dir))
+        if word in (_PAIRS, *DIALECTS) or (word == "auto" and holds_pairs(given.inputs)):
+            _refuse_words_of_rollouts(reading, pairing)
+            yield _plan_of_pairs(given, word, aside.temp_dir)
+        else:
+            plan = pairing.plan(reading.plan(report), aside.temp_dir)
+            yield SievePlan(read=plan.read, pair=plan, temp_dir=aside.temp_dir)
+
+
+def _plan_of_pairs(given: InputPlan, word: str, temp_dir: str | None) -> SievePlan:
+    dialect = word if word in DIALECTS else "auto"
+    return SievePlan(read=replace(given, dialect=dialect), temp_dir=temp_dir)
+
+
+def _refuse_words_of_rollouts(reading: LookWords, pairing: PairWords) -> None:
+    """Raise for options that say how pairs are made where they are made already."""
+    of_inputs = {field.name for field in fields(InputWords)} | {"source"}
+    for words in (reading, pairing):
+        for field in fields(words):
+            if field.name not in of_inputs and getattr(words, field.name) != field.default:
+                option = f"--{field.name.replace('_', '-')}"
+                problem = f"{option} is for rollouts, and these are pairs already"
+                raise UsageError(problem, "`prefpairs filter` takes some of them")

@@ -1,0 +1,65 @@
+"""Passes for those who look at pairs: whatever the inputs hold, pairs come out of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from prefpairs.engines.made import MadePairs
+from prefpairs.engines.pair import contests, decide
+from prefpairs.engines.plan import PairPlan, SievePlan
+from prefpairs.engines.sieve import open_pairs
+from prefpairs.errors import NotJson
+from prefpairs.files.aside import peeked_input
+from prefpairs.files.inputs import Input
+from prefpairs.looks.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
+from prefpairs.records.wire import decode
+from prefpairs.report import Report
+from prefpairs.targets.reading import holds_pair
+
+_WIDEST_FIRST = ("best-vs-worst", "exhaustive")
+"""Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
+
+
+def survey(plan: SievePlan, report: Report) -> Survey:
+    """A survey of all pairs of the plan."""
+    found = PairSurvey()
+    with open_pairs(plan, report, "nothing") as pairs:
+        for entry in pairs.entries():
+            pair = pairs.pair(entry)
+            found.add(entry, pair)
+            report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+        if plan.pair is None or not isinstance(pairs, MadePairs):
+            return Survey(found, found.what_if())
+        whole = range(pairs.index.groups)
+        fair = contests(pairs.index, pairs.fetch, plan.pair, Report(), whole)
+        groups = survey_groups(contest.group.scores for contest in fair)
+        return Survey(found, _what_if(found, pairs, plan.pair), groups)
+
+
+def _what_if(found: PairSurvey, pairs: MadePairs, plan: PairPlan) -> list[WhatIf]:
+    """What each `--min-gap` would leave; most strategies then make other pairs."""
+    if plan.strategy in _WIDEST_FIRST:
+        return found.what_if()
+    return [_decided_again(least, pairs, plan) for least in WHAT_IF_GAPS]
+
+
+def _decided_again(least: float, pairs: MadePairs, plan: PairPlan) -> WhatIf:
+    options = replace(plan.options, min_gap=max(least, plan.options.min_gap))
+    again = replace(plan, options=options, yes_all=True)
+    number, prompts = 0, set[bytes]()
+    for chosen, _ in decide(pairs.index, pairs.fetch, again, Report()):
+        number += 1
+        prompts.add(b"".join(pairs.index.question(chosen)[1:]))
+    return WhatIf(least, number, len(prompts))
+
+
+def holds_pairs(inputs: Sequence[Input]) -> bool:
+    """Whether the first row of the inputs that can be read is that of a pair."""
+    for source in inputs:
+        with peeked_input(source) as opened:
+            for record in opened.records:
+                try:
+                    row = decode(record.complete())
+                except NotJson:
+                    continue
+                return isinstance(row, dict) and holds_pair(row)
+    return False

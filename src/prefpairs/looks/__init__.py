@@ -1,0 +1,1 @@
+"""Looks at pairs and candidates: counts, shares and pictures of them. Pure: it opens nothing."""

@@ -1,0 +1,63 @@
+"""Who wins against whom."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.looks.wins import Matrix, Wins
+from prefpairs.records.pair import pair_of
+
+
+def wins(*metas: dict[str, Any], **row: str) -> Wins:
+    """The wins of pairs with these metas."""
+    found = Wins()
+    for meta in metas:
+        found.add(pair_of({"prompt": "Q", "chosen": "a", "rejected": "b", "meta": meta, **row})[0])
+    return found
+
+
+def test_models_that_met() -> None:
+    """A row for each chosen one, a column for each rejected one."""
+    found = wins(
+        {"chosen_model": "b", "rejected_model": "a"},
+        {"chosen_model": "b", "rejected_model": "a"},
+        {"chosen_model": "a", "rejected_model": "b"},
+        {"model": "a"},
+    )
+    assert found.matrices() == [Matrix("model", ["a", "b"], [[1, 1], [2, 0]])]
+
+
+def test_steps_are_ordered_by_number() -> None:
+    """Step 9 before step 10, and paths go by their last word."""
+    found = wins({"chosen_run.step": 10, "rejected_run.step": 9})
+    assert found.matrices() == [Matrix("run.step", ["9", "10"], [[0, 0], [1, 0]])]
+
+
+def test_files_are_told_apart() -> None:
+    """By the origins of both answers."""
+    found = wins({}, chosen_origin="new.jsonl:3", rejected_origin="old.jsonl:3#2")
+    expected = Matrix("file", ["new.jsonl", "old.jsonl"], [[0, 1], [0, 0]])
+    assert found.matrices() == [expected]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"model": "a"},
+        {"chosen_model": "a"},
+        {"chosen_model": "a", "rejected_model": None},
+        {"chosen_model": ["a"], "rejected_model": "b"},
+        {"chosen_model": True, "rejected_model": False},
+        {"chosen_mode": "a", "rejected_mode": "b"},
+        {"rejected_model": "a"},
+    ],
+)
+def test_what_tells_nothing(meta: dict[str, Any]) -> None:
+    """One name alone, no name, or no model at all."""
+    assert wins(meta).matrices() == []
+
+
+def test_too_many_names_are_no_table() -> None:
+    """Nobody reads a table of a hundred columns; that there are so many is said."""
+    found = wins(*({"chosen_step": step, "rejected_step": step + 1} for step in range(100)))
+    assert (found.matrices(), found.too_many()) == ([], ["step"])
