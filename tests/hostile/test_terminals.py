@@ -21,6 +21,7 @@ def on_a_terminal(folder: Path, *words: str) -> str:
         stdout=theirs,
         stderr=theirs,
         cwd=folder,
+        env={**os.environ, "TERM": "dumb"},  # else colours are ours
     ) as process:
         os.close(theirs)
         shown = b""
@@ -45,6 +46,8 @@ def steers(shown: str) -> list[str]:
 PAIR = {"prompt": f"p{STEERING}", "chosen": f"c{STEERING}", "rejected": f"r{STEERING}"}
 ROWS = [{"prompt": PAIR["prompt"], "response": PAIR[side], "score": score}
         for side, score in (("chosen", 1), ("rejected", 0))]  # fmt: skip
+for _number, _row in enumerate(ROWS):
+    _row["model"] = f"{_number}{STEERING}"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,8 @@ ROWS = [{"prompt": PAIR["prompt"], "response": PAIR[side], "score": score}
         ["dedupe"],
         ["export", "--to", "trl"],
         ["validate", "--to", "trl"],
+        ["stats"],
+        ["stats", "--keep", "model", "--strategy", "exhaustive"],
         ["pair", "--response", f"x{STEERING}"],
         ["pair", "--from", f"x{STEERING}"],
         ["export", "--to", f"x{STEERING}"],
@@ -71,7 +76,11 @@ ROWS = [{"prompt": PAIR["prompt"], "response": PAIR[side], "score": score}
 def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: Path) -> None:
     """Whatever stands in rows, keys, file names and options is written out as escapes."""
     name = f"{STEERING.replace('/', '')}.jsonl"
-    rows = ROWS if words[0] in ("pair", "extract") else [PAIR, {**PAIR, STEERING: STEERING}]
+    rows = (
+        ROWS
+        if words[0] in ("pair", "extract") or "--strategy" in words
+        else [PAIR, {**PAIR, STEERING: STEERING}]
+    )
     bad = [{"prompt": STEERING, "response": {STEERING: 1}, "chosen": {STEERING: 1}, "score": 1}]
     for number, made in enumerate((rows, rows + bad)):
         (tmp_path / name).write_text(

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -37,7 +38,7 @@ def drawn(sections: Sequence[Section], warnings: Sequence[str]) -> bytes:
 
 def _console(text: io.StringIO) -> Console:
     if os.isatty(1):
-        return Console(file=text, force_terminal=True, width=os.get_terminal_size(1).columns)
+        return Console(file=text, force_terminal=True, width=shutil.get_terminal_size().columns)
     return Console(file=text, width=_PLAIN_WIDTH, color_system=None, _environ={})
 
 

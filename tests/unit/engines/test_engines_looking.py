@@ -1,0 +1,95 @@
+"""Passes for those who look at pairs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.engines.looking import holds_pairs, survey
+from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.errors import BadRecords
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.looks.survey import WhatIf
+from prefpairs.report import Report
+from prefpairs.strategies.allowed import PairOptions
+
+Row = dict[str, Any]
+PAIR = {"prompt": "Q", "chosen": "a", "rejected": "b"}
+
+
+def written(folder: Path, *files: Sequence[Row | str]) -> list[Input]:
+    """Files of these rows."""
+    for place, rows in enumerate(files):
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        (folder / f"{place}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return find_inputs([str(folder / f"{place}.jsonl") for place in range(len(files))])
+
+
+def rollouts(scores: Sequence[float]) -> list[Row]:
+    """Answers to one question with these scores."""
+    return [
+        {"prompt": "Q", "response": f"A{place}", "score": score}
+        for place, score in enumerate(scores)
+    ]
+
+
+def making(inputs: list[Input], strategy: str, options: PairOptions) -> SievePlan:
+    """A plan of pairs in the making."""
+    read = ReadPlan(inputs=inputs)
+    return SievePlan(read=read, pair=PairPlan(read=read, strategy=strategy, options=options))
+
+
+def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
+    """Neighbours that are too close let 1.0 meet 0.0; a bound of the run's own holds, too."""
+    inputs = written(tmp_path, rollouts([1.0, 0.9, 0.0]))
+    plan = making(inputs, "adjacent", PairOptions(min_gap=0.08))
+    assert survey(plan, Report()).what_if == [
+        WhatIf(0.0, 2, 1),
+        WhatIf(0.05, 2, 1),
+        WhatIf(0.1, 2, 1),
+        WhatIf(0.2, 2, 1),
+        WhatIf(0.3, 2, 1),
+        WhatIf(0.5, 2, 1),
+    ]
+    plan = making(inputs, "adjacent", PairOptions(min_gap=0.95))
+    assert {told.pairs for told in survey(plan, Report()).what_if} == {1}
+
+
+def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
+    """Pairs do not say who competed."""
+    inputs = written(tmp_path, rollouts([1.0, 0.0]))
+    found = survey(making(inputs, "best-vs-worst", PairOptions()), Report())
+    assert found.groups is not None
+    assert (found.groups.groups, found.pairs.pairs) == (1, 1)
+    (tmp_path / "pairs").mkdir()
+    of_pairs = SievePlan(read=InputPlan(inputs=written(tmp_path / "pairs", [PAIR])))
+    assert survey(of_pairs, Report()).groups is None
+
+
+def test_bad_rows_end_it(tmp_path: Path) -> None:
+    """Figures of half a file would be wrong."""
+    plan = SievePlan(read=InputPlan(inputs=written(tmp_path, [PAIR, "oops"])))
+    with pytest.raises(BadRecords):
+        survey(plan, Report())
+
+
+@pytest.mark.parametrize(
+    ("files", "pairs"),
+    [
+        ([[PAIR]], True),
+        ([[], [PAIR]], True),
+        ([["oops", PAIR]], True),
+        ([rollouts([1.0])], False),
+        ([rollouts([1.0]), [PAIR]], False),
+        ([["[1]", PAIR]], False),
+        ([["7"]], False),
+        ([[]], False),
+    ],
+)
+def test_what_inputs_hold_is_told_by_the_first_row(
+    files: list[list[Row | str]], *, pairs: bool, tmp_path: Path
+) -> None:
+    """The first one that is JSON, in whichever file."""
+    assert holds_pairs(written(tmp_path, *files)) is pairs

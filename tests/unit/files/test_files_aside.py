@@ -1,0 +1,78 @@
+"""Standard input put aside."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from prefpairs.errors import FileTrouble
+from prefpairs.files.aside import peeked_input, seekable_stdin
+from prefpairs.files.inputs import find_inputs
+
+
+@contextmanager
+def stdin_of(descriptor: int) -> Iterator[None]:
+    """Standard input for the time of a block."""
+    before = os.dup(0)
+    os.dup2(descriptor, 0)
+    os.close(descriptor)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+
+
+def piped(data: bytes) -> int:
+    """The end of a pipe that holds these bytes."""
+    ours, theirs = os.pipe()
+    os.write(theirs, data)
+    os.close(theirs)
+    return ours
+
+
+def test_a_pipe_becomes_a_file_for_a_while(tmp_path: Path) -> None:
+    """It can be read twice, is nowhere to be seen, and the pipe is there again at the end."""
+    with stdin_of(piped(b"abc\n")):
+        with seekable_stdin(str(tmp_path)):
+            assert os.read(0, 10) == b"abc\n"
+            assert os.lseek(0, 0, os.SEEK_SET) == 0
+            assert os.read(0, 10) == b"abc\n"
+            assert list(tmp_path.iterdir()) == []
+        assert stat.S_ISFIFO(os.fstat(0).st_mode)
+
+
+def test_a_file_stays_what_it_is(tmp_path: Path) -> None:
+    """Nothing is copied, and it is read from where it stands."""
+    path = tmp_path / "rows"
+    path.write_bytes(b"head\nabc\n")
+    descriptor = os.open(path, os.O_RDONLY)
+    os.lseek(descriptor, 5, os.SEEK_SET)
+    with stdin_of(descriptor), seekable_stdin("no/such/folder"):
+        assert os.fstat(0).st_ino == path.stat().st_ino
+        assert os.read(0, 10) == b"abc\n"
+
+
+def test_trouble_with_the_folder_names_it() -> None:
+    """As every trouble with a file does."""
+    with (
+        stdin_of(piped(b"abc\n")),
+        pytest.raises(FileTrouble, match="no/such/folder"),
+        seekable_stdin("no/such/folder"),
+    ):
+        pass
+
+
+def test_a_peek_moves_nothing(tmp_path: Path) -> None:
+    """Standard input stands where it stood."""
+    path = tmp_path / "rows"
+    path.write_bytes(b'head\n{"a": 1}\n{"b": 2}\n')
+    descriptor = os.open(path, os.O_RDONLY)
+    os.lseek(descriptor, 5, os.SEEK_SET)
+    with stdin_of(descriptor):
+        with peeked_input(find_inputs([])[0]) as opened:
+            assert next(opened.records).data == b'{"a": 1}\n'
+        assert os.lseek(0, 0, os.SEEK_CUR) == 5
