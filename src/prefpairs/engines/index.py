@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
-from operator import neg, sub
+from operator import sub
 from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
@@ -266,15 +266,16 @@ class Index:
         Such groups are the rule: each has an index of its own, or an answer of its own and none
         an index. Nothing more in them has to be compared.
         """
-        members = self.members(group)
+        members = list(self.members(group))
         marks: Sequence[Any] = list(map(self._indexes.__getitem__, members))
         without = marks.count(_NO_INDEX)
         if without == len(members):
             marks = list(map(self.digest, members))
         if 0 < without < len(members) or len(set(marks)) < len(members):
             return sorted(members, key=self.rank), False
-        scores = map(neg, map(self.scores.__getitem__, members))
-        return [number for *_, number in sorted(zip(scores, marks, members, strict=True))], True
+        members.sort(key=self.digest if without else self._indexes.__getitem__)
+        members.sort(key=self.scores.__getitem__, reverse=True)  # which is as stable
+        return members, True
 
     def most_pairs(self) -> int:
         """An upper bound of the pairs that all groups together can give."""

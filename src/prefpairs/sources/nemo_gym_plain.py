@@ -116,7 +116,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
             found.append(None)
             continue
         row, words, thoughts = plain
-        question = b"%b\0%b\0%b" % (row.responses_create_params, row.agent, row.task)
+        question = b"\0".join((row.responses_create_params, row.agent, row.task))
         score, response = round_score(row.reward), digest_turn(words, thoughts)
         found.append((xxh3_128_digest(question)[:_SHORT], score, row.index, response))
     return found
