@@ -134,6 +134,33 @@ def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
         assert (whole.rank(one), whole.rollout(one)) == (single.rank(one), single.rollout(one))
 
 
+@pytest.mark.parametrize("piece", [1, 2, 3, 1 << 14])
+def test_joined_piece_by_piece(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two indexes in pieces of any size become what one would be, with places in their rows."""
+    monkeypatch.setattr("prefpairs.engines.index._PIECE", piece)
+    rows = [(2, "ab"), (7, "c"), (8, "dea"), (9, "f"), (12, "gc"), (13, "h")]
+
+    def indexed(rows: list[tuple[int, str]], before: int) -> Index:
+        index = Index()
+        for number, groups in rows:
+            answers = [ONE._replace(group=group, score=number / 10) for group in groups]
+            index.add_row(answers, 0, 100 * number, number, number - before)
+        return index
+
+    for cut in range(len(rows) + 1):
+        before = rows[cut - 1][0] if cut else 0
+        whole, first, second = indexed(rows, 0), indexed(rows[:cut], 0), indexed(rows[cut:], before)
+        first.begin_shelf(0)
+        first.join(map(bytes, second.columns()), before)
+        assert [*map(first.place, range(len(first)))] == [*map(whole.place, range(len(whole)))]
+        assert [*map(first.rank, range(len(first)))] == [*map(whole.rank, range(len(whole)))]
+        assert first.group_keys() == whole.group_keys()
+        for group in range(whole.groups):
+            members = whole.members(group)
+            assert first.members(group) == members
+            assert first.question(members[0]) == whole.question(members[0])
+
+
 def test_empty_index() -> None:
     """Nothing was added."""
     index = Index()
