@@ -97,6 +97,7 @@ def data(times: int = 1) -> dict[str, bytes]:
 
 _TRAINED = ("prompt", "chosen", "rejected")
 _SPLIT = "split --exact --val-fraction 0.2 pairs.jsonl --out-dir data"
+_CUSTOMIZER = "export --to customizer train.jsonl --temp-dir . --out-dir data"
 _TRL = "export --to trl train.jsonl val.jsonl --temp-dir . --out-dir data"
 
 
@@ -143,6 +144,12 @@ SCENES = {
     "export, a new folder": Scene(_TRL, ("train.jsonl", "val.jsonl"), family="data"),
     "export, over an old one": Scene(
         _TRL, ("train.jsonl", "val.jsonl"), before=_TRL, family="data"
+    ),
+    "export, into folders of a folder": Scene(
+        _CUSTOMIZER.replace("train.jsonl", "train.jsonl val.jsonl"),
+        ("train.jsonl", "val.jsonl"),
+        before=_CUSTOMIZER,
+        family="data",
     ),
     "run, a folder": Scene(
         "run recipe.toml --depfile data.d",

@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -27,6 +28,9 @@ SENT = (
 )
 
 
+SWAPPED = (("split, over an old one", 99), ("export, over an old one", 20), ("run, a folder", 20))
+"""Where old files make room for new ones, which takes many calls, and how many are struck."""
+
 _BEGUN = re.compile(r'prefpairs/cli/main\.py", line \d+, in (?!<module>)')
 """What a traceback shows once main() has begun."""
 
@@ -35,17 +39,32 @@ def problems_of(given: Stage, folder: Path, number: int, code: int, stderr: str)
     """What is wrong after a signal. The run may have ended before it came."""
     tree = tree_of(folder)
     problems = problems_of_tree(given, tree)
-    babbled = "Traceback" in stderr or "Exception ignored" in stderr
-    if babbled and _BEGUN.search(stderr):
+    if "Traceback" in stderr or "Exception ignored" in stderr:
         problems.append("it babbled")
     if code == 0:
         problems += [] if tree == given.new else ["it ended well without all it should write"]
-    elif code == -number or (code == 1 and babbled):
-        # Before main() has begun the interpreter goes down on its own, and may say how.
-        problems += [] if tree == given.old else ["it did not leave in order"]
     elif code != 128 + number:
         problems.append("a strange exit code")
     return [f"signal {number}: exit {code}: {problem}; {stderr!r}" for problem in problems]
+
+
+def problems_at_start(given: Stage, folder: Path, number: int, code: int, stderr: str) -> list[str]:
+    """The same. Until main() has begun the interpreter goes down on its own, and may say how."""
+    babbled = "Traceback" in stderr or "Exception ignored" in stderr
+    if _BEGUN.search(stderr) or not (code == -number or (code == 1 and babbled)):
+        return problems_of(given, folder, number, code, stderr)
+    return [] if tree_of(folder) == given.old else [f"signal {number}: it did not leave in order"]
+
+
+def wait_for_handlers(process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the program has said what it does on signals; the last of them is SIGTERM."""
+    caught = re.compile(r"^SigCgt:\s*([0-9a-f]+)$", re.MULTILINE)
+    ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while os.waitid(os.P_PID, process.pid, ended) is None:
+        found = caught.search(Path(f"/proc/{process.pid}/status").read_text("ascii"))
+        if found is not None and int(found[1], 16) & 1 << (signal.SIGTERM - 1):
+            return
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +90,31 @@ def test_a_signal_at_any_call_leaves_nothing_behind(
     assert problems == []
 
 
+@pytest.mark.parametrize("shower", [False, True], ids=["one", "one at each call from there on"])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *(pytest.param(name, most, marks=pytest.mark.stress) for name, most in SWAPPED),
+        ("split, over an old one", 6),
+    ],
+)
+def test_a_signal_while_new_files_come_leaves_nothing_behind(
+    name: str, most: int, shower: bool, rig: Rig
+) -> None:
+    """At every call from the first on that is about old files which make room."""
+    given = rig.set(name)
+    calls = given.calls_of(*KINDS.split(","))
+    first = next(at for at, call in enumerate(calls, 1) if "/.old." in call.path)
+    problems = []
+    places = [first - 1 + at for at in spots(len(calls) - first + 1, most)]
+    for at in places:
+        done = rig.meet(given, Fault(KINDS, at, "signal", signal.SIGTERM, shower))
+        problems += problems_of(given, rig.here, signal.SIGTERM, done.code, done.stderr)
+        problems += [] if done.code == 128 + signal.SIGTERM else [f"call {at}: {done.code}"]
+    rig.tell("signals", len(places))
+    assert problems == []
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("number", ENDINGS)
 def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -> None:
@@ -81,7 +125,7 @@ def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -
     places = spots(sum(call.kind == "open" for call in every.calls), 60)
     for at in places:
         done = rig.meet(given, Fault("open", at, "signal", number), FAULT_FOLDER="")
-        found = problems_of(given, rig.here, number, done.code, done.stderr)
+        found = problems_at_start(given, rig.here, number, done.code, done.stderr)
         problems += [f"open no. {at}: {problem}" for problem in found]
     rig.tell("signals", len(places))
     assert problems == []
@@ -100,7 +144,8 @@ def test_a_signal_at_random_leaves_nothing_behind(
     problems = []
     for _ in range(6):
         process = rig.begin(given)
-        time.sleep(draw.uniform(0, 0.25))
+        wait_for_handlers(process)
+        time.sleep(draw.uniform(0, 0.2))
         (os.killpg if group else os.kill)(process.pid, number)
         _, stderr = process.communicate(timeout=60)
         assert gone(process.pid)

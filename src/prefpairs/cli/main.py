@@ -4,6 +4,9 @@ import gc
 import os
 import signal
 import sys
+import threading
+import time
+from functools import partial
 from importlib import import_module
 from types import FrameType
 
@@ -34,24 +37,23 @@ Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
 
 _EXIT_USAGE, _EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 2, 5, 70, 128
 
-_SOON = 0.005
-"""So many seconds later a signal is looked at again that came at a bad time."""
+_ENDINGS = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+
+_SOON, _TIDYING = 0.005, 2.0
+"""So many seconds later a signal is looked at again that came at a bad time; and so many
+seconds after one that is obeyed another one is of the same wish."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the result is the exit code."""
-    words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if words == ["--version"]:  # before typer is imported, which takes longer than all else
-        return _say_version()
     ours = arguments is None
-    if ours:  # a process of its own: what is loaded stays to the end, so nobody looks for garbage
-        gc.disable()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(ending) is signal.SIG_DFL:  # nohup has it ignored
-            signal.signal(ending, _leave)
-    if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
     try:
+        words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+        if words == ["--version"]:  # before typer is imported, which takes longer than all else
+            return _say_version()
+        if ours:  # our own process: what is loaded stays to the end, so nobody looks for garbage
+            gc.disable()
+        _heed_signals(ours=ours)
         return _run(words, ours=ours)
     except KeyboardInterrupt:
         return _EXIT_SIGNAL + signal.SIGINT
@@ -60,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         if ours:
             gc.freeze()  # else Python looks through all of it once more before it ends
-            for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for ending in (*_ENDINGS, signal.SIGALRM):
                 signal.signal(ending, signal.SIG_IGN)  # all is done, and the exit code known
 
 
@@ -137,16 +139,37 @@ def _global_options() -> None:
     pass
 
 
+def _heed_signals(*, ours: bool) -> None:
+    """Let those that should end the program end it in order. Nohup has one of them ignored."""
+    unheeded = (signal.SIG_DFL, signal.default_int_handler if ours else signal.SIG_DFL)
+    for ending in _ENDINGS:
+        if signal.getsignal(ending) in unheeded:
+            signal.signal(ending, _leave)
+
+
 def _leave(number: int, frame: FrameType | None) -> None:
     """Leave as if by exit, so that temporary files are swept; in the midst of an import, soon.
 
     Who is loaded then takes our exit for a mistake of his own, swallows it, or crashes on it.
     """
-    if _is_importing(frame):
+    if number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+        # It is held, but a thread of some library took it; that of ours lets it wait.
+        signal.pthread_kill(threading.get_ident(), number)
+    elif _is_importing(frame):
         signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame))
         signal.setitimer(signal.ITIMER_REAL, _SOON)
     else:
+        again = partial(_leave_again, time.monotonic())
+        for ending in _ENDINGS:
+            if signal.getsignal(ending) is _leave:
+                signal.signal(ending, again)
         sys.exit(_EXIT_SIGNAL + number)
+
+
+def _leave_again(since: float, number: int, frame: FrameType | None) -> None:
+    """Leave, unless we are about to: who closes a terminal sends two signals at once."""
+    if time.monotonic() - since > _TIDYING:
+        _leave(number, frame)
 
 
 def _is_importing(frame: FrameType | None) -> bool:

@@ -50,10 +50,11 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
 def folder_beside(target: str, *, precious: bool = False) -> Iterator[str]:
     """A new folder in that of the target; it goes if the block fails.
 
-    One for precious things goes only if it is empty.
+    One for precious things goes only if it is empty, and nothing of dead processes goes for it.
     """
     beside = descriptor = None
-    sweep(target)
+    if not precious:
+        sweep(target)
     try:
         with held_signals():
             descriptor, beside = _held(target, _new_folder)

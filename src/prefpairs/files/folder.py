@@ -19,6 +19,9 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, naming_trouble, refuse_same_file, same_bytes
 from prefpairs.files.signals import held_signals
 
+_OLD = "old"
+"""What the folder of old files is named after, while new ones come."""
+
 
 @contextmanager
 def open_folder(
@@ -85,51 +88,57 @@ def _into_folder(
     for left in (target, *others):
         sweep(left)
     with ExitStack() as stack:
-        folders = {os.path.dirname(old) for old in files.values()}
-        for folder in folders:
-            stack.enter_context(_folder_made(folder))
-        opened = {name: stack.enter_context(file_beside(file)) for name, file in files.items()}
+        with held_signals():
+            for folder in sorted({os.path.dirname(old) for old in files.values()}):
+                stack.enter_context(_folder_made(folder))
+            opened = {name: stack.enter_context(file_beside(file)) for name, file in files.items()}
         yield {name: file for name, (file, _) in opened.items()}
         for file, _ in opened.values():
             make_last(file)
         new = {files[name]: beside for name, (_, beside) in opened.items()}
         same = {old for old, beside in new.items() if keep_if_same and same_bytes(beside, old)}
-        aside = stack.enter_context(folder_beside(os.path.join(target, "old"), precious=True))
-        _swap([*others, *files.values()], new, same, aside)
-    for folder in folders:
-        sync_folder(folder)
+        aside = stack.enter_context(folder_beside(os.path.join(target, _OLD), precious=True))
+        with held_signals():
+            _swap([*others, *files.values()], new, same, aside)
+            _forget(aside)
+    sweep(os.path.join(target, _OLD))
 
 
 def _swap(family: Sequence[str], new: Mapping[str, str], same: Container[str], aside: str) -> None:
     """Put all old files aside, but for those that stay the same, then let the new ones come.
 
-    If one cannot come, the old ones stand there again.
+    If one cannot come, or not to stay, the old ones stand there again.
     """
     moved: dict[str, str] = {}
     come: list[str] = []
-    with held_signals():
-        try:
-            for number, old in enumerate(family):
-                if old not in same and _stands(old):
-                    os.rename(old, os.path.join(aside, str(number)))
-                    moved[old] = os.path.join(aside, str(number))
-            for old, beside in new.items():
-                if old in same:
-                    os.unlink(beside)
-                else:
-                    os.replace(beside, old)
-                    come.append(old)
-        except OSError:
-            for old in come:
-                with suppress(OSError):
-                    os.unlink(old)
-            for old, kept in moved.items():
-                with suppress(OSError):  # it stays aside, and the others come back
-                    os.rename(kept, old)
-            raise
-    with suppress(OSError):  # nobody needs them any more
-        for kept in moved.values():
-            os.unlink(kept)
+    try:
+        for number, old in enumerate(family):
+            if old not in same and _stands(old):
+                os.rename(old, os.path.join(aside, str(number)))
+                moved[old] = os.path.join(aside, str(number))
+        for old, beside in new.items():
+            if old in same:
+                os.unlink(beside)
+            else:
+                os.replace(beside, old)
+                come.append(old)
+        for folder in sorted({os.path.dirname(old) for old in family}):
+            sync_folder(folder)
+    except BaseException:
+        for old in come:
+            with suppress(OSError):
+                os.unlink(old)
+        for old, kept in moved.items():
+            with suppress(OSError):  # it stays aside, and the others come back
+                os.rename(kept, old)
+        raise
+
+
+def _forget(aside: str) -> None:
+    """Remove old files: nobody needs them any more."""
+    with suppress(OSError):
+        for name in os.listdir(aside):
+            os.unlink(os.path.join(aside, name))
         os.rmdir(aside)
 
 

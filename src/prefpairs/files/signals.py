@@ -10,7 +10,11 @@ _LEAVING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM}
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Let signals that end the program wait until the block is done."""
+    """Let signals that end the program wait until the block is done.
+
+    This thread does not take them, but another one may. So who handles one of them looks whether
+    it is blocked here, and if so sends it to this thread, where it waits.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _LEAVING)
     try:
         yield

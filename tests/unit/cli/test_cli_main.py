@@ -203,6 +203,73 @@ def test_a_signal_in_the_midst_of_an_import_waits(tmp_path: Path, number: signal
     assert (done.returncode, done.stderr) == (128 + number, b"")
 
 
+_MOMENT = """
+import os, signal, sys, threading, time
+import prefpairs.cli.main as program
+from prefpairs.files.signals import held_signals
+
+def run(*_, **__):
+    number = int(sys.argv.pop())
+    {moment}
+
+def strike(number):
+    os.kill(os.getpid(), number)
+    time.sleep(0.05)
+
+program._run = run
+sys.exit(program.main())
+"""
+
+
+def _ended(moment: str, number: signal.Signals) -> tuple[int, bytes]:
+    """How the program ends, and what it says, when its command is what the words say."""
+    lines = "\n    ".join(moment.strip().splitlines())
+    command = [sys.executable, "-c", _MOMENT.format(moment=lines), str(int(number))]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert done.stderr == b""
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_a_library_takes_is_held(number: signal.Signals) -> None:
+    """Where signals are held, a thread of pyarrow's may take one: it waits all the same."""
+    moment = """
+threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
+with held_signals():
+    strike(number)
+    print("done", flush=True)
+print("too late", flush=True)
+"""
+    assert _ended(moment, number) == (128 + number, b"done\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_lets_the_first_one_tidy_up(number: signal.Signals) -> None:
+    """Whoever closes a terminal sends two at once; the code is that of the first."""
+    moment = """
+try:
+    strike(number)
+finally:
+    strike(signal.SIGHUP)
+    print("tidy", flush=True)
+"""
+    assert _ended(moment, number) == (128 + number, b"tidy\n")
+
+
+def test_a_later_signal_is_another_wish() -> None:
+    """If the first one was to no avail, the next one is not lost."""
+    moment = """
+program._TIDYING = 0.01
+try:
+    strike(number)
+except SystemExit:
+    time.sleep(0.02)
+    strike(signal.SIGHUP)
+    print("too late", flush=True)
+"""
+    assert _ended(moment, signal.SIGTERM) == (128 + signal.SIGHUP, b"")
+
+
 def test_signal_that_is_ignored_stays_ignored() -> None:
     """Nohup has it so."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -220,6 +220,27 @@ def test_what_dead_processes_left(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["o"]
 
 
+def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it was killed between the two, nobody else has them."""
+    folder = _old(tmp_path / "o")
+    aside = folder / ".old.prefpairs-abcdefgh.tmp"
+    aside.mkdir()
+    (aside / "0").write_bytes(b"old\n")
+
+    def failing(_source: str, _target: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", failing)
+        with pytest.raises(FileTrouble):
+            _write(folder)
+    assert (aside / "0").read_bytes() == b"old\n"
+    _write(folder)
+    assert _content(folder) == {"a": b"new\n", "b": b"new\n"}
+
+
 def test_neither_new_nor_old_files_can_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
