@@ -235,6 +235,39 @@ def test_the_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> Non
         assert (done.returncode, rows.read_bytes() == data_for(words)) == (2, True)
 
 
+@every_reader
+def test_standard_output_may_not_be_an_input(words: list[str], tmp_path: Path) -> None:
+    """Nothing is appended to an input by `>>`, whether it is named or redirected."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(data_for(words))
+    program = [sys.executable, "-m", "prefpairs", *words]
+    for inputs in ([str(rows)], []):
+        with rows.open("rb") as given, rows.open("ab") as taken:
+            done = subprocess.run(
+                [*program, *inputs], stdin=given, stdout=taken, stderr=subprocess.PIPE, check=False
+            )
+        assert (done.returncode, rows.read_bytes() == data_for(words)) == (2, True)
+        assert done.stderr.startswith(b"error: standard output is both input and output\n")
+
+
+@every_reader
+def test_a_closed_standard_output_becomes_no_other_file(words: list[str], tmp_path: Path) -> None:
+    """What is written to it is an error, not a part of the file that takes its number."""
+    bad = tmp_path / "bad.jsonl"
+    rows = b"{oops\n" + data_for(words)
+    aside = ["-q", "--on-error", "quarantine", "--quarantine", str(bad)]
+    program = [sys.executable, "-m", "prefpairs", *words, *aside]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *program],
+        input=rows,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (5, b"error: standard output: Bad file descriptor\n")
+    told = bad.read_bytes().splitlines() if bad.exists() else []
+    assert [json.loads(line)["line"] for line in told] in ([], [1])
+
+
 @every_command
 def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) -> None:
     """Hash seed, locale, time zone, umask and folder change no byte."""

@@ -53,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _say_version()
         if ours:  # our own process: what is loaded stays to the end, so nobody looks for garbage
             gc.disable()
+            _fill_gaps()
         _heed_signals(ours=ours)
         return _run(words, ours=ours)
     except KeyboardInterrupt:
@@ -137,6 +138,18 @@ def _app(words: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - ty
 
 def _global_options() -> None:
     pass
+
+
+def _fill_gaps() -> None:
+    """Keep files that we open from becoming a standard stream that was closed before we began.
+
+    What is put there can neither be read nor written, as nothing there could.
+    """
+    for number, how in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, how)
 
 
 def _heed_signals(*, ours: bool) -> None:

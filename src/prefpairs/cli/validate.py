@@ -168,7 +168,7 @@ def validate(
     plan = words.plan(to)
     check_written([words.summary], plan.inputs)
     judgement = Judgement(files=[given.label for given in plan.inputs])
-    with open_output(STDOUT) as output:
+    with open_output(STDOUT, plan.inputs) as output:
         for verdict in _worth_telling(run(plan, judgement)):
             output.write(_json(verdict) if words.json else _line(verdict))
     if words.summary is not None:

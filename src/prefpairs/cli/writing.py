@@ -262,6 +262,8 @@ def check_written(
 
     What can be told before a run is told before it. `new` is a folder that the run may make.
     """
+    if STDOUT in written:
+        refuse_same_file(STDOUT, inputs)
     files = [path for path in written if path is not None and path != STDOUT]
     for path in files:
         if not path:

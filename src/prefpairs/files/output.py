@@ -44,6 +44,7 @@ def open_output(
 
     With `keep_if_same` the old one stays, with its time, if the new one has the same bytes.
     """
+    refuse_same_file(path, inputs)
     if path == STDOUT:
         stdout = _Stdout()
         try:
@@ -53,7 +54,6 @@ def open_output(
             raise
         stdout.flush()
         return
-    refuse_same_file(path, inputs)
     if path.endswith(_UNWRITTEN):
         raise UsageError(
             f"cannot write {os.path.splitext(path)[1]} files",
@@ -91,17 +91,17 @@ def until_closed() -> Iterator[None]:
 
 
 class _UntilClosed:
-    """A text stream whose closed pipe is told apart from other trouble."""
+    """A text stream whose closed pipe is told apart from other trouble, which has its name."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str, /) -> int:
-        with _telling_closed_pipes():
+        with _telling_trouble():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _telling_closed_pipes():
+        with _telling_trouble():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -109,13 +109,15 @@ class _UntilClosed:
 
 
 @contextmanager
-def _telling_closed_pipes() -> Iterator[None]:
+def _telling_trouble() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
+    except OSError as error:
         # What is left in the buffer must find a place when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        raise ClosedPipe from None
+        if isinstance(error, BrokenPipeError):
+            raise ClosedPipe from None
+        raise FileTrouble.of("standard output", error) from None
 
 
 class _Stdout:
@@ -161,12 +163,13 @@ def _harmless(lines: bytes) -> bytes:
 
 
 def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
-    """Raise if a file that will be written is an input, also through links."""
+    """Raise if a file that will be written is an input, also through links or a shell's `>>`."""
+    written, name = (1, "standard output") if path == STDOUT else (path, path)
     for source in inputs:
         with suppress(OSError):
-            same = os.path.samefile(path, 0 if source.is_stdin else source.path)
-            if same and os.path.isfile(path):
-                raise UsageError(f"{path} is both input and output", "name another output")
+            same = os.path.samefile(written, 0 if source.is_stdin else source.path)
+            if same and os.path.isfile(written):
+                raise UsageError(f"{name} is both input and output", "name another output")
 
 
 @contextmanager

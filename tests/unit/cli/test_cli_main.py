@@ -292,6 +292,22 @@ def test_reader_that_went_away(words: list[str]) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["pair", "--help"], ["formats"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_disk_that_is_full(words: list[str], unbuffered: str) -> None:
+    """The sentence names standard output, for what people read as for data."""
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "prefpairs", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    said = b"error: standard output: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (5, said)
+
+
 def test_callers_keep_their_garbage_collector(capfd: pytest.CaptureFixture[str]) -> None:
     """Only a process of our own rests it while modules load."""
     before = gc.get_freeze_count()
