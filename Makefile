@@ -59,8 +59,10 @@ constraints:  ## rewrite constraints-dev.txt: the newest versions that go togeth
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
 	BLESS=1 $(BIN)/pytest -q tests/cases
 
-docs: $(BIN)/.developer  ## rewrite docs/reference from the code
+docs: $(BIN)/.developer  ## rewrite what is made in docs/: reference, pictures, the output that pages show
 	$(BIN)/python scripts/make_reference.py
+	$(BIN)/python scripts/make_pictures.py
+	BLESS=1 $(BIN)/pytest -q -n auto tests/integration/test_docs.py -k test_page
 
 sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py

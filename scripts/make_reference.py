@@ -1,4 +1,7 @@
-"""Write docs/reference from the code: every command with its options, and the reason codes."""
+"""Write docs/reference from the code: every command with its options, and the reason codes.
+
+The list of decisions is written, too, from their headings.
+"""
 
 import inspect
 from collections.abc import Iterator
@@ -10,7 +13,9 @@ from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.words import option_names
 from prefpairs.reasons import SWITCHABLE, TABLES
 
-FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+DOCS = Path(__file__).parent.parent / "docs"
+FOLDER = DOCS / "reference"
+DECISIONS = DOCS / "decisions"
 
 
 def main() -> None:
@@ -18,12 +23,29 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    (DECISIONS / "README.md").write_text(decisions_page(), encoding="utf-8")
 
 
 def pages() -> dict[str, str]:
     """Each page of the reference, by file name."""
     commands = {f"{name}.md": command_page(name) for name in COMMANDS}
-    return {**commands, "reasons.md": reasons_page()}
+    return {**commands, "reasons.md": reasons_page(), "README.md": front_page()}
+
+
+def front_page() -> str:
+    """All commands, with what each does."""
+    rows = "".join(f"| [`{name}`]({name}.md) | {line} |\n" for name, line in COMMANDS.items())
+    about = "`prefpairs COMMAND [INPUT]... [-o OUTPUT]`; `prefpairs COMMAND --help` says the same."
+    reasons = "[Reason codes](reasons.md): why something was lost, changed or noticed."
+    return f"# Commands\n\n{about}\n\n| command | |\n|---|---|\n{rows}\n{reasons}\n"
+
+
+def decisions_page() -> str:
+    """All decisions, by number."""
+    notes = sorted(DECISIONS.glob("[0-9]*.md"))
+    titles = (note.read_text("utf-8").partition("\n")[0].removeprefix("# ") for note in notes)
+    rows = "".join(f"- [{title}]({note.name})\n" for note, title in zip(notes, titles, strict=True))
+    return f"# Decisions\n\nEach says what it was about, what was chosen, and its price.\n\n{rows}"
 
 
 def command_page(name: str) -> str:
