@@ -9,7 +9,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .PHONY: demo test check lint types contract unit stress fuzz test-integration examples bench \
-	audit constraints bless docs sample-data clean
+	audit constraints bless docs site sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -64,11 +64,14 @@ docs: $(BIN)/.developer  ## rewrite what is made in docs/: reference, pictures, 
 	$(BIN)/python scripts/make_pictures.py
 	BLESS=1 $(BIN)/pytest -q -n auto tests/integration/test_docs.py -k test_page
 
+site: $(BIN)/.docs  ## build docs/ into site/: open site/index.html; broken links and foreign hosts are errors
+	$(BIN)/python scripts/make_site.py
+
 sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf .venv .venv-dvc .venv-audit .venv-constraints .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site .site .venv .venv-dvc .venv-audit .venv-constraints .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -90,6 +93,10 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 
 $(BIN)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@ $(BIN)/.installed
+
+$(BIN)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@ $(BIN)/.installed
 
 $(BIN)/.fuzz: pyproject.toml constraints-dev.txt | $(BIN)/python
