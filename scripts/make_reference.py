@@ -5,12 +5,10 @@ The list of decisions is written, too, from their headings.
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.words import option_names
+from prefpairs.cli.manual import Word, function_of, panels_of
 from prefpairs.reasons import SWITCHABLE, TABLES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -50,31 +48,20 @@ def decisions_page() -> str:
 
 def command_page(name: str) -> str:
     """What a command's help says, as Markdown."""
-    function = getattr(import_module(f"prefpairs.cli.{name}"), name)
-    about = inspect.getdoc(function) or ""
-    panels: dict[str, list[str]] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        words = parameter.annotation.__metadata__[0]
-        row = f"| {spelling(parameter.name, words)} | {words.help}{default(parameter)} |"
-        panels.setdefault(words.rich_help_panel or "Options", []).append(row)
-    tables = (f"\n## {panel}\n\n| | |\n|---|---|\n" + "\n".join(panels[panel]) for panel in panels)
-    return f"# prefpairs {name}\n\n{about}\n" + "\n".join(tables) + "\n"
+    about = inspect.getdoc(function_of(name)) or ""
+    tables = (
+        f"\n## {title}\n\n| | |\n|---|---|\n" + "".join(map(row, words))
+        for title, words in panels_of(name).items()
+    )
+    return f"# prefpairs {name}\n\n{about}\n{''.join(tables)}"
 
 
-def spelling(name: str, words: Any) -> str:
-    """How an option or argument is typed."""
-    if type(words).__name__ == "ArgumentInfo":
-        return f"`{words.metavar}`"
-    names = option_names(name, words)
-    value = f" {words.metavar}".rstrip().replace("|", "\\|")
-    return ", ".join(f"`{word}`" for word in [*names[:-1], names[-1] + value])
-
-
-def default(parameter: inspect.Parameter) -> str:
-    """What stands where an option is not given, if there is something to say."""
-    if parameter.default in (None, False, "-") or parameter.default is inspect.Parameter.empty:
-        return ""
-    return f" Default: `{parameter.default}`."
+def row(word: Word) -> str:
+    """What there is to say of an option or argument."""
+    default = "" if word.told_default is None else f" Default: `{word.told_default}`."
+    value = f" {word.metavar}".rstrip().replace("|", "\\|")
+    names = [*word.names[:-1], word.names[-1] + value] if word.names else [value.strip()]
+    return f"| {', '.join(f'`{name}`' for name in names)} | {word.help}{default} |\n"
 
 
 def reasons_page() -> str:

@@ -192,10 +192,12 @@ class UsageError(PrefpairsError):
 
 
 class UnknownWord(UsageError):
-    """A word that is not in a list of words."""
+    """A word that is not in a list of words; `otherwise` is the hint where none of them is near."""
 
-    def __init__(self, what: str, word: str, known: Sequence[str]) -> None:
-        super().__init__(f"unknown {what}: {word}")
+    def __init__(
+        self, what: str, word: str, known: Sequence[str], otherwise: str | None = None
+    ) -> None:
+        super().__init__(f"unknown {what}: {word}", otherwise)
         self.what = what
         self.word = word
         self.known = known
@@ -273,12 +275,15 @@ class FileTrouble(PrefpairsError):
 
     exit_code = 5
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, path: str, problem: str, *, missing: bool = False) -> None:
         super().__init__(path, problem)
         self.path = path
         self.problem = problem
+        self.missing = missing
+        """Whether there is nothing of that name."""
 
     @classmethod
     def of(cls, path: str, error: OSError) -> Self:
         """What the system said, with the name of what it is about."""
-        return cls(path, error.strerror or str(error))
+        missing = isinstance(error, FileNotFoundError)
+        return cls(path, error.strerror or str(error), missing=missing)

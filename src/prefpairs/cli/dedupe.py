@@ -122,12 +122,16 @@ def dedupe(
     Of pairs that are the same the one with the widest gap stays, then the one with the higher
     chosen score; the order of the input has no say in it.
 
-        prefpairs dedupe --conflicts strongest run1.jsonl run2.jsonl -o pairs.jsonl
-
-        prefpairs dedupe --near 0.8 --against test_set.jsonl pairs.jsonl -o clean.jsonl
-
     Memory: 90 to 110 bytes a distinct pair, however long the texts are; with --near up to 1,800
     more at 0.9, and 5,000 at 0.5.
+
+        prefpairs dedupe run1.jsonl run2.jsonl -o pairs.jsonl
+
+        # of A over B and B over A the one with the wider gap
+        prefpairs dedupe --conflicts strongest pairs.jsonl -o settled.jsonl
+
+        # without what is nearly the same, and without test questions
+        prefpairs dedupe --near 0.8 --against test.jsonl pairs.jsonl -o clean.jsonl
     """
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[same.sieve()], temp_dir=aside.temp_dir)

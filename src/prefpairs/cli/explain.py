@@ -14,7 +14,12 @@ def explain(
         str | None, Argument(metavar="CODE", help="A code out of a summary.", show_default=False)
     ] = None,
 ) -> None:
-    """Say what a reason code means; without one, list them all."""
+    """Say what a reason code means; without one, list them all.
+
+    Codes stand in summaries, behind their counts, and in the findings of `validate`.
+
+        prefpairs explain no_score
+    """
     with open_output("-") as output:
         output.write((_everything() if code is None else _one(code)).encode())
 

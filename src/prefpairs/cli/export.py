@@ -44,10 +44,16 @@ def export(
     loaders know the type of every column. With --out-dir, files named train, val or test, or in
     folders of that name, become the sides of the dataset.
 
-        prefpairs export --to trl data --out-dir trl-data
-
     Memory: 12 bytes a row (trl-kto: 160 an answer); the rows wait in a temporary file until the
     last one is known.
+
+        prefpairs export --to trl data --out-dir trl-data
+
+        # one file, with typed columns
+        prefpairs export --to trl pairs.jsonl -o train.parquet
+
+        # from one trainer's format to another's
+        prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     report = Report()
     read = reading.input_plan()

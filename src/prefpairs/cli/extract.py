@@ -11,10 +11,14 @@ from prefpairs.report import Report
 def extract(*, reading: ReadWords, writing: WriteWords) -> None:
     """Rollouts to candidates: one scored answer a line.
 
-    Candidates are what `pair` reads; put your own filters between the two. One pass over the
-    input, in constant memory.
+    Candidates are what `pair` reads; put your own filters between the two.
 
-        prefpairs extract rollouts.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
+    Memory: constant; one pass over the input.
+
+        prefpairs extract rollouts.jsonl -o candidates.jsonl
+
+        # with a filter of your own before pairs are made
+        prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
     report = Report()
     plan = reading.plan(report)

@@ -157,9 +157,15 @@ def filter(  # noqa: A001 - the word that is typed
     Each of the others is counted under the first condition that it fails. A bound includes its
     number. A pair whose gap or score is not known passes no bound on it.
 
+    Memory: constant; one pass over the input.
+
         prefpairs filter --min-gap 0.2 --max-length-ratio 3 pairs.jsonl -o good.jsonl
 
-    One pass, in constant memory.
+        # what fits into a model
+        prefpairs filter --max-tokens 4096 --tokenizer tokenizer.json pairs.jsonl
+
+        # fail, and leave good.jsonl as it was, if too little is left
+        prefpairs filter --min-gap 0.2 --require 'pairs>=500' all.jsonl -o good.jsonl
     """
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[conditions.sieve()])

@@ -199,10 +199,15 @@ class ExportWords:
 
 
 @word_group
-class TargetWords(ExportWords):
-    """The words about a target and the form of its examples, where pairs may also stay pairs."""
+class _MaybeTo:
+    """The word that names a target, where pairs may also stay pairs."""
 
     to: Annotated[str | None, _TO] = None
+
+
+@word_group
+class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields of its last base
+    """The words about a target and the form of its examples, where pairs may also stay pairs."""
 
     def plan_of(self, temp_dir: str | None) -> ExportPlan | None:
         """The plan that these words ask for, if they name a target."""

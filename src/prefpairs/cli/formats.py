@@ -18,7 +18,15 @@ def formats(
         Option(metavar="candidate|pair", help="Print the JSON Schema of a record instead."),
     ] = None,
 ) -> None:
-    """List sources, strategies, targets and record schemas."""
+    """List sources, strategies, targets and record schemas.
+
+    It is what --from, --strategy and --to take, with a line on each.
+
+        prefpairs formats
+
+        # what a pair is, for programs
+        prefpairs formats --schema pair
+    """
     with open_output("-") as output:
         output.write(_listing().encode() if schema is None else _schema(schema))
 

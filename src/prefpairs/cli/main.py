@@ -30,12 +30,9 @@ COMMANDS = {
 }
 """Every command with its line in the help. Each is a module of this folder, loaded on demand."""
 
-_HELP = """Scored rollouts in, trainable preference pairs out.
+_HELP = ("--help", "-h")
 
-Every pair it writes can be trained on, and every record it read is accounted for.
-Start with: prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl"""
-
-_EXIT_USAGE, _EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 2, 5, 70, 128
+_EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 5, 70, 128
 
 _ENDINGS = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
@@ -79,19 +76,13 @@ def _say_version() -> int:
 
 
 def _run(words: list[str], *, ours: bool) -> int:
-    import typer
-
     from prefpairs.cli.wording import say, say_error, visible
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.output import ClosedPipe, until_closed
 
     try:
         with until_closed():
-            app = _app(words)
-            if ours:
-                gc.freeze()
-                gc.enable()
-            return app(words, prog_name="prefpairs", standalone_mode=False) or 0
+            return _do(words, ours=ours)
     except ClosedPipe:
         return 0
     except PrefpairsError as error:
@@ -100,9 +91,6 @@ def _run(words: list[str], *, ours: bool) -> int:
     except OSError as error:
         say_error(error)
         return _EXIT_FILES
-    except typer.TyperException as error:
-        say_error(error)
-        return _EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
         import traceback
 
@@ -111,28 +99,60 @@ def _run(words: list[str], *, ours: bool) -> int:
         return _EXIT_BUG
 
 
-def _app(words: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer loads late
-    """The app with the one command that was asked for; with all of them when help is wanted."""
+def _do(words: list[str], *, ours: bool) -> int:
+    """Run the command that was asked for, or tell of it."""
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
+    if words[0] not in (*COMMANDS, *_HELP):
+        raise _no_command(words[0])
+    typed = words[: words.index("--")] if "--" in words else words
+    if any(word in _HELP for word in typed):
+        from prefpairs.cli.help import say_help
+
+        say_help(words[0] if words[0] in COMMANDS else None)
+        return 0
+    return _call(words, ours=ours)
+
+
+def _no_command(word: str) -> Exception:
+    from prefpairs.errors import UnknownWord
+
+    if word.startswith("-"):
+        known = ["--version", *_HELP]
+        return UnknownWord("option", word, known, "options stand behind the command")
+    known = [*COMMANDS, "help", "--version"]
+    return UnknownWord("command", word, known, "`prefpairs --help` lists the commands")
+
+
+def _call(words: list[str], *, ours: bool) -> int:
     import typer
 
-    wants_help = "--help" in words or "-h" in words
+    try:
+        app = _app(words[0])
+        if ours:
+            gc.freeze()
+            gc.enable()
+        return app(words, prog_name="prefpairs", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        from prefpairs.cli.mistyped import mistyped
+
+        raise mistyped(error, words[0]) from None
+
+
+def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer loads late
+    """The app with one command: no other one is loaded."""
+    import typer
+
     app = typer.Typer(
         name="prefpairs",
-        help=_HELP,
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich" if wants_help else None,
-        context_settings={
-            "help_option_names": ["-h", "--help"],
-            "token_normalize_func": lambda word: word.replace("_", "-"),
-        },
+        rich_markup_mode=None,
+        context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},
     )
     app.callback()(_global_options)
-    asked = next((word for word in words if word in COMMANDS), None)
-    for name, line in COMMANDS.items():
-        if asked in (None, name):
-            module = import_module(f"prefpairs.cli.{name}")
-            app.command(name, short_help=line)(getattr(module, name))
+    module = import_module(f"prefpairs.cli.{command}")
+    app.command(command)(getattr(module, command))
     return app
 
 

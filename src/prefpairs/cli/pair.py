@@ -28,7 +28,7 @@ class PairWords:
     strategy: Annotated[
         str,
         Option(
-            metavar="NAME",
+            metavar="STRATEGY",
             rich_help_panel=_PAIR,
             help="same_prompt (best-vs-worst), exhaustive, stratified, adjacent, best-vs-rest, "
             "random or sweet-spot; `prefpairs formats` says what each does.",
@@ -187,12 +187,23 @@ def pair(
 
     Candidates of one task compete if prompt and tools are equal. Every pair has a chosen answer
     that scores higher than the rejected one, and two different answers, neither of them empty.
-
-        prefpairs pair --strategy same_prompt --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
-
     With --to TARGET they come out as `prefpairs export` would write them.
 
     Memory: about 90 bytes a candidate, however long the texts are.
+
+        prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
+
+        # in a pipe
+        zcat runs/*.jsonl.gz | prefpairs pair --strategy exhaustive > pairs.jsonl
+
+        # rows of your own, whose fields you name
+        prefpairs pair --prompt question --response answer --score points rows.jsonl
+
+        # in a Makefile
+        pairs.jsonl: rollouts.jsonl ; prefpairs pair --quiet --min-gap 0.2 $< -o $@
+
+        # all the way to a trainer
+        prefpairs pair --to trl --out-dir trl-data rollouts.jsonl
     """
     report = Report()
     plan = pairing.plan(reading.plan(report), aside.temp_dir)

@@ -78,11 +78,22 @@ def run(*, words: RunWords, telling: TellWords) -> None:
     which they run, and their keys are the options of those commands; `read` names the inputs,
     `write` the output. The result has the same bytes as the same commands in a pipe would write.
 
+    manifest.json, beside the output, says what was read and written; `prefpairs verify` holds the
+    files against it.
+
+    Memory: that of the stages; texts are read again where a stage needs them (filter, --near,
+    --by PATH) and when the result is written. Exit codes are those of the stages.
+
+        prefpairs run recipe.toml
+
+        # what it would do
+        prefpairs run --dry-run
+
+        # another gap, for this run alone
         prefpairs run recipe.toml --set pair.min_gap=0.3
 
-    manifest.json, beside the output, says what was read and written; `prefpairs verify` holds the
-    files against it. Memory: that of the stages; texts are read again where a stage needs them
-    (filter, --near, --by PATH) and when the result is written.
+        # in a Makefile, where the rule that is written knows all inputs
+        data/manifest.json: recipe.toml ; prefpairs run $< --depfile data/inputs.mk
     """
     from prefpairs.cli.manifest import refuse_strange_manifest
     from prefpairs.cli.pipeline import outline_of, pipeline_of

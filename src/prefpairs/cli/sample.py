@@ -80,10 +80,16 @@ def sample(
     Whether a pair is drawn depends on the seed and its content, never on its place: a smaller
     sample is part of a larger one, and samples of shards sampled again are a sample of the whole.
 
-        prefpairs sample --max-pairs 5000 --seed 1 pairs.jsonl -o small.jsonl
-
     Memory: 410 bytes a pair of the sample with --max-pairs, 90 a pair of the input with --per-group
     or another order, none with --fraction.
+
+        prefpairs sample --max-pairs 5000 --seed 1 pairs.jsonl -o small.jsonl
+
+        # a curriculum: the widest gaps first
+        prefpairs sample --order easy-first pairs.jsonl -o ordered.jsonl
+
+        # a look at a hundredth of a stream
+        zcat pairs.jsonl.gz | prefpairs sample --fraction 0.01 | jq .prompt
     """
     report = Report()
     plan = SievePlan(read=reading.input_plan(), sieves=[drawing.sieve()], temp_dir=aside.temp_dir)

@@ -11,6 +11,8 @@ from prefpairs.cli.writing import FolderWords
 from prefpairs.engines.plan import SievePlan
 from prefpairs.engines.sieve import sieve
 from prefpairs.errors import UsageError
+from prefpairs.nearest import nearest
+from prefpairs.records.pair import Pair
 from prefpairs.report import Report
 from prefpairs.sieves.split import Split
 
@@ -54,6 +56,9 @@ class SplitWords:
         """The split that these words ask for."""
         if self.val_fraction + self.test_fraction > 1:
             raise UsageError("--val-fraction and --test-fraction are more than 1 together")
+        if self.by.partition(".")[0] not in Pair._fields:
+            near = nearest(self.by, ["prompt", "group"], "prompt, group, or a field of meta")
+            raise UsageError(f"--by {self.by}: pairs have no such field", near)
         return Split(
             val_fraction=self.val_fraction,
             test_fraction=self.test_fraction,
@@ -73,9 +78,15 @@ def split(
     changes sides when data is added: its side depends on it and on the seed alone. So shares are
     met on average; --exact comes near to them on small inputs, too.
 
+    Memory: about 30 bytes a prompt; with --exact 90 more a pair.
+
         prefpairs split --val-fraction 0.1 pairs.jsonl --out-dir data
 
-    One pass. Memory: about 30 bytes a prompt; with --exact 90 more a pair.
+        # a test set, too; every side comes near to its share of few pairs
+        prefpairs split --exact --test-fraction 0.1 pairs.jsonl --out-dir data
+
+        # all turns of one conversation on one side
+        prefpairs split --by meta.example_id pairs.jsonl --out-dir data
     """
     report = Report()
     parting = sides.parting()

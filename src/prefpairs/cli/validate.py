@@ -160,10 +160,17 @@ def validate(
     nothing or on the wrong thing; and warnings, the first five of each kind. Exit code 4 where
     anything would be lost.
 
+    The rules are those that were measured with the trainers' own code.
+
+    Memory: constant; one pass over the input.
+
         prefpairs validate --to trl trl-data
 
-    The rules are those that were measured with the trainers' own code. One pass; memory does not
-    grow with the data.
+        # which rows would be cut to nothing
+        prefpairs validate --to trl --max-tokens 1024 --tokenizer t.json trl-data
+
+        # the findings as data
+        prefpairs validate --to openai --json t.jsonl | jq -r .code | sort | uniq -c
     """
     plan = words.plan(to)
     check_written([words.summary], plan.inputs)

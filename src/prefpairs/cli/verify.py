@@ -16,7 +16,12 @@ def verify(
     Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
     missing or differs.
 
+    Memory: constant; each file is read once.
+
         prefpairs verify data/manifest.json
+
+        # train on what was made, or not at all
+        prefpairs verify data/manifest.json && accelerate launch train.py
     """
     from prefpairs.cli.manifest import differences, read_manifest
 

@@ -5,11 +5,12 @@ error: rollouts.jsonl:17: score is "0.7", expected a number
 hint: --cast-score reads numbers written as text
 """
 
-import difflib
+import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
 from prefpairs.errors import (
     BadField,
@@ -32,11 +33,15 @@ from prefpairs.errors import (
     WouldBeLost,
 )
 from prefpairs.files.output import STEERING
+from prefpairs.nearest import near_of, nearest
 from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
+
+_MOST_NAMES, _LIKE = 1000, 0.8
+"""So many names of a folder are looked at; one that was meant is so much like the one typed."""
 
 
 def say_error(error: Exception) -> None:
@@ -83,10 +88,11 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case FilesDiffer():
             return [*error.differences], None
         case UnknownWord():
-            return [f"unknown {error.what}: {error.word}"], _nearest(error.word, error.known)
+            near = nearest(error.word, error.known, error.hint)
+            return [f"unknown {error.what}: {error.word}"], near
         case NoSuchPath():
-            nearest = _nearest(error.path, error.known)
-            return [f"{error.option} {error.path}: no row has this field"], nearest
+            near = nearest(error.path, error.known)
+            return [f"{error.option} {error.path}: no row has this field"], near
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
             return [sentence], _FEWER
@@ -108,7 +114,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
                 lost.append(f"{rows} would not train as they should with {error.target}")
             return lost, error.hint
         case FileTrouble():
-            return [f"{error.path}: {error.problem}"], None
+            near = _like(error.path) if error.missing else None
+            return [f"{error.path}: {error.problem}"], near
     return _word_foreign(error)
 
 
@@ -171,11 +178,14 @@ def _is_quoted_number(bad: BadRecord) -> bool:
     return isinstance(bad.value, str)
 
 
-def _nearest(word: str, known: Sequence[str]) -> str | None:
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {near[0]}?"
-    return f"one of {', '.join(known[:20])}" if known else None
+def _like(path: str) -> str | None:
+    """The file beside it that may have been meant."""
+    folder, name = os.path.split(path)
+    with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
+        names = [entry.name for entry in islice(found, _MOST_NAMES)]
+        if near := near_of(name, names, _LIKE):
+            return f"did you mean {os.path.join(folder, near[0])}?"
+    return None
 
 
 def visible(text: str) -> str:

@@ -42,6 +42,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
+        _refuse_swallowed(values, parameters)
         arguments = {
             name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
@@ -51,6 +52,26 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {given.name: given.annotation for given in parameters}
     return command
+
+
+def _refuse_swallowed(values: dict[str, Any], parameters: list[inspect.Parameter]) -> None:
+    """Raise where an option without a value took the next one for it: no file is called --quiet."""
+    odd = [(name, text) for name, value in values.items() for text in _options_in(value)]
+    if not odd:
+        return
+    names = {
+        given.name: option_names(given.name, given.annotation.__metadata__[0])
+        for given in parameters
+    }
+    for name, text in odd:
+        if any(text in known for known in names.values()):
+            raise UsageError(f"{names[name][-1]} needs a value, and {text} is an option")
+
+
+def _options_in(value: Any) -> list[str]:
+    """The texts of a value that could be options."""
+    texts = value if isinstance(value, list) else [value]
+    return [text for text in texts if isinstance(text, str) and text.startswith("--")]
 
 
 def _parameters(function: Callable[..., None], name: str, hint: Any) -> list[inspect.Parameter]:

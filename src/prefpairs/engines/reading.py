@@ -12,6 +12,7 @@ from prefpairs.engines.samples import Samples, first_records
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import OpenInput, open_input
+from prefpairs.nearest import listed, near_of
 from prefpairs.records.candidate import Candidate
 from prefpairs.report import Report
 from prefpairs.sources import source_named
@@ -77,7 +78,9 @@ class Reader:
         for doubt in samples.doubtful_paths():
             if not self.report.kept:
                 raise doubt
-            self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it")
+            near = near_of(doubt.path, doubt.known)
+            meant = f"; did you mean {listed(near, 'or')}?" if near else ""
+            self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it{meant}")
 
     def read_one(self, record: Record, how: Opened, label: str) -> Reading | None:
         """What became of one more record, if it can be read."""

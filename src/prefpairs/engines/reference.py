@@ -6,9 +6,10 @@ from prefpairs.errors import BadInput, BadRecord
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import open_input
+from prefpairs.nearest import nearest
 from prefpairs.records.candidate import read_text
 from prefpairs.records.message import Text, asks_something
-from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.path import MISSING, look_up, paths_of
 from prefpairs.records.wire import decode
 from prefpairs.sieves.reference import Reference
 
@@ -53,8 +54,10 @@ def _prompt(record: Record, label: str, field: str | None) -> Text:
                 return prompt
     except BadRecord as error:
         raise BadInput(place, error.problem) from None
-    wanted = " or ".join(FIELDS) if field is None else field
-    raise BadInput(place, f"no {wanted}", "--against-field PATH says where prompts stand")
+    if field is None:
+        problem = f"no {' or '.join(FIELDS)}"
+        raise BadInput(place, problem, "--against-field PATH says where prompts stand")
+    raise BadInput(place, f"no {field}", nearest(field, [*paths_of(row)]))
 
 
 def _before_answer(prompt: Text) -> Text:

@@ -105,7 +105,7 @@ def _paths_of(word: str) -> list[str]:
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:
-        raise FileTrouble(word, "no such file")
+        raise FileTrouble(word, "no such file", missing=True)
     return [path for match in matches for path in _paths_of(match)]
 
 

@@ -9,9 +9,10 @@ from math import sqrt
 
 from xxhash import xxh3_128_digest
 
+from prefpairs.nearest import nearest
 from prefpairs.records.identity import draw
 from prefpairs.records.pair import OTHER_GROUP, Pair
-from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.path import MISSING, look_up, paths_of
 from prefpairs.records.wire import encode_sorted
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
@@ -101,6 +102,7 @@ class Split:
         self, entries: Iterable[Entry], texts: Texts, stage: Stage
     ) -> Iterator[tuple[Entry, list[bytes]]]:
         """Each entry with the keys that must not stand on two sides: one, or one an answer."""
+        keyless: Pair | None = None
         for entry in entries:
             if self.by == "prompt":
                 keys = [entry.prompt, entry.other_prompt] if entry.other_prompt else [entry.prompt]
@@ -110,6 +112,10 @@ class Split:
                 yield entry, keys
             else:
                 stage.dropped["no_key"] += 1
+                keyless = texts.pair(entry)
+        if keyless is not None and stage.dropped["no_key"] == stage.found:
+            known = ["prompt", "group", *(f"meta.{path}" for path in paths_of(keyless.meta))]
+            stage.notes.append(f"no pair has {self.by}; {nearest(self.by, known)}")
 
     def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
         """Tell the input of a split that is one side of an earlier one with the same seed."""

@@ -1,0 +1,129 @@
+"""What can be typed."""
+
+import shlex
+
+import pytest
+
+from prefpairs.cli.main import COMMANDS
+from prefpairs.cli.manual import EVERYWHERE, Word, manual_of, panels_of, words_of
+
+LONGEST = 77
+"""Help shifts examples by two, and a terminal has 80 columns."""
+
+
+def _word(command: str, name: str) -> Word:
+    return next(word for word in words_of(command) if name in (*word.names, word.metavar))
+
+
+def test_option() -> None:
+    """Its names, what stands for its value, and where it is told of."""
+    word = _word("sample", "--limit")
+    assert (word.names, word.metavar, word.spelling) == (["-n", "--limit"], "N", "--limit N")
+    assert (word.help, word.panel, word.repeated) == ("Read N rows.", "What is read", False)
+
+
+def test_flag() -> None:
+    """It takes no value."""
+    assert _word("pair", "--quiet").spelling == "--quiet"
+
+
+def test_argument() -> None:
+    """It has no name."""
+    word = _word("verify", "MANIFEST")
+    assert (word.names, word.spelling, word.is_required) == ([], "MANIFEST", True)
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "default"),
+    [
+        ("pair", "--min-gap", "0"),
+        ("pair", "--high-threshold", "0.7"),
+        ("pair", "--seed", "0"),
+        ("pair", "--strategy", "same_prompt"),
+        ("pair", "--max-gap", None),
+        ("pair", "--quiet", None),
+        ("pair", "--output", None),
+        ("pair", "--to", None),
+        ("export", "--to", None),
+    ],
+)
+def test_default(command: str, name: str, default: str | None) -> None:
+    """Zero is a default; nothing, no and standard output are none that anybody has to be told."""
+    assert _word(command, name).told_default == default
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [("--fraction", "0 to 1"), ("--max-pairs", "1 or more"), ("--order", None)],
+)
+def test_bounds(name: str, bounds: str | None) -> None:
+    """Between which numbers a value lies."""
+    assert _word("sample", name).bounds == bounds
+
+
+def test_order_of_panels() -> None:
+    """What a command is about stands before what all commands have."""
+    assert [*panels_of("pair")] == [
+        "Arguments",
+        "What is read",
+        "How pairs are made",
+        "How pairs become examples",
+        "What is written",
+        "How it runs",
+        "When something is wrong",
+    ]
+
+
+def test_order_within_panels() -> None:
+    """What must be given, what has a letter and a value, flags with a letter, and the rest."""
+    written = [word.spelling for word in panels_of("pair")["What is written"]]
+    assert written[:3] == ["--output FILE", "--quiet", "--summary FILE"]
+    assert panels_of("validate")["What rows are held against"][0].spelling == "--to TARGET"
+    assert panels_of("pair")["How pairs become examples"][0].spelling == "--to TARGET"
+
+
+def test_manual() -> None:
+    """Paragraphs are flowing text, examples stay as they are."""
+    manual = manual_of("verify")
+    assert manual.paragraphs[0] == "Whether files are still what a manifest says."
+    assert manual.paragraphs[1].endswith("were, 1 if one is missing or differs.")
+    assert manual.examples[0] == "prefpairs verify data/manifest.json"
+    assert manual.examples[1].startswith("# train on what was made")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_that_fits(command: str) -> None:
+    """A line that can be copied from a terminal of 80 columns."""
+    lines = [line for block in manual_of(command).examples for line in block.splitlines()]
+    assert any(line.startswith(f"prefpairs {command}") for line in lines)
+    assert [line for line in lines if len(line) > LONGEST] == []
+
+
+def _commands_in(line: str) -> list[list[str]]:
+    """The words of each run of the program in a line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    parts: list[list[str]] = [[]]
+    for token in lexer:
+        if set(token) <= {*"|&;"}:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part[1:] for part in parts if part[:1] == ["prefpairs"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_use_words_that_exist(command: str) -> None:
+    """Each option in an example is one of the command that it stands behind."""
+    lines = [line for block in manual_of(command).examples for line in block.splitlines()]
+    runs = [run for line in lines if not line.startswith("#") for run in _commands_in(line)]
+    for name, *words in runs:
+        known = {*EVERYWHERE, *(name for word in words_of(name) for name in word.names)}
+        assert {word for word in words if word.startswith("-")} <= known, (name, words)
+    assert command in [name for name, *_ in runs]
+
+
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"formats", "explain", "completion"}))
+def test_every_command_says_what_memory_it_takes(command: str) -> None:
+    """People plan with it."""
+    assert any(text.startswith("Memory: ") for text in manual_of(command).paragraphs)
