@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from prefpairs.cli.main import COMMANDS
+
 PAIR = {
     "id": "0" * 32,
     "group": "g",
@@ -103,7 +105,7 @@ NOT_FOR_VERSION = (
 """What the version does not need: that is all but the standard library's first few modules."""
 
 
-def loaded(folder: Path, *words: str) -> set[str]:
+def loaded(folder: Path, *words: str, code: int = 0) -> set[str]:
     """The modules that a run of the program has loaded by its end."""
     ended = subprocess.run(
         [sys.executable, "-c", LIST_OF_MODULES, *words],
@@ -112,7 +114,7 @@ def loaded(folder: Path, *words: str) -> set[str]:
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert (ended.returncode, bool(ended.stderr)) == (code, bool(code))
     return set(json.loads((folder / "modules.json").read_text("utf-8")))
 
 
@@ -164,6 +166,23 @@ def test_pairs_that_are_passed_on(tmp_path: Path, bare: set[str]) -> None:
     modules = loaded(tmp_path, "dedupe", "in.jsonl", "--quiet", "-o", "out.jsonl") - bare
     assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
     assert json.loads((tmp_path / "out.jsonl").read_bytes())["chosen"] == "A"
+
+
+@pytest.mark.parametrize("words", [["pair", "--m"], ["pair", "--to", ""], ["ex"], ["explain", ""]])
+def test_completion(tmp_path: Path, bare: set[str], words: list[str]) -> None:
+    """A key is answered without what runs need, and without other commands."""
+    modules = loaded(tmp_path, "completion", "bash", "--", *words) - bare
+    assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
+    commands = {f"prefpairs.cli.{name}" for name in COMMANDS} & modules
+    assert commands <= {"prefpairs.cli.completion", f"prefpairs.cli.{words[0]}"}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["help"], ["pari"]])
+def test_help(tmp_path: Path, bare: set[str], words: list[str]) -> None:
+    """That of the program, and whatever is no command, need no command."""
+    modules = loaded(tmp_path, *words, code=2 if words == ["pari"] else 0) - bare
+    assert sorted(modules.intersection([*NEVER, "typer"])) == []
+    assert {f"prefpairs.cli.{name}" for name in COMMANDS} & modules == set()
 
 
 @pytest.mark.parametrize("command", ["pair", "dedupe"])

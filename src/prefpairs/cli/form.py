@@ -123,9 +123,9 @@ class ExportWords:
     host: Annotated[
         str | None,
         Option(
-            metavar="NAME",
+            metavar="openai|azure|together|fireworks",
             rich_help_panel=_FORM,
-            help="openai: openai, azure, together or fireworks; the last two know no tools.",
+            help="openai: who runs it; the last two know no tools.",
         ),
     ] = None
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "stats": "What is in the data: of pairs, or of rollouts and the pairs they would give.",
     "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",
+    "completion": "Complete command lines in bash, zsh or fish.",
 }
 """Every command with its line in the help. Each is a module of this folder, loaded on demand."""
 

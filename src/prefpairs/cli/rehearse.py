@@ -20,7 +20,7 @@ def rehearse(
         str,
         Argument(metavar="DATASET", help="The folder of a dataset, or a file.", show_default=False),
     ],
-    to: Annotated[str, Option(metavar="TARGET", help="The trainer: trl.")] = "trl",
+    to: Annotated[str, Option(metavar="trl", help="The trainer.")] = "trl",
     tokenizer: Annotated[
         str | None,
         Option(

@@ -47,9 +47,9 @@ class ValidateWords:
     host: Annotated[
         str | None,
         Option(
-            metavar="NAME",
+            metavar="openai|azure|together|fireworks",
             rich_help_panel=_RULES,
-            help="openai: openai, azure, together or fireworks.",
+            help="openai: who runs it.",
         ),
     ] = None
     max_chars: Annotated[
