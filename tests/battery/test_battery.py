@@ -38,6 +38,8 @@ LOOKERS = {
     "stats": ["stats", "--json"],
     "stats of pairs": ["stats", "--from", "pairs", "--json"],
     "stats of rollouts": ["stats", "--strategy", "exhaustive", "--json"],
+    "report": ["report", "-o", "-"],
+    "report of rollouts": ["report", "--strategy", "exhaustive", "--pairs", "50", "-o", "-"],
 }
 """Commands that look at data and write none of it."""
 

@@ -1,6 +1,7 @@
 """The options of the commands that look: at rollouts, at candidates, or at pairs."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
 from typing import Annotated
@@ -39,9 +40,17 @@ class LookWords(ReadWords):
 
 @contextmanager
 def looked_at(
-    reading: LookWords, pairing: PairWords, aside: AsideWords, report: Report
+    reading: LookWords,
+    pairing: PairWords,
+    aside: AsideWords,
+    report: Report,
+    *,
+    of_all: AbstractSet[str] = frozenset(),
 ) -> Iterator[SievePlan]:
-    """The pairs that are looked at: as they stand in the inputs, or as `pair` makes them."""
+    """The pairs that are looked at: as they stand in the inputs, or as `pair` makes them.
+
+    `of_all` are words about pairs that mean something also where those are made already.
+    """
     given = InputWords.input_plan(reading)
     word = reading.source.replace("_", "-")
     if word not in ("auto", *SOURCES, _PAIRS, *DIALECTS):
@@ -50,7 +59,7 @@ def looked_at(
         if word == "auto" and any(source.is_stdin for source in given.inputs):
             stack.enter_context(seekable_stdin(aside.temp_dir))
         if word in (_PAIRS, *DIALECTS) or (word == "auto" and holds_pairs(given.inputs)):
-            _refuse_words_of_rollouts(reading, pairing)
+            _refuse_words_of_rollouts(reading, pairing, of_all)
             yield _plan_of_pairs(given, word, aside.temp_dir)
         else:
             plan = pairing.plan(reading.plan(report), aside.temp_dir)
@@ -62,9 +71,11 @@ def _plan_of_pairs(given: InputPlan, word: str, temp_dir: str | None) -> SievePl
     return SievePlan(read=replace(given, dialect=dialect), temp_dir=temp_dir)
 
 
-def _refuse_words_of_rollouts(reading: LookWords, pairing: PairWords) -> None:
+def _refuse_words_of_rollouts(
+    reading: LookWords, pairing: PairWords, of_all: AbstractSet[str]
+) -> None:
     """Raise for options that say how pairs are made where they are made already."""
-    of_inputs = {field.name for field in fields(InputWords)} | {"source"}
+    of_inputs = {field.name for field in fields(InputWords)} | {"source"} | of_all
     for words in (reading, pairing):
         for field in fields(words):
             if field.name not in of_inputs and getattr(words, field.name) != field.default:

@@ -1,6 +1,6 @@
 """Passes for those who look at pairs: whatever the inputs hold, pairs come out of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prefpairs.engines.made import MadePairs
@@ -11,21 +11,28 @@ from prefpairs.errors import NotJson
 from prefpairs.files.aside import peeked_input
 from prefpairs.files.inputs import Input
 from prefpairs.looks.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
+from prefpairs.records.pair import Pair
 from prefpairs.records.wire import decode
 from prefpairs.report import Report
+from prefpairs.sieves.entry import Entry
 from prefpairs.targets.reading import holds_pair
+
+Look = Callable[[Entry, Pair], None]
+"""What somebody does with each pair that passes."""
 
 _WIDEST_FIRST = ("best-vs-worst", "exhaustive")
 """Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
 
 
-def survey(plan: SievePlan, report: Report) -> Survey:
-    """A survey of all pairs of the plan."""
+def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
+    """A survey of all pairs of the plan; `look` is shown each of them, too."""
     found = PairSurvey()
     with open_pairs(plan, report, "nothing") as pairs:
         for entry in pairs.entries():
             pair = pairs.pair(entry)
             found.add(entry, pair)
+            if look is not None:
+                look(entry, pair)
             report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
         if plan.pair is None or not isinstance(pairs, MadePairs):
             return Survey(found, found.what_if())

@@ -1,6 +1,7 @@
 """Who wins against whom: the files, models or steps that the two answers of a pair come from."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from prefpairs.records.pair import Pair
@@ -35,15 +36,8 @@ class Wins:
 
     def add(self, pair: Pair) -> None:
         """Count one pair."""
-        if pair.chosen_origin and pair.rejected_origin:
-            self._add("file", _file(pair.chosen_origin), _file(pair.rejected_origin))
-        for key, value in (pair.meta or {}).items():
-            of, theirs = key, value
-            if key.startswith("chosen_"):
-                of = key.removeprefix("chosen_")
-                theirs = (pair.meta or {}).get(f"rejected_{of}")
-            if of.rpartition(".")[2] in _NAMES and _is_name(value) and _is_name(theirs):
-                self._add(of, str(value), str(theirs))
+        for of, chosen, rejected in rivals(pair):
+            self._add(of, chosen, rejected)
 
     def _add(self, of: str, chosen: str, rejected: str) -> None:
         names = self._names.setdefault(of, set())
@@ -67,6 +61,19 @@ class Wins:
         counts = self._counts[of]
         names = sorted(self._names[of], key=_natural)
         return Matrix(of, names, [[counts[one, other] for other in names] for one in names])
+
+
+def rivals(pair: Pair) -> Iterator[tuple[str, str, str]]:
+    """What tells the two answers of a pair apart, with the chosen one's name and the other's."""
+    if pair.chosen_origin and pair.rejected_origin:
+        yield "file", _file(pair.chosen_origin), _file(pair.rejected_origin)
+    for key, value in (pair.meta or {}).items():
+        of, theirs = key, value
+        if key.startswith("chosen_"):
+            of = key.removeprefix("chosen_")
+            theirs = (pair.meta or {}).get(f"rejected_{of}")
+        if of.rpartition(".")[2] in _NAMES and _is_name(value) and _is_name(theirs):
+            yield of, str(value), str(theirs)
 
 
 def _is_name(value: Any) -> bool:

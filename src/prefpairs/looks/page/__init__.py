@@ -1,0 +1,1 @@
+"""The page that `report` writes: charts drawn in advance, and pairs to browse. Pure."""
