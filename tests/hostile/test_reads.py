@@ -241,7 +241,9 @@ def test_folders_and_files_that_may_not_be_read(tmp_path: Path) -> None:
     assert run("pair", "loop", cwd=tmp_path)[0] == 5
     if os.geteuid():  # root may read everything
         (tmp_path / "closed").mkdir(mode=0)
-        assert "Permission denied" in run("pair", "closed", cwd=tmp_path)[2]
+        for name in ("closed", "closed/rows.jsonl"):
+            said = f"error: {name}: Permission denied\n"
+            assert run("pair", name, cwd=tmp_path) == (5, b"", said)
 
 
 def test_quarantined_rows_can_be_mended_and_fed_back_in(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which files the words on the command line mean, and what to call them."""
 
+import errno
 import glob
 import os
 import stat
@@ -105,8 +106,20 @@ def _paths_of(word: str) -> list[str]:
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:
-        raise FileTrouble(word, "no such file", missing=True)
+        raise _absence(word)
     return [path for match in matches for path in _paths_of(match)]
+
+
+def _absence(word: str) -> FileTrouble | UsageError:
+    """Why there is nothing under a name: no such file, or a folder that may not be looked into."""
+    if not word:
+        return UsageError("an input has no name", "is a variable of your shell empty?")
+    try:
+        os.stat(word)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+            return FileTrouble.of(word, error)
+    return FileTrouble(word, "no such file", missing=True)
 
 
 def _data_in(folder: str) -> list[str]:

@@ -96,10 +96,23 @@ def test_folder_of_folders() -> None:
     assert [given.path for given in find_inputs(["data"])] == ["data/top.jsonl"]
 
 
-@pytest.mark.parametrize("word", ["nothing.jsonl", "x*.jsonl", ""])
+@pytest.mark.parametrize("word", ["nothing.jsonl", "nothing/x.jsonl", "x*.jsonl"])
 def test_no_such_file(word: str) -> None:
     """A glob that finds nothing is a mistake, too."""
     assert _problem(word) == "no such file"
+
+
+def test_name_behind_which_nobody_can_look() -> None:
+    """Whether there is such a file cannot be told, and what the system says of it can."""
+    Path("loop").symlink_to("loop")
+    assert _problem("loop") == "Too many levels of symbolic links"
+    assert _problem("x" * 300) == "File name too long"
+
+
+def test_no_name() -> None:
+    """A variable of the shell was empty."""
+    with pytest.raises(UsageError, match="an input has no name"):
+        find_inputs([""])
 
 
 @pytest.mark.parametrize(
