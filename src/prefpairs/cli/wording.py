@@ -189,12 +189,19 @@ def _like(path: str) -> str | None:
 
 
 def visible(text: str) -> str:
-    r"""The text with what could steer a terminal written out.
+    r"""The text with what could steer a terminal written out, and bytes of names that are no UTF-8.
 
-    >>> visible("red \x1b[31m")
-    'red \\x1b[31m'
+    >>> visible("red \x1b[31m"), visible("caf\udce9.jsonl")
+    ('red \\x1b[31m', 'caf\\xe9.jsonl')
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    byte = ord(found[0]) - 0xDC00
+    if 0x80 <= byte <= 0xFF:  # so Python holds what it could not decode
+        return f"\\x{byte:02x}"
+    return found[0].encode("unicode_escape").decode()
 
 
 def plural(count: int, noun: str) -> str:

@@ -221,7 +221,7 @@ def test_hint_of_any_of_the_first_few() -> None:
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x7f\x9b", "\\x7f\\x9b"),
         ("\u202eevil\u2069", "\\u202eevil\\u2069"),
-        ("odd\udcff.jsonl", "odd\\udcff.jsonl"),
+        ("odd\udcff.jsonl", "odd\\xff.jsonl"),
     ],
 )
 def test_visible(text: str, seen: str) -> None:
