@@ -106,7 +106,7 @@ class FiledPairs:
             return self._last[1]
         shelf, offset = entry.place >> _SHELF_SHIFT, entry.place & _OFFSET
         pair = self._library.record(shelf, offset, entry.length).pair
-        if bytes.fromhex(pair.id) != entry.id:
+        if not _is_of(pair, entry):
             raise InputChanged(self._library.label(shelf))
         return pair
 
@@ -148,12 +148,24 @@ class FiledPairs:
             tools=digests.tools,
             chosen=digests.chosen,
             rejected=digests.rejected,
-            group=xxh3_128_digest(pair.group.encode()),
+            group=_group_of(pair),
             other_prompt=reading.other_prompt,
             seal=_seal(line) if self._keep == "lines" and (spool or _as_written(line, pair)) else 0,
         )
         self._last = entry, pair
         return entry
+
+
+def _is_of(pair: Pair, entry: Entry) -> bool:
+    """Whether a pair is still the one that was decided on. Groups that nobody asks for are gone."""
+    return (
+        (bytes.fromhex(pair.id), pair.gap, pair.chosen_score)
+        == (entry.id, entry.gap, entry.chosen_score)
+    ) and entry.group in (b"", _group_of(pair))
+
+
+def _group_of(pair: Pair) -> bytes:
+    return xxh3_128_digest(pair.group.encode())
 
 
 def _as_written(line: bytes, pair: Pair) -> bool:

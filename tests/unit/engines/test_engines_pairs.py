@@ -151,13 +151,18 @@ def test_limit(tmp_path: Path, limit: int) -> None:
         assert (len(list(pairs.entries())), report.notes) == (limit, [])
 
 
-def test_file_that_changed_behind_the_clocks_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"A1", b"A9"), (b'e": 1', b'e": 2'), (b'e": 0', b'e":-1'), (b'gr"', b'go"')]
+)
+def test_file_that_changed_behind_the_clocks_back(tmp_path: Path, old: bytes, new: bytes) -> None:
     """Another pair of the same length and time is an error, never a wrong pair."""
     path = tmp_path / "0.jsonl"
-    with _filed(tmp_path, data_of(ROWS[:2])) as pairs:
+    rows = data_of([{**row, "group": "gr"} for row in ROWS[:2]])
+    with _filed(tmp_path, rows) as pairs:
         entries, status = list(pairs.entries()), path.stat()
         with path.open("r+b") as file:
-            file.write(data_of(ROWS[:1]).replace(b"A1", b"A9"))
+            file.write(rows.replace(old, new, 1))
+        assert path.stat().st_size == status.st_size
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         with pytest.raises(InputChanged) as caught:
             pairs.pair(entries[0])
