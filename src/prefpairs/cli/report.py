@@ -82,8 +82,9 @@ def report(
         prefpairs report pairs.jsonl --pairs 200 --title 'Week 12' -o report.html
 
     Where there are more pairs than --pairs, some are drawn by --seed, and those with the widest
-    ratio of lengths and the narrowest gaps are there besides. Memory: as stats, and the pairs of
-    the page.
+    ratio of lengths and the narrowest gaps are there besides.
+
+    Memory: as stats, and the pairs of the page.
     """
     output = showing.place()
     counts = Report()

@@ -80,9 +80,12 @@ def stats(*, reading: LookWords, pairing: PairWords, aside: AsideWords, told: To
     rejected without looking at the task: "the longer answer wins", and others.
 
         prefpairs stats rollouts.jsonl
-        prefpairs stats pairs.jsonl --require 'longer_wins<0.6' --require 'pairs>=1000'
+        prefpairs stats --strategy exhaustive --keep response.model runs/*.jsonl
+        prefpairs stats --require 'longer_wins<0.6' pairs.jsonl
 
-    Counts are exact. Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
+    Counts are exact.
+
+    Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
     """
     if told.json and told.markdown:
         raise UsageError("--json and --markdown do not go together", "choose one")
