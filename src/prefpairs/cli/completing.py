@@ -154,6 +154,13 @@ def _behind(start: str, answer: Answer) -> Answer:
     return answer._replace(words={start + word: line for word, line in answer.words.items()})
 
 
+def _dialects() -> dict[str, str]:
+    from prefpairs.targets import TARGETS
+    from prefpairs.targets.reading import DIALECTS
+
+    return {name: TARGETS[name] for name in DIALECTS}
+
+
 def _choices(kind: str) -> dict[str, str]:
     """The words that what stands for a value stands for: kinds have lists, others are spelt out."""
     match kind:
@@ -171,10 +178,12 @@ def _choices(kind: str) -> dict[str, str]:
 
             return TARGETS
         case "FORMAT":
-            from prefpairs.targets import TARGETS
-            from prefpairs.targets.reading import DIALECTS
+            return {"auto": "look at the columns", **_dialects()}
+        case "KIND":
+            from prefpairs.sources import SOURCES
 
-            return {"auto": "look at the columns"} | {name: TARGETS[name] for name in DIALECTS}
+            pairs = {"pairs": "what `prefpairs pair` writes", **_dialects()}
+            return {"auto": "look at the first row", **SOURCES, **pairs}
         case "REASON" | "CODE":
             from prefpairs.reasons import ALL, SWITCHABLE
 

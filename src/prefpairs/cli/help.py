@@ -56,7 +56,7 @@ def help_text(width: int, paint: "Paint") -> str:
     grouped = {name for names in GROUPS.values() for name in names}
     others = tuple(name for name in COMMANDS if name not in grouped)
     for title, names in {**GROUPS, "Other": others}.items():
-        page.table(title, [(name, COMMANDS[name]) for name in names], column=12)
+        page.table(title, [(name, COMMANDS[name]) for name in names], column=14)
     page.table("Options", _OPTIONS)
     page.table("Exit codes", _CODES)
     page.examples([_EXAMPLES])

@@ -30,7 +30,7 @@ class LookWords(ReadWords):
         str,
         Option(
             "--from",
-            metavar="FORMAT",
+            metavar="KIND",
             rich_help_panel=READ,
             help="auto (look at the first row); for rollouts candidates, nemo-gym, nat or generic; "
             f"for pairs pairs, {', '.join(DIALECTS)}.",

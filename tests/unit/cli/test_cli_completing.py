@@ -22,7 +22,7 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
     [
         ("", [*COMMANDS]),
         ("p", ["pair"]),
-        ("help s", ["sample", "split"]),
+        ("help sp", ["split"]),
         ("--", ["--help", "--version"]),
         ("nonsense --", []),
         ("pair --min", ["--min-gap", "--min-chosen-score"]),
@@ -33,6 +33,7 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
         ("pair --strategy best", ["best-vs-worst", "best-vs-rest"]),
         ("pair --from ", ["auto", *SOURCES]),
         ("dedupe --from ", ["auto", *DIALECTS]),
+        ("stats --from ", ["auto", *SOURCES, "pairs", *DIALECTS]),
         ("export --to ", [*TARGETS]),
         ("validate --to=o", ["--to=openai", "--to=openrlhf"]),
         ("pair --on-error ", ["fail", "skip", "quarantine"]),
