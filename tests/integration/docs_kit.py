@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+OUR_TOOLS = Path(sys.executable).parent
 ELSEWHERE = ("reference", "decisions")
 """Folders under docs/ whose pages show no commands of their own."""
 
@@ -149,16 +150,21 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     return "\n".join(lines).rstrip().splitlines()
 
 
-def run(commands: Sequence[Command], folder: Path) -> dict[int, Outcome]:
-    """What becomes of each command, by its number; those that do not run here have no outcome."""
+def run(
+    commands: Sequence[Command], folder: Path, tools: Path = OUR_TOOLS, **surroundings: str
+) -> dict[int, Outcome]:
+    """What becomes of each command, by its number; those that do not run here have no outcome.
+
+    `prefpairs` and `python` are those of the folder `tools`.
+    """
     work, told, home = folder / "work", folder / "told", folder / "home"
     for place in (work, told, home):
         place.mkdir(parents=True)
     shutil.copytree(ROOT / "sample_data", work / "sample_data")
     script = "\n".join(_shell(number, command) for number, command in enumerate(commands))
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    surroundings = {
-        "PATH": tools,
+    environment = {
+        **surroundings,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "TOLD": str(told),
         "COLUMNS": "100",
@@ -166,7 +172,7 @@ def run(commands: Sequence[Command], folder: Path) -> dict[int, Outcome]:
     }
     words = ["bash", "-o", "pipefail", "-c", script]
     with subprocess.Popen(
-        words, cwd=work, env=surroundings, stdin=subprocess.DEVNULL, start_new_session=True
+        words, cwd=work, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
     ) as shell:
         try:
             shell.wait(_PATIENCE)

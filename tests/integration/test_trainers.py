@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs_kit import commands_of, matches, pages, run
 
 CONSUMERS = Path(__file__).parents[1] / "consumers"
 ROWS = Path(__file__).parents[1] / "cases" / "export" / "trl" / "in.jsonl"
 ROLLOUTS = Path(__file__).parents[2] / "sample_data" / "gym_rollouts.jsonl"
 SHARED = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
+SOURCE = str(Path(__file__).parents[2] / "src")
+WITH_SOURCE = {**os.environ, "PYTHONPATH": SOURCE}
 ASKED = os.environ.get("TRAINERS", "")
 
 sys.path.append(str(CONSUMERS))
@@ -193,9 +196,7 @@ def test_a_model_of_customizer_takes_it(
 def rehearsed(*words: str | Path) -> tuple[int, dict[str, Any]]:
     """What `prefpairs rehearse` says, in an environment that has TRL."""
     command = [python_of("trl"), "-m", "prefpairs", "rehearse", "--json", *words]
-    source = str(Path(__file__).parents[2] / "src")
-    environment = {**os.environ, "PYTHONPATH": source}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=WITH_SOURCE, check=False)
     answer: dict[str, Any] = json.loads(done.stdout)
     return done.returncode, answer
 
@@ -217,6 +218,46 @@ def test_trl_learns_from_parquet(tmp_path: Path) -> None:
     prefpairs("export", "-q", "--to", "trl", ROWS, "-o", tmp_path / "out.parquet")
     code, answer = rehearsed(tmp_path / "out.parquet")
     assert (code, answer["problems"], answer["kept"]) == (0, [], 7)
+
+
+@slow
+def test_a_rehearsal_leaves_nothing_behind(tmp_path: Path) -> None:
+    """At the end Python may look through all objects; CUDA builds of torch complain of the rest."""
+    prefpairs("export", "-q", "--to", "trl", ROWS, "-o", tmp_path / "out.jsonl")
+    program = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr))\n"
+        "from prefpairs.cli.main import main\n"
+        "sys.exit(main())"
+    )
+    command = [python_of("trl"), "-c", program, "rehearse", str(tmp_path / "out.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, env=WITH_SOURCE, check=True)
+    assert done.stderr == "0\n"
+
+
+@slow
+def test_the_docs_rehearse(tmp_path: Path) -> None:
+    """Where TRL is installed pages show what `rehearse` says, too."""
+    shown = 0
+    for page in pages():
+        commands = commands_of(page.read_text("utf-8"))
+        if "import trl" in "".join(command.where for command in commands):
+            folder = tmp_path / page.stem
+            (folder / "bin").mkdir(parents=True)
+            theirs, ours = python_of("trl"), sys.executable
+            choice = f'case "$1" in rehearse) it={theirs};; *) it={ours};; esac'
+            for name, script in (
+                ("prefpairs", f'{choice}\nexec "$it" -m prefpairs "$@"'),
+                ("python", f'exec {theirs} "$@"'),
+            ):
+                (folder / "bin" / name).write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+                (folder / "bin" / name).chmod(0o755)
+            outcomes = run(commands, folder, tools=folder / "bin", PYTHONPATH=SOURCE)
+            assert len(outcomes) == len(commands), page
+            for number, outcome in outcomes.items():
+                assert matches(commands[number].shown, outcome.lines), (page, commands[number])
+            shown += 1
+    assert shown == 3
 
 
 @slow

@@ -1,6 +1,8 @@
 """rehearse: real steps of the real trainer on a dataset, offline, on a CPU."""
 
+import atexit
 import copy
+import gc
 import logging
 import math
 import os
@@ -181,6 +183,7 @@ def _imported() -> Any:
         raise UsageError(
             "rehearsing needs libraries that are not installed", "pip install 'prefpairs[rehearse]'"
         ) from None
+    atexit.register(gc.unfreeze)  # else torch's CUDA builds complain of what Python leaves behind
     return trl
 
 
