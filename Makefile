@@ -40,8 +40,9 @@ stress: $(BIN)/.developer  ## faults of the file system, kills and signals, thou
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py
 
-examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ with make and with DVC
-	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py
+examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ and their guide with make and with DVC
+	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py \
+		'tests/integration/test_docs.py::test_page[docs/guides/make-and-dvc.md]'
 
 bench: $(BIN)/.bench  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
 	$(BIN)/python scripts/bench --scale $(SCALE) $(BENCH)

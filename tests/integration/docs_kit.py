@@ -169,6 +169,7 @@ def run(
         "TOLD": str(told),
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
+        "DVC_NO_ANALYTICS": "1",
     }
     words = ["bash", "-o", "pipefail", "-c", script]
     with subprocess.Popen(
