@@ -5,7 +5,6 @@ them are turned to where they now are; Sphinx makes HTML of them and stops at ev
 nowhere. Then the HTML is searched for anything that a browser would fetch from outside.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -102,9 +101,8 @@ def main() -> int:
         return 1
     words = ["-b", "html", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
     folders = ["-c", str(THEME), "-d", str(STAGE / ".doctrees"), str(STAGE), str(SITE)]
-    code = subprocess.run(
-        [sys.executable, "-m", "sphinx", *words, *folders], check=False
-    ).returncode
+    command = [sys.executable, "-m", "sphinx", *words, *folders]
+    code = subprocess.run(command, check=False).returncode
     found = list(fetched_from_outside(SITE))
     for place, address in found:
         print(f"error: {place}: fetches {address}", file=sys.stderr)
@@ -231,5 +229,4 @@ class _Page(HTMLParser):
 
 
 if __name__ == "__main__":
-    os.chdir(ROOT)
     sys.exit(main())

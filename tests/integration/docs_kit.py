@@ -89,7 +89,10 @@ def commands_of(text: str) -> list[Command]:
     >>> [(command.words, command.shown) for command in commands_of(page)]
     [('seq 2', ['1', '2']), ('true', [])]
     """
-    return [command for block in blocks(text) for command in _steps(block)]
+    found = list(blocks(text))
+    obeyed = sum(len(block.comments) for block in found)
+    assert obeyed == len(_COMMENT.findall(text)), "a comment that stands before no block"
+    return [command for block in found for command in _steps(block)]
 
 
 def blocks(text: str) -> Iterator[Block]:

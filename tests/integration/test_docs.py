@@ -50,9 +50,6 @@ $ echo $?
 3
 ```
 
-Words that stand between a comment and a block part them. <!-- not run: never -->
-And go on.
-
 ```console
 $ echo first >&2
 first
@@ -117,9 +114,11 @@ def test_commands_stand_in_blocks_that_are_run() -> None:
             assert block.language == "console" or not hidden, (page, hidden)
 
 
-def test_a_command_outside_a_prompt_is_no_command() -> None:
-    """Output before the first command is a mistake of the page."""
+def test_mistakes_of_a_page() -> None:
+    """Output before the first command, and a comment that belongs to no block."""
     with pytest.raises(AssertionError, match="no command before"):
         commands_of("```console\nprefpairs pair\n```\n")
+    with pytest.raises(AssertionError, match="before no block"):
+        commands_of("<!-- not run: never -->\nWords between.\n```console\n$ x\n```\n")
     assert commands_of("```\n$ x\n```\n") == []
     assert commands_of("```console\n$ x\n```\n") == [Command("x", [], 2)]
