@@ -10,6 +10,7 @@ html_title = "prefpairs"
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
 html_copy_source = False
+html_show_copyright = False
 html_show_sourcelink = False
 html_use_index = False
 smartquotes = False  # options have two hyphens
