@@ -8,8 +8,8 @@ BIN := .venv/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit stress fuzz test-integration examples bench \
-	audit constraints bless docs site sample-data clean
+.PHONY: demo test check lint types contract unit stress fuzz test-integration test-browser examples \
+	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
@@ -40,6 +40,10 @@ stress: $(BIN)/.developer  ## faults of the file system, kills and signals, thou
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py
 
+test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
+	@scripts/ensure_chromium
+	BROWSER=needed $(BIN)/pytest tests/integration/test_report_in_a_browser.py
+
 examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ and their guide with make and with DVC
 	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py \
 		'tests/integration/test_docs.py::test_page[docs/guides/make-and-dvc.md]'
@@ -52,13 +56,17 @@ audit: .venv-audit/.installed  ## ask PyPI whether known holes are in what we de
 
 constraints:  ## rewrite constraints-dev.txt: the newest versions that go together
 	rm -rf .venv-constraints && $(PYTHON) -m venv .venv-constraints
-	.venv-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]'
+	.venv-constraints/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz,browser]'
 	sed -n '/^#/p' constraints-dev.txt > constraints-dev.new
 	.venv-constraints/bin/python -m pip freeze --exclude-editable >> constraints-dev.new
 	mv constraints-dev.new constraints-dev.txt && rm -rf .venv-constraints
 
 bless: $(BIN)/.developer  ## rewrite what the golden cases expect; read the diff before you commit
 	BLESS=1 $(BIN)/pytest -q tests/cases
+
+screenshots: $(BIN)/.browser  ## rewrite docs/pictures: the page of `report` as Chromium shows it
+	@scripts/ensure_chromium
+	$(BIN)/python scripts/make_screenshots.py
 
 docs: $(BIN)/.developer  ## rewrite what is made in docs/: reference, pictures, the output that pages show
 	$(BIN)/python scripts/make_reference.py
@@ -102,6 +110,10 @@ $(BIN)/.docs: pyproject.toml | $(BIN)/python
 
 $(BIN)/.fuzz: pyproject.toml constraints-dev.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,fuzz]'
+	@touch $@ $(BIN)/.installed $(BIN)/.developer
+
+$(BIN)/.browser: pyproject.toml constraints-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt --editable '.[dev,browser]'
 	@touch $@ $(BIN)/.installed $(BIN)/.developer
 
 $(BIN)/.developer: pyproject.toml constraints-dev.txt | $(BIN)/python

@@ -15,7 +15,7 @@ from prefpairs.looks.page.markup import written_out
 
 _ELEMENTS = (
     "html head meta title style body header h1 h2 p dl dt dd div nav a button main section span "
-    "svg rect line text circle g ul li details summary table thead tbody tr th td noscript footer "
+    "svg rect line text circle g ul li details summary table thead tbody tr th td footer "
     "script"
 )
 _ATTRIBUTES = (

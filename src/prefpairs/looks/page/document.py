@@ -159,8 +159,9 @@ def _browser(gallery: Gallery) -> Iterator[Markup]:
     if gallery.number:
         kicker = element("span", "Pairs", class_="kicker")
         heading = element("h2", kicker, element("span", _held(gallery), class_="says"))
-        without = element("noscript", element("p", "Browsing pairs needs this page's script."))
-        yield element("section", heading, without, id="pairs", class_="pairs")
+        without = element("p", "Browsing pairs needs the script of this page.", id="without")
+        inside = [heading, without] if gallery.drawn else [heading]
+        yield element("section", *inside, id="pairs", class_="pairs")
 
 
 def _held(gallery: Gallery) -> str:

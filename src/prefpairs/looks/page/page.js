@@ -5,7 +5,7 @@
   const MOST_CHANGES = 3000; // words that differ; beyond, answers count as different throughout
   const LONG_PROMPT = 700;
   const PRINTED = 5;
-  const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+  const UNSEEN = /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
   const WORDS = /(?:[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{M}\p{N}_])+|[^\p{L}\p{M}\p{N}_\s]|^\s)\s*/gu;
   const ORDERS = {
     'as they came': (pair) => pair.place,
@@ -46,6 +46,7 @@
     return made;
   };
   const number = (value) => value.toLocaleString('en-US', { maximumFractionDigits: 4 });
+  const large = (word) => word[0].toUpperCase() + word.slice(1);
   const score = (value) => (value === null ? 'unknown' : number(value));
 
   // ---- text that is seen as it is
@@ -54,16 +55,13 @@
 
   /** Text nodes, with marks for what would not be seen. */
   const written = (text) => {
-    if (!UNSEEN.test(text)) return [text];
     const nodes = [];
-    let plain = '';
-    for (const sign of text) {
-      if (UNSEEN.test(sign)) {
-        nodes.push(plain, make('span', { class: 'sign' }, code(sign)));
-        plain = '';
-      } else plain += sign;
+    let place = 0;
+    for (const { 0: sign, index } of text.matchAll(UNSEEN)) {
+      nodes.push(text.slice(place, index), make('span', { class: 'sign' }, code(sign)));
+      place = index + sign.length;
     }
-    return [...nodes, plain];
+    return [...nodes, text.slice(place)];
   };
 
   /** Text nodes, with what is searched for marked. */
@@ -261,14 +259,12 @@
 
   const fact = (name, kind, ...value) => make('div', {}, make('dt', {}, name), make('dd', { class: kind, dir: 'auto' }, ...value));
 
-  const howLong = (ratio) => (ratio >= 1 ? `${number(+ratio.toFixed(2))}× as long` : `1/${number(+(1 / ratio).toFixed(2))} as long`);
-
   const showFacts = (pair) => make('dl', { class: 'facts' },
     fact('Gap', 'figure', score(pair.gap)),
-    fact('Chosen is', 'figure', howLong(pair.ratio)),
+    fact('Chosen is', 'figure', `${number(+pair.ratio.toPrecision(3))}× as long`),
     fact('Group', '', ...written(pair.group)),
     ...Object.entries(pair.who).filter(([of]) => of !== 'file').map(([of, names]) => (
-      fact(of, '', ...written(names[0] === names[1] ? names[0] : names.join(' over '))))),
+      fact(large(of), '', ...written(names[0] === names[1] ? names[0] : names.join(' over '))))),
     fact('Id', '', make('a', { href: `#${pair.id}` }, pair.id.slice(0, 12))),
     ...(pair.why.includes('drawn') ? [] : [fact('Here for its', '', pair.why.map((why) => REASONS[why]).join(', '))]));
 
@@ -308,9 +304,8 @@
 
   const ask = () => {
     const rank = ORDERS[fields.order.value];
-    const here = state.found[state.at];
     state.found = asked().sort((one, other) => rank(one) - rank(other) || one.place - other.place);
-    state.at = Math.max(0, state.found.indexOf(here));
+    state.at = 0;
     show();
   };
 
@@ -321,7 +316,11 @@
     state.wide = false;
     history.replaceState(null, '', `#${state.found[at].id}`);
     show();
+    const { top } = parts.place.getBoundingClientRect();
+    if (top < 0 || top > innerHeight) look();
   };
+
+  const look = () => parts.place.scrollIntoView({ behavior: 'instant' });
 
   const show = () => {
     const { found: left, at } = state;
@@ -342,7 +341,7 @@
     }
     state.at = state.found.indexOf(pair);
     show();
-    parts.tools.scrollIntoView();
+    look();
   };
 
   // ---- the controls
@@ -352,16 +351,18 @@
 
   const field = (name, made, event = 'input') => {
     let later;
-    made.addEventListener(event, () => {
+    const soon = () => {
       clearTimeout(later);
       later = setTimeout(ask, name === 'text' ? 120 : 0);
-    });
+    };
+    made.addEventListener(event, soon);
+    made.addEventListener('search', soon); // a field that Esc empties says no more than that
     fields[name] = made;
     return made;
   };
   const choice = (label, name, options) => {
-    const listed = Object.entries(options).map(([value, says]) => make('option', { value }, ...says));
-    return make('label', {}, label, field(name, make('select', {}, ...listed), 'change'));
+    const listed = options.map(([value, says]) => make('option', { value }, says));
+    return make('label', {}, label, field(name, make('select', { 'aria-label': label }, ...listed), 'change'));
   };
   const range = (label, name) => make('fieldset', {}, make('legend', {}, label), make('span', {},
     ...['from', 'to'].map((end) => field(`${name} ${end}`, make('input', { type: 'number', step: 'any', placeholder: end, 'aria-label': `${label}, ${end}` })))));
@@ -371,19 +372,20 @@
     for (const pair of pairs) {
       for (const [of, both] of Object.entries(pair.who)) names.set(of, new Set([...(names.get(of) ?? []), ...both]));
     }
+    const inOrder = new Intl.Collator('en', { numeric: true }).compare;
     return [...names].filter(([, met]) => met.size > 1).sort().map(([of, met]) => {
-      const options = [...met].sort().map((name) => [name, written(name).map((part) => part.textContent ?? part)]);
-      return choice(of[0].toUpperCase() + of.slice(1), `who ${of}`, { '': ['any'], ...Object.fromEntries(options) });
+      const options = [...met].sort(inOrder).map((name) => [name, written(name).map((part) => part.textContent ?? part).join('')]);
+      return choice(large(of), `who ${of}`, [['', 'any'], ...options]);
     });
   };
 
   const filters = () => {
-    const why = new Set(pairs.flatMap((pair) => pair.why));
-    const reasons = Object.fromEntries([...why].map((reason) => [reason, [REASONS[reason]]]));
+    const why = [...new Set(pairs.flatMap((pair) => pair.why))];
+    const reasons = why.map((reason) => [reason, REASONS[reason]]);
     return make('details', { class: 'filters' }, make('summary', {}, 'Filters and order'), make('div', {},
-      choice('Order', 'order', Object.fromEntries(Object.keys(ORDERS).map((name) => [name, [name]]))),
+      choice('Order', 'order', Object.keys(ORDERS).map((name) => [name, name])),
       range('Gap', 'gap'), range('Length of chosen / rejected', 'ratio'), ...choices(),
-      ...(why.size > 1 ? [choice('Why they are here', 'why', { '': ['any'], ...reasons })] : [])));
+      ...(why.length > 1 ? [choice('Why they are here', 'why', [['', 'any'], ...reasons])] : [])));
   };
 
   const toggle = () => {
@@ -396,13 +398,14 @@
     parts.before = button('‹', () => go(-1), { 'aria-label': 'The pair before (k)', title: 'k' });
     parts.next = button('›', () => go(1), { 'aria-label': 'Next pair (j)', title: 'j' });
     parts.differ = button('Differences', toggle, { title: 'd' });
-    parts.place = make('div');
+    parts.place = make('div', { class: 'place' });
     parts.printed = make('div', { class: 'printed' });
     const keys = Object.entries(KEYS).flatMap(([key, does]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, does)]);
     parts.help = make('dialog', { 'aria-label': 'Keys' }, make('h2', {}, 'Keys'), make('dl', {}, ...keys), button('Close', () => parts.help.close()));
     const search = field('text', make('input', { type: 'search', placeholder: 'Search prompts and answers', 'aria-label': 'Search prompts and answers', title: '/' }));
     parts.tools = make('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Pairs' },
       search, parts.before, parts.count, parts.next, parts.differ, button('?', () => parts.help.showModal(), { 'aria-label': 'Keys' }));
+    document.getElementById('without').remove();
     document.getElementById('pairs').append(filters(), parts.tools, parts.place, parts.printed, parts.help);
   };
 
@@ -414,11 +417,12 @@
   const listen = () => {
     document.addEventListener('keydown', (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || parts.help.open) return;
-      const typing = event.target.closest('input, select');
-      if (typing && event.key === 'Escape') typing.blur();
-      if (typing || !Object.hasOwn(DOES, event.key)) return;
-      event.preventDefault();
-      DOES[event.key]();
+      if (event.target.closest('input, select, .scroll')) {
+        if (event.key === 'Escape') event.target.blur();
+      } else if (Object.hasOwn(DOES, event.key)) {
+        event.preventDefault();
+        DOES[event.key]();
+      }
     });
     addEventListener('hashchange', visit);
     addEventListener('beforeprint', () => parts.printed.replaceChildren(...state.found.slice(0, PRINTED).map(showPair)));
