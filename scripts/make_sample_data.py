@@ -38,6 +38,56 @@ def main() -> None:
     write_lines("qa_scored.jsonl", map(dump, scored_answers()))
     write_lines("qa_grouped.jsonl", map(dump, grouped_answers()))
     write_lines("conversations.jsonl", map(dump, conversations()))
+    (FOLDER / "traces").mkdir(exist_ok=True)
+    write_lines("traces/traces.jsonl", map(dump, traces()))
+
+
+def traces() -> list[dict[str, Any]]:
+    """Three runs of one task, one of another: errors that were mended, and pairs made of them."""
+    asked = [turn("system", "You edit files."), turn("user", "Show the first line of a.py.")]
+    wrong = {"name": "cat_file", "arguments": {"path": "a.py"}}
+    right = {"name": "read_file", "arguments": {"path": "a.py"}}
+    mended = [
+        turn("assistant", "I call cat_file.", tool_call=wrong),
+        turn("tool", "error: unknown tool cat_file"),
+        turn(
+            "assistant",
+            "I call read_file.",
+            tool_call=right,
+            tool_error="tool_not_found",
+            error_meta={"tool_name": "cat_file", "available_tools": ["read_file", "bash"]},
+        ),
+        turn("tool", "import os"),
+        turn("assistant", "The first line is import os."),
+    ]
+    gave_up = [
+        mended[0],
+        turn("tool", "error: unknown tool cat_file", tool_error="tool_not_found"),
+        turn("assistant", "There is no such file."),
+    ]
+    guessed = [turn("assistant", "It is probably empty.")]
+    state = [turn(one["role"], one["content"]) for one in (*asked, *mended[:4])]
+    embedded = {
+        "state_messages": state,
+        "chosen": "The first line is import os.",
+        "rejected": '[{"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}]',
+    }
+    task = {"task_id": "first-line"}
+    hi = [turn("user", "Say hi."), turn("assistant", "hi")]
+    said = {"state_messages": hi[:1], "chosen": "hi", "rejected": "no"}
+    return [
+        {"trace_id": "t0", **task, "final_reward": 1.0, "turns": [*asked, *mended]}
+        | {"dpo_pairs": [embedded]},
+        {"trace_id": "t1", **task, "final_reward": 0.0, "turns": [*asked, *gave_up]},
+        {"trace_id": "t2", **task, "final_reward": 0.2, "turns": [*asked, *guessed]},
+        {"trace_id": "t3", "final_reward": 1.0, "turns": hi, "dpo_pairs": [said]},
+        {"trace_id": "t4", "final_reward": None, "turns": hi, "dpo_pairs": [said]},
+    ]
+
+
+def turn(role: str, content: str, **more: Any) -> dict[str, Any]:
+    """One turn of a trace."""
+    return {"role": role, "content": content, **more}
 
 
 def dump(row: Any) -> str:

@@ -20,6 +20,7 @@ LOSSES = {
     "no_step_data": "a TTC step holds no data",
     "no_turn_id": "a TTC step has no turn_id of a usable type",
     "bad_index": "a TTC step's candidate_index is not a whole number",
+    "pairs_left_out": "pairs that stand ready in a row are no candidates; `pair` writes them",
     "sides_equal": "chosen and rejected say the same",
     "duplicate_rollout": "the same rollout (task, index, content and score) appears again",
     "conflicting_scores": "the same rollout appears with different scores; none of them is used",
@@ -37,10 +38,13 @@ MENDS = {
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
     "moved_to_meta": "fields that a pair does not have were moved into meta",
     "id_renewed": "the content changed since the id was made; it has a new one",
+    "format_differs": "of a ready-made pair one answer is calls or JSON, and the other is prose",
     "not_preferred": "the chosen answer does not score higher than the rejected one",
 }
 
 PAIRS = {
+    "ready_twice": "the same pair stands ready elsewhere, too, and is written once",
+    "no_recovery": "a tool error without a turn of the model before it, or after it",
     "duplicate": "another pair is the same in what --by names",
     "contradiction": "another pair prefers the other answer; --conflicts says what becomes of both",
     "near_duplicate": "another pair says nearly the same (--near)",

@@ -47,7 +47,7 @@ with open("told.json", "w", encoding="ascii") as file:
 """
 
 FILES = 10
-KINDS = ("nemo-gym", "nat", "candidates", "rollouts", "ready-pairs")
+KINDS = ("nemo-gym", "nat", "traces", "candidates", "rollouts", "ready-pairs")
 
 
 def hostile(kind: str, seed: int) -> bytes:

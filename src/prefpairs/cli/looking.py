@@ -32,7 +32,8 @@ class LookWords(ReadWords):
             "--from",
             metavar="KIND",
             rich_help_panel=READ,
-            help="auto (look at the first row); for rollouts candidates, nemo-gym, nat or generic; "
+            help="auto (look at the first row); for rollouts candidates, nemo-gym, nat, traces or "
+            "generic; "
             f"for pairs pairs, {', '.join(DIALECTS)}.",
         ),
     ] = "auto"

@@ -153,7 +153,7 @@ class ReadWords(InputWords):
             "--from",
             metavar="SOURCE",
             rich_help_panel=READ,
-            help="auto (look at the first records), candidates, nemo-gym, nat or generic.",
+            help="auto (look at the first records), candidates, nemo-gym, nat, traces or generic.",
         ),
     ] = "auto"
     scores: Annotated[

@@ -1,4 +1,7 @@
-"""Pairs in the making, as sieves see them: known from the index, written from the rollouts."""
+"""Pairs in the making, as sieves see them: known from the index, written from the rollouts.
+
+Those that stood ready in the rollouts go first.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,18 +10,23 @@ from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.filling import fill
 from prefpairs.engines.index import Index
 from prefpairs.engines.pair import decide, made
+from prefpairs.engines.pairs import entry_of
 from prefpairs.engines.plan import PairPlan
 from prefpairs.engines.reading import reading_inputs
+from prefpairs.engines.ready import ReadyPairs
 from prefpairs.records.identity import digest_pair
 from prefpairs.records.number import gap_between
-from prefpairs.records.pair import Pair
+from prefpairs.records.pair import Pair, digests_of
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
+from prefpairs.sources.pairs import PairReading
 
 _REJECTED = 32
 """A place is the number of the chosen candidate, and below it that of the rejected one."""
 
 _NUMBER = (1 << _REJECTED) - 1
+_READY = _NUMBER << _REJECTED
+"""From here on places are those of pairs that stood ready: no candidate has so high a number."""
 
 
 class MadePairs:
@@ -27,25 +35,35 @@ class MadePairs:
     def __init__(self, plan: PairPlan, library: Candidates, report: Report) -> None:
         self._plan = plan
         self._library = library
+        self._ready = ReadyPairs(plan, library, report)
         self._report = report
         self.index = Index()
         self.fetch = partial(library.fetch, self.index)
 
     def entries(self) -> Iterator[Entry]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
-        with reading_inputs(self._plan.read, self._report) as reader:
+        with reading_inputs(self._plan.read, self._report, self._ready) as reader:
             fill(self.index, self._library, reader, self._plan)
+        for number, slot in enumerate(self._ready.slots()):
+            yield self._entry_of_ready(number, slot)
         numbers = decide(self.index, self.fetch, self._plan, self._report)
-        for number, (chosen, rejected) in enumerate(numbers):
+        for number, (chosen, rejected) in enumerate(numbers, len(self._ready)):
             yield self._entry(number, chosen, rejected)
 
     def pair(self, entry: Entry) -> Pair:
         """The pair behind an entry."""
+        if entry.place >= _READY:
+            return self._ready.pair(entry.place - _READY)
         numbers = entry.place >> _REJECTED, entry.place & _NUMBER
         return made(numbers, self.index, self.fetch)
 
     def line(self, _entry: Entry) -> None:
         """Nowhere does a pair stand that is only being made."""
+
+    def _entry_of_ready(self, number: int, slot: int) -> Entry:
+        pair = self._ready.pair(slot)
+        digests = digests_of(pair.prompt, pair.tools, pair.chosen, pair.rejected)
+        return entry_of(PairReading(pair, digests, b"", None), number, _READY + slot, 0)
 
     def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
         index = self.index

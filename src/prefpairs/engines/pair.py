@@ -13,6 +13,7 @@ from prefpairs.engines.memory import Memory
 from prefpairs.engines.plan import MOST_PAIRS, ExportPlan, PairPlan
 from prefpairs.engines.processes import CAN_FORK, processes_for
 from prefpairs.engines.reading import reading_inputs
+from prefpairs.engines.ready import ReadyPairs
 from prefpairs.engines.shares import Shares
 from prefpairs.engines.writing import WHOLE, PairLines, Sink, open_sink
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
@@ -41,13 +42,15 @@ def pair(
     allow_empty: bool = False,
 ) -> None:
     """Write the pairs that the plan makes of its inputs, as they are or for a trainer."""
-    with open_sink(outputs, report, export, allow_empty=allow_empty) as sink:
+    with (
+        open_sink(outputs, report, export, allow_empty=allow_empty) as sink,
+        Candidates() as library,
+    ):
         if plan.assume_grouped:
-            _pair_as_it_comes(plan, sink, report)
+            _pair_as_it_comes(plan, library, sink, report)
         else:
-            with Candidates() as library:
-                lines = outputs if export is None else None
-                _pair_by_index(plan, library, sink, report, lines)
+            lines = outputs if export is None else None
+            _pair_by_index(plan, library, sink, report, lines)
     if not report.written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
@@ -60,9 +63,10 @@ def _pair_by_index(
     lines: Mapping[str, Output] | None,
 ) -> None:
     """Write to the sink; or to `lines`, if pairs go out as they are and several can write."""
-    index = Index()
-    with reading_inputs(plan.read, report) as reader:
+    index, ready = Index(), ReadyPairs(plan, library, report)
+    with reading_inputs(plan.read, report, ready) as reader:
         fill(index, library, reader, plan)
+    _write(ready.pairs(), plan, sink, report)
     fetch = partial(library.fetch, index)
 
     def write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
@@ -150,9 +154,10 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
         raise TooManyPairs(pairs, MOST_PAIRS)
 
 
-def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
+def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: Report) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
-    with reading_inputs(plan.read, report) as reader:
+    ready = ReadyPairs(plan, library, report)
+    with reading_inputs(plan.read, report, ready) as reader:
         candidates = chain.from_iterable(candidates_of(given.readings) for given in reader.inputs())
         seen = Memory()
         for key, run in groupby(candidates, key=Index.group_key):
@@ -165,6 +170,7 @@ def _pair_as_it_comes(plan: PairPlan, sink: Sink, report: Report) -> None:
             fetch = members.__getitem__
             numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
             _write(_made(numbers, index, fetch, report), plan, sink, report)
+    _write(ready.pairs(), plan, sink, report)
 
 
 def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, report: Report) -> None:

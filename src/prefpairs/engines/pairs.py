@@ -132,26 +132,15 @@ class FiledPairs:
     def _entry(
         self, shelf: int, spool: Spool | None, record: Record, reading: PairReading
     ) -> Entry:
-        pair, digests = reading.pair, reading.digests
+        pair = reading.pair
         offset, line = record.offset, record.data
         if spool is not None:
             line = pair_line(pair)
             offset = spool.append(line)
-        entry = Entry(
-            number=self._report.rows_read,
-            place=shelf << _SHELF_SHIFT | offset,
-            length=len(line),
-            gap=pair.gap,
-            chosen_score=pair.chosen_score,
-            id=bytes.fromhex(pair.id),
-            prompt=digests.prompt,
-            tools=digests.tools,
-            chosen=digests.chosen,
-            rejected=digests.rejected,
-            group=_group_of(pair),
-            other_prompt=reading.other_prompt,
-            seal=_seal(line) if self._keep == "lines" and (spool or _as_written(line, pair)) else 0,
-        )
+        place = shelf << _SHELF_SHIFT | offset
+        entry = entry_of(reading, self._report.rows_read, place, len(line))
+        if self._keep == "lines" and (spool or _as_written(line, pair)):
+            entry = entry._replace(seal=_seal(line))
         self._last = entry, pair
         return entry
 
@@ -166,6 +155,25 @@ def _is_of(pair: Pair, entry: Entry) -> bool:
 
 def _group_of(pair: Pair) -> bytes:
     return xxh3_128_digest(pair.group.encode())
+
+
+def entry_of(reading: PairReading, number: int, place: int, length: int) -> Entry:
+    """What sieves see of a pair."""
+    pair, digests = reading.pair, reading.digests
+    return Entry(
+        number=number,
+        place=place,
+        length=length,
+        gap=pair.gap,
+        chosen_score=pair.chosen_score,
+        id=bytes.fromhex(pair.id),
+        prompt=digests.prompt,
+        tools=digests.tools,
+        chosen=digests.chosen,
+        rejected=digests.rejected,
+        group=_group_of(pair),
+        other_prompt=reading.other_prompt,
+    )
 
 
 def _as_written(line: bytes, pair: Pair) -> bool:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from prefpairs.engines.plan import ReadPlan
+from prefpairs.engines.ready import ReadyPairs
 from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.engines.samples import Samples, first_records
 from prefpairs.files.inputs import Input
@@ -47,6 +48,8 @@ class Reader:
     plan: ReadPlan
     rows: Rows
     report: Report
+    ready: ReadyPairs | None = None
+    """Who takes the pairs that stand ready in rows, if somebody does."""
     _items: set[bytes] = field(default_factory=set)
     _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
@@ -103,16 +106,18 @@ class Reader:
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
         for record, reading in self.rows.read(records, how.read, label):
             self._book(reading)
+            self._book_pairs(reading, f"{label}:{record.number}")
             yield Read(record, reading, label)
 
     def _book(self, reading: Reading) -> None:
         report = self.report
         report.found += len(reading.kept) + len(reading.lost)
-        if reading.kept:
+        if reading.kept or (reading.pairs and self.ready is not None):
             report.rows_used += 1
         else:
-            lost = reading.row_lost or (reading.lost[0] if reading.lost else "no_response")
-            report.rows_dropped[lost] += 1
+            left_out = ["pairs_left_out"] if reading.pairs else []
+            losses = [*reading.lost, *reading.pairs_lost, *left_out, "no_response"]
+            report.rows_dropped[reading.row_lost or losses[0]] += 1
         if reading.lost:
             report.dropped.update(reading.lost)
         if reading.mends:
@@ -126,12 +131,23 @@ class Reader:
             if task and self._task_of.setdefault(candidate.group, task) != task:
                 self._joined.add(candidate.group)
 
+    def _book_pairs(self, reading: Reading, origin: str) -> None:
+        """Hand on the pairs that stood ready in a row."""
+        if self.ready is not None:
+            self.ready.lose(reading.pairs_lost)
+            for pair in reading.pairs:
+                self.ready.add(pair._replace(chosen_origin=origin, rejected_origin=origin))
+        elif reading.pairs:
+            self.report.mended["pairs_left_out"] += len(reading.pairs)
+
 
 @contextmanager
-def reading_inputs(plan: ReadPlan, report: Report) -> Iterator[Reader]:
+def reading_inputs(
+    plan: ReadPlan, report: Report, ready: ReadyPairs | None = None
+) -> Iterator[Reader]:
     """A reader of the plan's inputs; its quarantine file appears when the block ends well."""
     with reading_rows(plan, report) as rows:
-        yield Reader(plan, rows, report)
+        yield Reader(plan, rows, report, ready)
 
 
 def _handed_over(records: list[Record]) -> Iterator[Record]:

@@ -95,7 +95,8 @@ class Report:
     @property
     def pairs_at_gap(self) -> dict[float, int]:
         """How many pairs a `--min-gap` would leave."""
-        return {least: self.gaps.at_least(least) for least in WHAT_IF_GAPS}
+        unknown = self.pairs - self.gaps.count
+        return {least: self.gaps.at_least(least) + unknown for least in WHAT_IF_GAPS}
 
     def row_counts(self) -> RowCounts:
         """What became of the rows so far."""

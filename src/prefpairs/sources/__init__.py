@@ -13,6 +13,7 @@ SOURCES = {
     "candidates": "what `prefpairs extract` writes",
     "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",
     "nat": "NeMo Agent Toolkit: TTC_END steps of workflow_output.json, or steps line by line",
+    "traces": "traces of agents: turns with tool errors, final_reward, dpo_pairs",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""

@@ -19,6 +19,7 @@ from prefpairs.records.message import (
     split_reasoning,
 )
 from prefpairs.records.number import LARGEST_SCORE, read_score, round_score
+from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import encode, finite
 
@@ -76,6 +77,7 @@ class Answer(NamedTuple):
 class Reading:
     """What became of one row: the candidates it gave, and a reason for each loss.
 
+    `pairs` are those that stood ready in it, and `pairs_lost` the reasons for which some are unfit.
     `places` numbers the kept among all that were found, from 1. `row_lost` is a reason of the
     row's own; `item` is the identity of a row that should stand once.
     """
@@ -83,6 +85,8 @@ class Reading:
     kept: list[Candidate] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    pairs_lost: list[str] = field(default_factory=list)
     mends: list[str] = field(default_factory=list)
     row_lost: str | None = None
     item: bytes | None = None
@@ -110,12 +114,12 @@ def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
     score = _score(answer, options)
     prompt, response = _texts(answer, options)
-    prompt, response = _fair_turns(prompt, response, options, answer, reading.mends)
+    prompt, response = fair_turns(prompt, response, options, answer, reading.mends)
     if not asks_something(prompt):
         raise Lost("no_prompt")
-    task = _task(answer)
+    task = task_of(answer)
     return Candidate(
-        _group(answer.group or task, prompt, answer.row, options, label),
+        group_of(answer.group or task, prompt, answer.row, options, label),
         prompt,
         response,
         score,
@@ -123,7 +127,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         answer.origin,
         answer.tools or None,
         answer.tokens,
-        _meta(answer, task, options),
+        meta_of(answer, task, options),
     )
 
 
@@ -161,7 +165,7 @@ def _from_path(row: Any, path: str | None, found: Text | None) -> Text | None:
     return None if value is MISSING or value is None else read_text(value, path)
 
 
-def _fair_turns(
+def fair_turns(
     prompt: Text, response: Text, options: ReadOptions, answer: Answer, mends: list[str]
 ) -> tuple[Text, Text]:
     """The prompt and the model's own turn: from its first word to its last."""
@@ -231,14 +235,15 @@ def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text
     return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
 
 
-def _task(answer: Answer) -> str | None:
+def task_of(answer: Answer) -> str | None:
     """The source's own name of the task, where it has one; a prompt is no name."""
     if answer.group is not None:
         return None if answer.group.startswith(BY_PROMPT) else answer.group
     return None if answer.task is None else encode(answer.task).decode()
 
 
-def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
+def group_of(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
+    """Whom an answer competes with, as --group-by says."""
     if options.group_by == "prompt":
         return group_of_prompt(digest_prompt(prompt))
     if options.group_by == "auto":
@@ -251,7 +256,7 @@ def _group(task: str | None, prompt: Text, row: Any, options: ReadOptions, label
     return encode(values).decode()
 
 
-def _meta(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
+def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
     """What the source and --keep name; and the task, where the group does not tell it."""
     if not options.keep and options.group_by == "auto":
         return answer.meta or None

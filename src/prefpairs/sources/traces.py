@@ -1,0 +1,160 @@
+"""Traces of agents: the turns of one run, its reward, and pairs that others made of it.
+
+A trace is a candidate among those of its task. Its pairs come in two kinds: embedded ones
+(`dpo_pairs`), and recoveries, where an assistant turn mends what the one before it did wrong.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.candidate import read_text, read_tools
+from prefpairs.records.identity import digest_prompt, group_of_prompt
+from prefpairs.records.message import Message, Text, as_chat, read_message
+from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.sources.protocol import Opened
+from prefpairs.sources.ready import refine_pair
+
+_OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is a trace: turns, and something that only traces have beside them."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    if not isinstance(row, dict) or not isinstance(row.get("turns"), list):
+        return False
+    turns = [turn for turn in row["turns"] if isinstance(turn, dict)]
+    return not _OF_TRACES.isdisjoint(row) or any("tool_error" in turn for turn in turns)
+
+
+def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+    """How the traces of one file are read."""
+    return Opened(lambda record: _read(record, options, label), gives_pairs=True)
+
+
+def turns_of(row: dict[str, Any]) -> list[Message]:
+    """The turns of a trace as messages; a `tool_call` stands where chats have calls."""
+    given = row.get("turns")
+    if not isinstance(given, list):
+        raise BadField("turns", given, "a list of turns")
+    return [_message(turn, f"turns.{place}") for place, turn in enumerate(given)]
+
+
+def recoveries(row: dict[str, Any], turns: list[Message]) -> Iterator[tuple[int, int | None]]:
+    """The place of each `tool_error`, and of the turn that mends it, if one does.
+
+    On an assistant turn the mark stands on the recovery itself; on any other, the model's next
+    turn recovers. Several errors may lead to one recovery, which is told once.
+    """
+    told: set[int] = set()
+    for place, turn in enumerate(row["turns"]):
+        if turn.get("tool_error") in (None, False):
+            continue
+        mending = _spoken(turns, range(place, len(turns)))
+        if mending not in told:
+            yield place, mending
+        if mending is not None:
+            told.add(mending)
+
+
+def _spoken(turns: list[Message], places: range) -> int | None:
+    """The first of these places at which the model speaks."""
+    return next((place for place in places if turns[place]["role"] == "assistant"), None)
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    turns = turns_of(row)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    trace = _trace(row, turns)
+    refine(trace, options, label, reading)
+    embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]
+    for meta, state, chosen, rejected in embedded:
+        refine_pair(_stating(trace, state, chosen, meta), rejected, options, label, reading)
+    known = [tuple(map(_words, texts)) for _, *texts in embedded]
+    for found in _recovered(row, turns):
+        if found is None:
+            reading.pairs_lost.append("no_recovery")
+            continue
+        meta, state, chosen, rejected = found
+        if tuple(map(_words, (state, chosen, rejected))) in known:
+            reading.pairs_lost.append("ready_twice")
+        else:
+            refine_pair(_stating(trace, state, chosen, meta), rejected, options, label, reading)
+    return reading
+
+
+Ready = tuple[dict[str, Any], Text, Text | None, Text | None]
+"""A pair that stands ready: where it was found, the state, and both answers."""
+
+
+def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
+    """The whole trace as an answer to what it was asked first."""
+    spoken = _spoken(turns, range(len(turns)))
+    start = len(turns) if spoken is None else spoken
+    prompt, task = turns[:start], row.get("task_id")
+    return Answer(
+        row=row,
+        prompt=prompt,
+        response=turns[start:],
+        scores=[("final_reward", 1.0, row.get("final_reward"))],
+        group=group_of_prompt(digest_prompt(prompt)) if task is None else encode([task]).decode(),
+        tools=read_tools(row.get("tools"), "tools"),
+        meta=None if row.get("trace_id") is None else {"trace_id": row["trace_id"]},
+    )
+
+
+def _stating(trace: Answer, state: Text, chosen: Text | None, meta: dict[str, Any]) -> Answer:
+    """The chosen answer of a pair, known by its trace."""
+    return trace._replace(prompt=state, response=chosen, meta={**(trace.meta or {}), **meta})
+
+
+def _pairs_of(row: dict[str, Any]) -> list[Any]:
+    pairs = row.get("dpo_pairs")
+    if pairs is None:
+        return []
+    if not isinstance(pairs, list):
+        raise BadField("dpo_pairs", pairs, "a list of pairs")
+    return pairs
+
+
+def _embedded(row: dict[str, Any], pair: Any, place: int) -> Ready:
+    field = f"dpo_pairs.{place}"
+    if not isinstance(pair, dict):
+        raise BadField(field, pair, "a pair")
+    state, chosen, rejected = (
+        None if pair.get(name) is None else read_text(pair[name], f"{field}.{name}")
+        for name in ("state_messages", "chosen", "rejected")
+    )
+    return {"dpo_pair": place + 1}, state or [], chosen, rejected
+
+
+def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | None]:
+    """The recoveries of a trace, each against the model's turn before it; nothing without one."""
+    for place, mending in recoveries(row, turns):
+        wrong = None if mending is None else _spoken(turns, range(mending - 1, -1, -1))
+        if mending is None or wrong is None:
+            yield None
+            continue
+        meta = {"recovery_turn": mending + 1, "tool_error": row["turns"][place]["tool_error"]}
+        yield meta, turns[:wrong], [turns[mending]], [turns[wrong]]
+
+
+def _words(text: Text | None) -> list[Any]:
+    """Who says what: embedded pairs know texts alone, so that calls do not tell them apart."""
+    return [(turn["role"], turn["content"]) for turn in as_chat(text or "", "assistant")]
+
+
+def _message(turn: Any, field: str) -> Message:
+    if not isinstance(turn, dict):
+        raise BadField(field, turn, "a turn")
+    turn = {"role": "assistant", **turn}  # as the collator takes one that does not say who spoke
+    call = turn.get("tool_call")
+    if call and not turn.get("tool_calls"):
+        turn["tool_calls"] = [call]
+    return read_message(turn, field)

@@ -1,0 +1,79 @@
+"""Pairs that stood ready in rollouts."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+
+from prefpairs.engines.fetching import Candidates
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.ready import ReadyPairs
+from prefpairs.records.pair import Pair, pair_of
+from prefpairs.report import Report
+
+
+def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:
+    row = {"prompt": "Q", "chosen": chosen, "rejected": "no", "model": model}
+    return pair_of(row)[0]._replace(chosen_origin=origin, rejected_origin=origin)
+
+
+@pytest.fixture(name="library")
+def _library() -> Iterator[Candidates]:
+    with Candidates() as library:
+        yield library
+
+
+def _ready(
+    library: Candidates, report: Report, order: Literal["input", "key"] = "input"
+) -> ReadyPairs:
+    return ReadyPairs(PairPlan(read=ReadPlan(inputs=[]), order=order), library, report)
+
+
+def test_they_come_back_as_they_came(library: Candidates) -> None:
+    """In order of input, word for word, and counted as found."""
+    report = Report()
+    ready = _ready(library, report)
+    given = [_pair(text) for text in ("c", "a", "b")]
+    for pair in given:
+        ready.add(pair)
+    ready.lose(["empty_answer"])
+    assert (list(ready.pairs()), len(ready)) == (given, 3)
+    (stage,) = report.stages
+    assert (stage.name, stage.found, stage.kept, dict(stage.dropped)) == (
+        "ready-made",
+        4,
+        3,
+        {"empty_answer": 1},
+    )
+
+
+def test_order_by_key(library: Candidates) -> None:
+    """By id, so that arrival decides nothing."""
+    ready = _ready(library, Report(), "key")
+    given = [_pair(text) for text in ("c", "a", "b", "d")]
+    for pair in given:
+        ready.add(pair)
+    assert list(ready.pairs()) == sorted(given)
+
+
+def test_of_copies_content_decides(library: Candidates) -> None:
+    """The same one stays in either order; of equal ones, the first."""
+    for models in (("x", "y"), ("y", "x")):
+        report = Report()
+        ready = _ready(library, report)
+        for place, model in enumerate(models):
+            ready.add(_pair("a", model, f"f:{place}"))
+        assert [pair.meta for pair in ready.pairs()] == [{"model": "x"}]
+        assert report.stages[0].dropped == {"ready_twice": 1}
+    ready = _ready(library, Report())
+    for place in range(2):
+        ready.add(_pair("a", origin=f"f:{place}"))
+    assert [pair.chosen_origin for pair in ready.pairs()] == ["f:0"]
+
+
+def test_where_there_are_none_nothing_is_told(library: Candidates) -> None:
+    """No stage in the summary, no temporary file."""
+    report = Report()
+    ready = _ready(library, report)
+    ready.lose([])
+    assert (list(ready.pairs()), report.stages) == ([], [])

@@ -1,0 +1,224 @@
+"""Traces of agents to candidates and ready-made pairs: one test for each rule."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField
+from prefpairs.records.pair import Pair
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.detect import detect
+from prefpairs.sources.traces import looks_like, open_reader
+
+Row = dict[str, Any]
+ASKED = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
+WRONG = {"role": "assistant", "content": "try a"}
+FAILED = {"role": "tool", "content": "no a"}
+MENDED = {"role": "assistant", "content": "try b"}
+DONE = {"role": "assistant", "content": "done"}
+
+
+def _trace(*turns: Row, **more: Any) -> Row:
+    return {"trace_id": "t", "final_reward": 1.0, "turns": [*ASKED, *turns], **more}
+
+
+def _read(row: Any, **options: Any) -> Reading:
+    reader = open_reader({}, ReadOptions(**options), "traces.jsonl")
+    assert reader.gives_pairs
+    return reader.read(json.dumps(row).encode())
+
+
+def _embedded(**pair: Any) -> Reading:
+    given = {"state_messages": ASKED, "chosen": "yes", "rejected": "no", **pair}
+    return _read(_trace(DONE, dpo_pairs=[given]))
+
+
+def _only(reading: Reading) -> Pair:
+    assert reading.pairs_lost == []
+    (pair,) = reading.pairs
+    return pair
+
+
+def test_a_trace_is_a_candidate() -> None:
+    """What was asked first is the prompt; all that follows is the response."""
+    reading = _read(_trace(WRONG, FAILED, DONE, final_reward=0.5))
+    (candidate,) = reading.kept
+    assert (candidate.prompt, candidate.response) == (ASKED, [WRONG, FAILED, DONE])
+    assert (candidate.score, candidate.index, candidate.meta) == (0.5, None, {"trace_id": "t"})
+    assert candidate.group.startswith("prompt:")
+    assert reading.pairs == []
+
+
+def test_a_task_id_groups() -> None:
+    """Where a task is named, it is the group, and that of its pairs."""
+    row = _trace(WRONG, {**MENDED, "tool_error": "x"}, task_id=7)
+    reading = _read(row)
+    assert (reading.kept[0].group, _only(reading).group) == ("[7]", "[7]")
+
+
+def test_pairs_without_a_task_id_stand_with_their_trace() -> None:
+    """All pairs of a trace are in one group, whatever their states."""
+    reading = _read(_trace(WRONG, FAILED, {**MENDED, "tool_error": "x"}, FAILED, DONE))
+    assert _only(reading).group == reading.kept[0].group
+
+
+def test_a_trace_without_reward_is_no_candidate() -> None:
+    """Its pairs are pairs all the same."""
+    reading = _read(_trace(WRONG, {**MENDED, "tool_error": "x"}, final_reward=None))
+    assert (reading.kept, reading.lost, len(reading.pairs)) == ([], ["no_score"], 1)
+
+
+def test_embedded_pair() -> None:
+    """State, chosen and rejected as they stand; nobody knows scores."""
+    pair = _only(_embedded())
+    assert (pair.prompt, pair.chosen[0], pair.rejected[0]) == (
+        ASKED,
+        {"role": "assistant", "content": "yes"},
+        {"role": "assistant", "content": "no"},
+    )
+    assert (pair.chosen_score, pair.rejected_score, pair.gap) == (None, None, None)
+    assert pair.meta == {"trace_id": "t", "dpo_pair": 1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"rejected": "yes"}, "sides_equal"),
+        ({"chosen": " "}, "empty_answer"),
+        ({"rejected": None}, "no_response"),
+        ({"state_messages": []}, "no_prompt"),
+        (
+            {"chosen": [FAILED, DONE], "rejected": [{**FAILED, "content": "other"}, DONE]},
+            "environment_differs",
+        ),
+    ],
+)
+def test_unfit_pairs_are_lost(changed: Row, reason: str) -> None:
+    """A pair that nobody could train on is no pair, wherever it came from."""
+    reading = _embedded(**changed)
+    assert (reading.pairs, reading.pairs_lost) == ([], [reason])
+
+
+def test_mark_on_the_recovery() -> None:
+    """An assistant turn with an error mends the model's turn before it."""
+    pair = _only(_read(_trace(WRONG, FAILED, {**MENDED, "tool_error": "not_found"}, FAILED, DONE)))
+    assert (pair.prompt, pair.chosen, pair.rejected) == (ASKED, [MENDED], [WRONG])
+    assert pair.meta == {"trace_id": "t", "recovery_turn": 5, "tool_error": "not_found"}
+
+
+def test_mark_on_the_result() -> None:
+    """On what a tool said, the model's next turn is the recovery."""
+    pair = _only(_read(_trace(WRONG, {**FAILED, "tool_error": True}, FAILED, MENDED, DONE)))
+    assert (pair.prompt, pair.chosen, pair.rejected) == (ASKED, [MENDED], [WRONG])
+    assert pair.meta == {"trace_id": "t", "recovery_turn": 6, "tool_error": True}
+
+
+def test_both_marks_are_one_recovery() -> None:
+    """A mark on the result and one on the recovery speak of the same."""
+    error = {"tool_error": "x"}
+    assert _only(_read(_trace(WRONG, {**FAILED, **error}, {**MENDED, **error})))
+
+
+def test_errors_that_nothing_mends() -> None:
+    """An error needs a turn of the model before it and after it."""
+    assert _read(_trace({**MENDED, "tool_error": "x"}, DONE)).pairs_lost == ["no_recovery"]
+    assert _read(_trace(WRONG, {**FAILED, "tool_error": "x"})).pairs_lost == ["no_recovery"]
+    assert _read(_trace(WRONG, {**FAILED, "tool_error": False}, DONE)).pairs_lost == []
+
+
+def test_the_recovery_of_a_recovery() -> None:
+    """What failed a second time is context of neither side, but of the turn after it."""
+    mended = {**MENDED, "tool_error": "x"}
+    again = {**DONE, "tool_error": "x"}
+    first, second = _read(_trace(WRONG, FAILED, mended, FAILED, again)).pairs
+    assert (first.prompt, second.prompt) == (ASKED, [*ASKED, WRONG, FAILED])
+    assert (second.chosen, second.rejected) == ([DONE], [MENDED])
+
+
+def test_a_recovery_that_is_embedded_is_written_once() -> None:
+    """The embedded pair stays; it knows texts alone, so a call in the trace is no difference."""
+    call = {"name": "a", "arguments": {"path": "x"}}
+    embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
+    row = _trace(
+        {**WRONG, "tool_call": call},
+        FAILED,
+        {**MENDED, "tool_error": "x"},
+        dpo_pairs=[embedded],
+    )
+    reading = _read(row)
+    assert [pair.meta for pair in reading.pairs] == [{"trace_id": "t", "dpo_pair": 1}]
+    assert reading.pairs_lost == ["ready_twice"]
+
+
+def test_a_call_is_part_of_its_turn() -> None:
+    """tool_call is a call of chat completions, answered by the tool turn behind it."""
+    call = {"name": "read", "arguments": {"path": "x"}}
+    (candidate,) = _read(_trace({**WRONG, "content": None, "tool_call": call}, FAILED, DONE)).kept
+    function = {"name": "read", "arguments": '{"path":"x"}'}
+    calls = [{"id": "call_1", "type": "function", "function": function}]
+    assert candidate.response == [
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {**FAILED, "tool_call_id": "call_1"},
+        DONE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "mends"),
+    [
+        ("Let me look.", ["format_differs"]),
+        ('```json\n{"type": "text"}\n```', []),
+        ("[see below]", ["format_differs"]),
+    ],
+)
+def test_sides_that_differ_in_form(chosen: str, mends: list[str]) -> None:
+    """Blocks of JSON against prose teach a form, not an answer: that is noticed."""
+    reading = _embedded(chosen=chosen, rejected='[{"type": "tool_use", "name": "read"}]')
+    assert (len(reading.pairs), reading.mends) == (1, mends)
+
+
+def test_a_call_against_prose_differs_in_form() -> None:
+    """A structured call is no prose, either."""
+    call = {"name": "a", "arguments": {}}
+    row = _trace({**WRONG, "tool_call": call}, FAILED, {**MENDED, "tool_error": "x"})
+    assert _read(row).mends == ["format_differs"]
+
+
+def test_thinking_is_kept_or_dropped() -> None:
+    """As in candidates."""
+    said = "<think>hm</think>yes"
+    given = {"state_messages": ASKED, "chosen": said, "rejected": "no"}
+    row = _trace(DONE, dpo_pairs=[given])
+    assert _only(_read(row)).chosen[0] == {
+        "role": "assistant",
+        "content": "yes",
+        "reasoning_content": "hm",
+    }
+    assert _only(_read(row, reasoning="drop")).chosen[0] == {"role": "assistant", "content": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"trace_id": "t", "turns": "x"}, "turns"),
+        (_trace(DONE, dpo_pairs={}), "dpo_pairs"),
+        (_trace(DONE, dpo_pairs=["x"]), "dpo_pairs.0"),
+        (_trace(DONE, dpo_pairs=[{"state_messages": 1}]), "dpo_pairs.0.state_messages"),
+        ({"trace_id": "t", "turns": ["x"]}, "turns.0"),
+        (_trace({"role": "robot", "content": "x"}), "turns.2.role"),
+    ],
+)
+def test_fields_of_the_wrong_type(row: Row, field: str) -> None:
+    """The error names the field."""
+    with pytest.raises(BadField) as caught:
+        _read(row)
+    assert caught.value.field == field
+
+
+def test_looks_like() -> None:
+    """Turns alone are no trace: something else that traces have must be there."""
+    assert detect([json.dumps(_trace(DONE)).encode()]) == "traces"
+    assert looks_like(b'{"turns": [{"role": "tool", "content": "x", "tool_error": "y"}]}')
+    assert not looks_like(b'{"turns": [{"role": "user", "content": "x"}]}')
+    assert not looks_like(b'{"trace_id": "t"}')
