@@ -154,38 +154,61 @@ def _behind(start: str, answer: Answer) -> Answer:
     return answer._replace(words={start + word: line for word, line in answer.words.items()})
 
 
-def _dialects() -> dict[str, str]:
-    from prefpairs.targets import TARGETS
-    from prefpairs.targets.reading import DIALECTS
-
-    return {name: TARGETS[name] for name in DIALECTS}
-
-
 def _choices(kind: str) -> dict[str, str]:
     """The words that what stands for a value stands for: kinds have lists, others are spelt out."""
-    match kind:
-        case "STRATEGY":
-            from prefpairs.strategies import ALIASES, STRATEGIES
-
-            aliases = {alias: STRATEGIES[name] for alias, name in ALIASES.items()}
-            return {**aliases, **STRATEGIES}
-        case "SOURCE":
-            from prefpairs.sources import SOURCES
-
-            return {"auto": "look at the first records", **SOURCES}
-        case "TARGET":
-            from prefpairs.targets import TARGETS
-
-            return TARGETS
-        case "FORMAT":
-            return {"auto": "look at the columns", **_dialects()}
-        case "KIND":
-            from prefpairs.sources import SOURCES
-
-            pairs = {"pairs": "what `prefpairs pair` writes", **_dialects()}
-            return {"auto": "look at the first row", **SOURCES, **pairs}
-        case "REASON" | "CODE":
-            from prefpairs.reasons import ALL, SWITCHABLE
-
-            return {code: ALL[code] for code in (SWITCHABLE if kind == "REASON" else ALL)}
+    if kind in _LISTS:
+        return _LISTS[kind]()
     return {part: "" for part in kind.split("|") if part.islower()}
+
+
+def _strategies() -> dict[str, str]:
+    from prefpairs.strategies import ALIASES, STRATEGIES
+
+    return {**{alias: STRATEGIES[name] for alias, name in ALIASES.items()}, **STRATEGIES}
+
+
+def _sources() -> dict[str, str]:
+    from prefpairs.sources import SOURCES
+
+    return {"auto": "look at the first records", **SOURCES}
+
+
+def _targets() -> dict[str, str]:
+    from prefpairs.targets import TARGETS
+
+    return TARGETS
+
+
+def _dialects() -> dict[str, str]:
+    from prefpairs.targets.reading import DIALECTS
+
+    targets = _targets()
+    return {"auto": "look at the columns", **{name: targets[name] for name in DIALECTS}}
+
+
+def _kinds() -> dict[str, str]:
+    pairs = {"pairs": "what `prefpairs pair` writes", **_dialects()}
+    return {**pairs, **_sources(), "auto": "look at the first row"}
+
+
+def _codes() -> dict[str, str]:
+    from prefpairs.reasons import ALL
+
+    return ALL
+
+
+def _switchable() -> dict[str, str]:
+    from prefpairs.reasons import ALL, SWITCHABLE
+
+    return {code: ALL[code] for code in SWITCHABLE}
+
+
+_LISTS = {
+    "STRATEGY": _strategies,
+    "SOURCE": _sources,
+    "TARGET": _targets,
+    "FORMAT": _dialects,
+    "KIND": _kinds,
+    "CODE": _codes,
+    "REASON": _switchable,
+}

@@ -32,8 +32,7 @@ class LookWords(ReadWords):
             "--from",
             metavar="KIND",
             rich_help_panel=READ,
-            help="auto (look at the first row); for rollouts candidates, nemo-gym, nat, traces or "
-            "generic; "
+            help=f"auto (look at the first row); for rollouts {', '.join(SOURCES)}; "
             f"for pairs pairs, {', '.join(DIALECTS)}.",
         ),
     ] = "auto"

@@ -153,7 +153,7 @@ class ReadWords(InputWords):
             "--from",
             metavar="SOURCE",
             rich_help_panel=READ,
-            help="auto (look at the first records), candidates, nemo-gym, nat, traces or generic.",
+            help=f"auto (look at the first records), or one of {', '.join(SOURCES)}.",
         ),
     ] = "auto"
     scores: Annotated[
