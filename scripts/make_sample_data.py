@@ -88,6 +88,7 @@ def traces() -> list[dict[str, Any]]:
 def turn(role: str, content: str, **more: Any) -> dict[str, Any]:
     """One turn of a trace."""
     return {"role": role, "content": content, **more}
+    write_lines("trinity_experiences.jsonl", map(dump, experiences()))
 
 
 def dump(row: Any) -> str:
@@ -287,6 +288,64 @@ def conversations() -> list[dict[str, Any]]:
         {"messages": question + looked_up, "reward": 1},
         {"messages": question + guessed, "reward": 0},
     ]
+
+
+def experiences() -> list[dict[str, Any]]:
+    """Trinity-RFT: two tasks in two epochs, and one row for each trap."""
+    scores = {5: ((1.0, 0.0, 0.9, -0.1), (1.0,) * 4), 6: ((0.0, 0.0, 1.0, 0.0), (1.0, 0.25, 0, 1))}
+    rows = [
+        experience(batch, task, run, answer, score)
+        for batch, tasks in scores.items()
+        for task, given in enumerate(tasks)
+        for run, (answer, score) in enumerate(zip(QUESTIONS[task][1], given, strict=True))
+    ]
+    rows.append(rows[0])  # written twice by a resumed run
+    rows.append(experience(6, 0, 4, "Eight, I", 0.0) | {"truncate_status": "response_truncated"})
+    masked_out = "[This experience is masked out due to overlong prompt]"
+    rows.append(experience(6, 0, 5, masked_out, 0.0) | {"truncate_status": "prompt_truncated"})
+    rows.append(experience(6, 0, 6, "NaN", float("nan")))
+    call = experience(6, 1, 4, "", 1.0)  # of the tool that the model called nothing is left
+    del call["prompt_text"], call["response_text"]
+    rows.append(call)
+    rows += [episode(run, score) for run, score in enumerate((1.0, 0.0))]
+    ready = experience(0, 0, 0, "", 0.0) | {"response_length": 0, "type": "dpo"}
+    del ready["prompt_text"], ready["response_text"], ready["reward"]
+    asked = {"role": "user", "content": "2+2?"}
+    for side, answer in (("chosen", "4"), ("rejected", "5")):
+        ready[f"{side}_messages"] = [asked, {"role": "assistant", "content": answer}]
+    return [*rows, ready]
+
+
+def experience(batch: int, task: int, run: int, answer: str, score: float) -> dict[str, Any]:
+    """One answer to a rendered prompt. `type` is what such rows say, whatever they are."""
+    asked = f"<|im_start|>user\n{QUESTIONS[task][0]}<|im_end|>\n<|im_start|>assistant\n"
+    return {
+        "eid": {"batch": batch, "task": task, "run": run, "step": 0, "suffix": f"{run:06x}"},
+        "type": "multi_turn",
+        "prompt_length": len(asked),
+        "response_length": len(answer) + 1,
+        "info": {
+            "model_version": batch,
+            "task_index": {"taskset_id": 0, "index": 17 + task},
+        },
+        "metrics": {"accuracy": 0.5},
+        "prompt_text": f"<|im_start|>system\nAnswer briefly.<|im_end|>\n{asked}",
+        "response_text": answer,
+        "reward": score,
+    }
+
+
+def episode(run: int, score: float) -> dict[str, Any]:
+    """A run of several turns: the model speaks, the environment answers."""
+    row = experience(6, 2, run, "", score)
+    del row["prompt_text"], row["response_text"]
+    said = ("Open the door.", "The door is open.", ("Go in.", "Wait.")[run])
+    turns = zip(("assistant", "user", "assistant"), said, strict=True)
+    row["messages"] = [
+        {"role": "user", "content": "You stand before a door."},
+        *({"role": role, "content": content} for role, content in turns),
+    ]
+    return row
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ The codes stand in summaries and in quarantine files; scripts rely on them.
 """
 
 LOSSES = {
-    "masked": "the environment marked the reward as unreliable (mask_sample)",
+    "masked": "nothing is to be learnt from it (mask_sample, or an action_mask of zeros)",
     "failed": "the rollout failed before it could be judged (_ng_failure_class)",
-    "incomplete": "the answer was cut off before its end (incomplete_details)",
+    "incomplete": "the answer was cut off before its end (incomplete_details, truncate_status)",
     "placeholder": "a placeholder line instead of a rollout",
+    "prompt_truncated": "the prompt was too long for the model; what stands there is no answer",
+    "ready_pair": "the row is a pair already, chosen and rejected",
+    "only_tokens": "its texts are missing, but not its tokens: --tokenizer FILE makes text of them",
     "no_score": "the score is missing",
     "score_not_finite": "the score is NaN, infinite or beyond 8e307",
     "no_prompt": "the prompt is missing or empty",
@@ -36,6 +39,7 @@ MENDS = {
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",
     "repeated_item_id": "an item id appears more than once; its candidates compete together",
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
+    "template_differs": "the prompt is not what --prompt-template renders, and stays plain text",
     "moved_to_meta": "fields that a pair does not have were moved into meta",
     "id_renewed": "the content changed since the id was made; it has a new one",
     "format_differs": "of a ready-made pair one answer is calls or JSON, and the other is prose",

@@ -50,7 +50,7 @@ from prefpairs.targets import TARGETS as TRAINERS
 from prefpairs.targets import target_named
 from prefpairs.targets.judge import Length
 from prefpairs.targets.reading import DIALECTS, unwrap
-from prefpairs.targets.template import _compiled
+from prefpairs.targets.template import compiled
 
 Target = Callable[[bytes], None]
 
@@ -377,7 +377,7 @@ def template(data: bytes) -> None:
     """A chat template is found in a file and understood, or refused by a sentence."""
     with inside(template=data):
         try:
-            _compiled(read_template("template"))
+            compiled(read_template("template"))
         except (DataError, UsageError) as error:
             _words(error)
 

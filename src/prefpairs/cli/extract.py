@@ -22,5 +22,5 @@ def extract(*, reading: ReadWords, writing: WriteWords) -> None:
     """
     report = Report()
     plan = reading.plan(report)
-    with writing.opened("extract", plan, report) as output:
+    with writing.opened("extract", plan, report, also_read=reading.references()) as output:
         run(plan, output, report, allow_empty=writing.allow_empty)

@@ -20,7 +20,9 @@ _NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\\\t\n\r]|\(.*\)$| $")
 _EQUALS = "prefpairs.equals := =\n\n"
 """make takes a rule with an equals sign for an assignment, and knows no other way around it."""
 
-_PATHS = frozenset({"inputs", "summary", "quarantine", "temp_dir", "against", "tokenizer"})
+_PATHS = frozenset(
+    {"inputs", "summary", "quarantine", "temp_dir", "against", "tokenizer", "prompt_template"}
+)
 """Words that name files; those are listed on their own, seen from the manifest."""
 
 

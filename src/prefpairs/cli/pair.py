@@ -211,7 +211,8 @@ def pair(
     if export is None:
         if writing.out_dir is not None:
             raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
-        with writing.opened("pair", plan.read, report) as output:
+        also_read = reading.references()
+        with writing.opened("pair", plan.read, report, also_read=also_read) as output:
             run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
         return
     whole = dict.fromkeys(plan.read.inputs, WHOLE)

@@ -76,8 +76,8 @@ class Pipeline:
 
 def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline:
     """The plan that a recipe stands for."""
-    pairs = _pairs(recipe, report)
-    sieves, references = _sieves(recipe)
+    pairs, references = _pairs(recipe, report)
+    sieves, more = _sieves(recipe)
     parting, export = _parting(recipe), _export(recipe, pairs.temp_dir)
     plan = SievePlan(
         read=pairs.read,
@@ -90,21 +90,21 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     output, folder = _destination(recipe, writing, plan)
     return Pipeline(
         plan=plan,
-        references=references,
+        references=[*references, *more],
         output=output,
         folder=folder,
         manifest=writing.manifest or _beside(output, writing.out_dir),
     )
 
 
-def _pairs(recipe: Recipe, report: Report) -> SievePlan:
-    """Where pairs come from: they are made, or read."""
+def _pairs(recipe: Recipe, report: Report) -> tuple[SievePlan, list[Input]]:
+    """Where pairs come from: they are made, or read; and what is read besides."""
     with recipe.telling_place("read"):
         if recipe.tables.get("read", {}).get("inputs") == []:
             raise UsageError("inputs is empty", "leave it away to read standard input")
         if "pair" not in recipe.tables:
             given = recipe.words("read", InputTable)
-            return SievePlan(read=given.input_plan(), temp_dir=given.temp_dir)
+            return SievePlan(read=given.input_plan(), temp_dir=given.temp_dir), []
         reading = recipe.words("read", ReadTable)
         read = reading.plan(report)
     with recipe.telling_place("pair"):
@@ -112,7 +112,8 @@ def _pairs(recipe: Recipe, report: Report) -> SievePlan:
         if words.assume_grouped:
             raise UsageError("assume_grouped does not go with a recipe", "leave it away")
         pair: PairPlan = words.plan(read, reading.temp_dir)
-    return SievePlan(read=read, pair=pair, temp_dir=reading.temp_dir)
+    plan = SievePlan(read=read, pair=pair, temp_dir=reading.temp_dir)
+    return plan, reading.references()
 
 
 def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from math import isfinite
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -14,11 +14,15 @@ from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.files.output import is_stdout
+from prefpairs.files.tokenizer import open_decoder
 from prefpairs.reasons import SWITCHABLE
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.nemo_gym import is_companion
+
+if TYPE_CHECKING:
+    from prefpairs.targets.unrender import Unrenderer
 
 READ = "What is read"
 _TROUBLE = "When something is wrong"
@@ -197,7 +201,8 @@ class ReadWords(InputWords):
             metavar="auto|prompt|file|PATH,...",
             rich_help_panel=READ,
             help="Which candidates compete: those of one task (auto), prompt or file, or those "
-            "that agree in these fields. Different prompts never meet.",
+            "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
+            "run, step, and sample for one item of the data in all epochs.",
         ),
     ] = "auto"
     step_name: Annotated[
@@ -220,6 +225,23 @@ class ReadWords(InputWords):
             help="Keep thinking, in reasoning_content, or leave it out.",
         ),
     ] = "keep"
+    prompt_template: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=READ,
+            help="Trinity-RFT: the chat template that made the prompts (chat_template.jinja, "
+            "tokenizer_config.json); they become messages again.",
+        ),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=READ,
+            help="Trinity-RFT: the tokenizer.json of the model, for rows that hold tokens alone.",
+        ),
+    ] = None
     keep: Annotated[
         list[str] | None,
         Option(metavar="PATH,...", rich_help_panel=READ, help="Fields to carry along in meta."),
@@ -233,6 +255,10 @@ class ReadWords(InputWords):
             f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
         ),
     ] = None
+
+    def references(self) -> list[Input]:
+        """The files that are read besides the inputs."""
+        return [Input(path, path) for path in (self.prompt_template, self.tokenizer) if path]
 
     def plan(self, report: Report) -> ReadPlan:
         """The plan that these words ask for."""
@@ -270,7 +296,25 @@ class ReadWords(InputWords):
             reasoning=one_of("--reasoning", self.reasoning, "keep", "drop"),
             keep=split_words(self.keep),
             keep_rows=frozenset(reasons),
+            decoder=None if self.tokenizer is None else open_decoder(self.tokenizer),
+            unrender=self._unrender(),
         )
+
+    def _unrender(self) -> "Unrenderer | None":
+        if self.prompt_template is None:
+            return None
+        from prefpairs.files.template import read_template
+        from prefpairs.targets.unrender import Unrenderer
+
+        unrenderer = Unrenderer(read_template(self.prompt_template))
+        try:
+            known = unrenderer.form is not None
+        except UsageError as error:
+            raise error.at(self.prompt_template) from None
+        if not known:
+            problem = "--prompt-template: it renders no chat of a user and the model"
+            raise UsageError(problem, "is this the chat template?").at(self.prompt_template)
+        return unrenderer
 
 
 def _without_companions(inputs: Sequence[Input], source: str, report: Report) -> Sequence[Input]:

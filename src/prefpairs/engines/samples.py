@@ -14,6 +14,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import open_input
 from prefpairs.sources.detect import Shapes, detect, doubtful_paths, shape_of
+from prefpairs.sources.trinity import OWN_FIELDS
 
 _MOST_ROWS = 256
 _MOST_BYTES = 4 << 20
@@ -54,9 +55,14 @@ class Samples:
         return name, self._shapes[name]
 
     def doubtful_paths(self) -> list[NoSuchPath]:
-        """Paths of the options that no sample has. Those of nat point into a step."""
+        """Paths of the options that no sample has.
+
+        Those of nat point into a step, and some of trinity to what it adds to a row.
+        """
         shapes: Counter[bytes] = Counter()
         for name, of_source in self._shapes.items():
             if name != "nat":
                 shapes.update(of_source)
+            if name == "trinity":
+                shapes[OWN_FIELDS] += 1
         return doubtful_paths(shapes, self._plan.options)

@@ -14,6 +14,7 @@ SOURCES = {
     "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",
     "nat": "NeMo Agent Toolkit: TTC_END steps of workflow_output.json, or steps line by line",
     "traces": "traces of agents: turns with tool errors, final_reward, dpo_pairs",
+    "trinity": "Trinity-RFT experiences: eid, prompt_text and response_text or messages, reward",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from prefpairs.errors import BadField
 from prefpairs.records.candidate import Candidate, read_text
@@ -22,9 +22,18 @@ from prefpairs.records.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import encode, finite
+from prefpairs.sources.rollout_tokens import Decoder
 
 TASK = "source_task"
 """The key in meta of a task that the group does not name."""
+
+
+class Unrender(Protocol):
+    """A chat template turned round."""
+
+    def messages(self, text: str) -> list[Message] | None:
+        """The messages of which the template makes just this text, if there are any."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +51,18 @@ class ReadOptions:
     reasoning: Literal["keep", "drop"] = "keep"
     keep: tuple[str, ...] = ()
     keep_rows: frozenset[str] = frozenset()
+    decoder: Decoder | None = None
+    unrender: Unrender | None = None
 
 
 def as_they_stand(options: ReadOptions) -> bool:
     """Whether nothing is asked for that a plain row would not give by itself."""
     nothing_asked = ReadOptions(
-        step_name=options.step_name, cast_score=options.cast_score, keep_rows=options.keep_rows
+        step_name=options.step_name,
+        cast_score=options.cast_score,
+        keep_rows=options.keep_rows,
+        decoder=options.decoder,
+        unrender=options.unrender,
     )
     return options == nothing_asked
 

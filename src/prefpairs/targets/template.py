@@ -52,20 +52,20 @@ class TemplateFacts:
 
 def facts_of(source: str) -> TemplateFacts:
     """What the template of this source renders."""
-    template = _compiled(source)
-    plain = _rendered(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
+    template = compiled(source)
+    plain = rendered(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
     if f"{_TOLD}-1" not in plain or f"{_TOLD}-2" not in plain:
         raise UsageError(
             "--template: it renders no chat of a user and the model", "is this the chat template?"
         )
     return TemplateFacts(
         tool_args=_tool_args(template),
-        reasoning=_TOLD in _rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
-        system=_TOLD in _rendered(template, [{"role": "system", "content": _TOLD}, _ASK]),
+        reasoning=_TOLD in rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
+        system=_TOLD in rendered(template, [{"role": "system", "content": _TOLD}, _ASK]),
     )
 
 
-def _compiled(source: str) -> Any:
+def compiled(source: str) -> Any:
     """The template, in the surroundings that transformers gives it."""
     try:
         import jinja2
@@ -113,7 +113,7 @@ def _tool_args(template: Any) -> Literal["dict", "string"] | None:
             "type": "function",
             "function": {"name": "find", "arguments": form},
         }
-        text = _rendered(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
+        text = rendered(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
         quoted_twice, of_python = '\\"word' in text, "'word':" in text
         if _TOLD in text and not (quoted_twice or of_python):
             return name
@@ -124,14 +124,11 @@ def _answer(content: str, **more: Any) -> Message:
     return {"role": "assistant", "content": content, **more}
 
 
-def _rendered(template: Any, messages: list[Message], **more: Any) -> str:
+def rendered(template: Any, messages: list[Message], **more: Any) -> str:
     """What a template makes of a conversation; nothing where it refuses it."""
+    usual = {"add_generation_prompt": False, "bos_token": "", "eos_token": ""}
     with suppress(Exception):  # it is foreign code in a sandbox, and refuses as it likes
-        return str(
-            template.render(
-                messages=messages, add_generation_prompt=False, bos_token="", eos_token="", **more
-            )
-        )
+        return str(template.render(messages=messages, **{**usual, **more}))
     return ""
 
 

@@ -121,7 +121,9 @@ def test_files_behind_links() -> None:
     assert [file["path"] for file in manifest["inputs"]] == ["data/train.jsonl", "runs/a.jsonl"]
 
 
-@pytest.mark.parametrize("word", ["inputs", "against", "quarantine", "temp_dir", "tokenizer"])
+@pytest.mark.parametrize(
+    "word", ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "prompt_template"]
+)
 def test_words_that_name_files(word: str) -> None:
     """They hang on the machine, and are no options."""
     recipe = _recipe()

@@ -142,6 +142,15 @@ def test_tokenizer_is_read_too() -> None:
     assert pipeline.inputs == [IN, Input("t.json", "t.json")]
 
 
+def test_what_makes_texts_is_read_too() -> None:
+    """A tokenizer and a template that rollouts are read with."""
+    Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
+    Path("t.jinja").write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+    words = "tokenizer = 't.json'\nprompt_template = 't.jinja'\n"
+    pipeline = _pipeline(f"{READ}{words}[pair]\n")
+    assert pipeline.inputs == [IN, Input("t.jinja", "t.jinja"), Input("t.json", "t.json")]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
 from prefpairs.engines.plan import InputPlan, ReadPlan
-from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.errors import FileTrouble, UnknownWord, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.report import Report
 from prefpairs.sources.answer import ReadOptions
@@ -247,3 +247,22 @@ def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
 def test_put_aside() -> None:
     """In the folder of the system, unless told otherwise."""
     assert (AsideWords().temp_dir, AsideWords(temp_dir="t").temp_dir) == (None, "t")
+
+
+def test_template_of_prompts() -> None:
+    """It is turned round; a file that is none is named."""
+    Path("t.jinja").write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+    unrender = _plan(prompt_template="t.jinja").options.unrender
+    assert unrender is not None
+    assert unrender.messages("<user>Q") == [{"role": "user", "content": "Q"}]
+    for source in ("Hello", "{% for"):
+        Path("t.jinja").write_text(source)
+        with pytest.raises(UsageError) as caught:
+            _plan(prompt_template="t.jinja")
+        assert caught.value.place == "t.jinja"
+
+
+def test_tokenizer_that_is_not_there() -> None:
+    """It is opened before anything is read."""
+    with pytest.raises(FileTrouble):
+        _plan(tokenizer="t.json")

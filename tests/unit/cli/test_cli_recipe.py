@@ -62,6 +62,8 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "reasoning": "drop",
             "keep": ["x", "y.z"],
             "keep_rows": ["masked"],
+            "prompt_template": "t.jinja",
+            "tokenizer": "tokenizer.json",
         },
     ),
     "pair": (

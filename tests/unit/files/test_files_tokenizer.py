@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.tokenizer import open_tokenizer
+from prefpairs.files.tokenizer import open_decoder, open_tokenizer
 
 
 def _saved(folder: Path) -> str:
@@ -70,3 +70,21 @@ def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:
     count = open_tokenizer(str(path))
     with pytest.raises(BadInput, match="makes no tokens of a text"):
         count("b")
+
+
+def test_text_of_tokens(tmp_path: Path) -> None:
+    """The special ones spelt out; how many there are, and which of them are special."""
+    decoder = open_decoder(_saved(tmp_path))
+    assert decoder.text([2, 3, 0]) == "a b [UNK]"
+    assert (decoder.size, decoder.special) == (4, frozenset())
+    tokenizer = Tokenizer.from_file(_saved(tmp_path))
+    tokenizer.add_special_tokens(["[EOS]"])
+    tokenizer.save(str(tmp_path / "other.json"))
+    decoder = open_decoder(str(tmp_path / "other.json"))
+    assert (decoder.size, decoder.special, decoder.text([4])) == (5, frozenset({4}), "[EOS]")
+
+
+def test_no_text_of_tokens(tmp_path: Path) -> None:
+    """What the library refuses is told."""
+    with pytest.raises(BadInput, match="makes no text of tokens"):
+        open_decoder(_saved(tmp_path)).text([-1])

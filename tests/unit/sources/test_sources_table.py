@@ -9,7 +9,7 @@ from prefpairs.sources.answer import ReadOptions
 
 def test_order_of_the_sources() -> None:
     """Auto tries them in this order, generic last."""
-    assert list(SOURCES) == ["candidates", "nemo-gym", "nat", "traces", "generic"]
+    assert list(SOURCES) == ["candidates", "nemo-gym", "nat", "traces", "trinity", "generic"]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -26,5 +26,5 @@ def test_unknown_source() -> None:
         source_named("nemo")
     assert (caught.value.word, caught.value.known) == (
         "nemo",
-        ["auto", "candidates", "nemo-gym", "nat", "traces", "generic"],
+        ["auto", "candidates", "nemo-gym", "nat", "traces", "trinity", "generic"],
     )

@@ -1,0 +1,176 @@
+"""Trinity-RFT: a row is an experience, one answer of a run, out of any of its files.
+
+Lines of JSON have no tokens; frames (TRXP) and databases have, under `tokens` and `action_mask`.
+`type` says multi_turn of nearly everything, so nobody looks at it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.records.candidate import LARGEST_INDEX, read_tools
+from prefpairs.records.message import Message, Text, read_messages
+from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.sources.answer import (
+    Answer,
+    Lost,
+    Reading,
+    ReadOptions,
+    as_they_stand,
+    expect_object,
+    refine,
+)
+from prefpairs.sources.protocol import Opened
+from prefpairs.sources.rollout_tokens import RolloutTokens, read_tokens
+
+OWN_FIELDS = encode({"task": "", "run": "", "step": "", "sample": []})
+"""What --group-by and --keep may name besides the fields of a row: its identities."""
+
+_RENDERED = (
+    "prompt_text holds a chat template already, and is kept as plain text; "
+    "--prompt-template FILE takes it apart"
+)
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is an experience."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    return isinstance(row, dict) and isinstance(row.get("eid"), dict) and "prompt_length" in row
+
+
+def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+    """How the experiences of one file are read."""
+    rendered = any(isinstance(decode(shape).get("prompt_text"), str) for shape in shapes)
+    notes = (_RENDERED,) if rendered and options.unrender is None and not options.prompt else ()
+    named = not as_they_stand(options)
+    return Opened(lambda record: read_any_shape(record, options, label, named=named), notes)
+
+
+def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> Reading:
+    """What became of an experience; `named` where options name fields of it."""
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    if row.get("chosen_messages") is not None and row.get("rejected_messages") is not None:
+        reading.row_lost = "ready_pair"
+        return reading
+    try:
+        answer = _answer(row, options, reading.mends)
+        if named:
+            answer = answer._replace(row={**_identities(row), **row})
+    except Lost as loss:
+        reading.lost.append(loss.reason)
+        return reading
+    refine(answer, options, label, reading)
+    return reading
+
+
+def _answer(row: dict[str, Any], options: ReadOptions, mends: list[str]) -> Answer:
+    eid = row.get("eid")
+    if not isinstance(eid, dict):
+        raise BadField("eid", eid, "an object")
+    tokens = read_tokens(row.get("tokens"), row.get("prompt_length"), row.get("action_mask"))
+    _check_fit(row, tokens, options)
+    prompt, response, rendered = _texts(row, tokens, options, mends)
+    batch, name = _name(eid, "batch"), _name(eid, "task")
+    task = [batch, name] if batch or name else None
+    if task is not None and tokens is not None and row.get("prompt_text") is None:
+        task.append(tokens.prompt)
+    run = eid.get("run")
+    return Answer(
+        row=row,
+        prompt=prompt,
+        response=response,
+        scores=[("reward", 1.0, row.get("reward"))],
+        task=task,
+        index=run if type(run) is int and abs(run) <= LARGEST_INDEX else None,
+        tools=None if rendered else read_tools(row.get("tools"), "tools"),
+        tokens=None if tokens is None else tokens.field,
+        meta=_meta(row, eid),
+        inline_reasoning=not (rendered and isinstance(prompt, str)),
+    )
+
+
+def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
+    """Raise the reason for which this answer should not be trained on."""
+    status = row.get("truncate_status")
+    if status == "prompt_truncated":
+        raise Lost("prompt_truncated")
+    if status == "response_truncated" and "incomplete" not in options.keep_rows:
+        raise Lost("incomplete")
+    learns = tokens is None or tokens.mask is None or not tokens.mask or any(tokens.mask)
+    if not learns and "masked" not in options.keep_rows:
+        raise Lost("masked")
+
+
+def _texts(
+    row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions, mends: list[str]
+) -> tuple[Text | None, Text | None, bool]:
+    """Prompt and answer, and whether they are what a chat template made."""
+    if row.get("messages"):
+        return *_parted(read_messages(row["messages"], "messages")), False
+    prompt, response = _text(row, "prompt_text"), _text(row, "response_text")
+    if not (prompt and response) and tokens is not None:
+        if options.decoder is not None:
+            # The text of an answer leaves out the tools that it calls: both are made anew.
+            prompt, response = tokens.texts(options.decoder)
+        elif not (options.prompt or options.response):
+            raise Lost("only_tokens")
+    if prompt and options.unrender is not None:
+        if (chat := options.unrender.messages(prompt)) is not None:
+            return chat, response, True
+        mends.append("template_differs")
+    return prompt, response, True
+
+
+def _parted(messages: list[Message]) -> tuple[list[Message], list[Message]]:
+    """A conversation cut where the model speaks first, as the trainer's own mask begins there."""
+    for place, message in enumerate(messages):
+        if message["role"] == "assistant":
+            return messages[:place], messages[place:]
+    raise Lost("no_response")
+
+
+def _text(row: dict[str, Any], field: str) -> str | None:
+    value = row.get(field)
+    if value is not None and not isinstance(value, str):
+        raise BadField(field, value, "text")
+    return value
+
+
+def _name(eid: dict[str, Any], key: str) -> str:
+    """A part of the identity as text: JSON lines have numbers where databases have texts."""
+    value = eid.get(key, "")
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise BadField(f"eid.{key}", value, "text or a number")
+    return str(value)
+
+
+def _identities(row: dict[str, Any]) -> dict[str, Any]:
+    """What the toolkit calls tid, rid and sid; and the item of the data set, in any epoch."""
+    eid = row["eid"]
+    batch, task = _name(eid, "batch"), _name(eid, "task")
+    names = {"task": f"{batch}/{task}"} if batch or task else {}
+    for key in ("run", "step"):
+        if names and key in eid:
+            names[key] = f"{batch}/{task}/{eid[key]}"
+    return {**names, **_sample(row)}
+
+
+def _sample(row: dict[str, Any]) -> dict[str, Any]:
+    place = [look_up(row, f"info.task_index.{key}") for key in ("taskset_id", "index")]
+    return {} if MISSING in place else {"sample": place}
+
+
+def _meta(row: dict[str, Any], eid: dict[str, Any]) -> dict[str, Any]:
+    """What tells one experience of a task from another, where it is plain."""
+    found = {"step": eid.get("step"), "model_version": look_up(row, "info.model_version")}
+    plain = {key: value for key, value in found.items() if isinstance(value, (int, str))}
+    sample = _sample(row)
+    if all(isinstance(part, (int, str)) for part in sample.get("sample", ())):
+        plain |= sample
+    return plain

@@ -1,0 +1,277 @@
+"""Trinity-RFT experiences to candidates: one test for each rule and trap."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField
+from prefpairs.records.candidate import Candidate
+from prefpairs.records.message import Message
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.detect import shape_of
+from prefpairs.sources.trinity import looks_like, open_reader
+
+ASKED = "<|user|>Q<|assistant|>"
+CHAT = [
+    {"role": "system", "content": "S"},
+    {"role": "user", "content": "Q"},
+    {"role": "assistant", "content": "Look."},
+    {"role": "user", "content": "A wall."},
+    {"role": "assistant", "content": "Turn."},
+]
+
+
+class Letters:
+    """A tokenizer of one letter a token; 9 ends a turn."""
+
+    special = frozenset({9})
+    size = 10
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of tokens."""
+        return "".join("0abcdefgh$"[number] for number in ids)
+
+
+class Turned:
+    """A template turned round that knows one prompt."""
+
+    def messages(self, text: str) -> list[Message] | None:
+        """Its messages."""
+        return [{"role": "user", "content": "Q"}] if text == ASKED else None
+
+
+def _row(**more: Any) -> dict[str, Any]:
+    eid = {"batch": 5, "task": 0, "run": 2, "step": 0, "suffix": "dbe565"}
+    info = {"model_version": 5, "task_index": {"taskset_id": 0, "index": 17}}
+    row = {"eid": eid, "type": "multi_turn", "prompt_length": 2, "response_length": 1}
+    texts = {"prompt_text": ASKED, "response_text": "A", "reward": 1.0}
+    found = {**row, "info": info, "metrics": {}, **texts, **more}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _read(row: Any, **options: Any) -> Reading:
+    reader = open_reader({}, ReadOptions(**options), "f.jsonl")
+    return reader.read(json.dumps(row).encode())
+
+
+def _kept(row: Any, **options: Any) -> Candidate:
+    reading = _read(row, **options)
+    assert (reading.lost, reading.row_lost) == ([], None)
+    return reading.kept[0]
+
+
+def test_looks_like() -> None:
+    """Known by its identity and the length of its prompt."""
+    assert looks_like(json.dumps(_row()).encode())
+    others: list[Any] = [{"eid": "5/0"}, {"eid": {}}, {"prompt_length": 2}, [], 7]
+    for row in others:
+        assert not looks_like(json.dumps(row).encode())
+    assert not looks_like(b'{"eid": {')
+
+
+def test_candidate() -> None:
+    """Rendered texts stay as they are, thinking included; the run is the index."""
+    assert _kept(_row(response_text="<think>hm</think>A")) == Candidate(
+        group='["5","0"]',
+        prompt=ASKED,
+        response="<think>hm</think>A",
+        score=1.0,
+        index=2,
+        meta={"step": 0, "model_version": 5, "sample": [0, 17]},
+    )
+
+
+@pytest.mark.parametrize("word", ["dpo", "single_turn", None])
+def test_type_is_not_asked(word: str | None) -> None:
+    """It says multi_turn of nearly everything."""
+    assert _kept(_row(type=word)) == _kept(_row())
+
+
+@pytest.mark.parametrize(
+    ("eid", "group"),
+    [
+        ({"batch": "5", "task": "0"}, '["5","0"]'),
+        ({"batch": "4/aime", "task": 0}, '["4/aime","0"]'),
+        ({"batch": "4", "task": "aime/0"}, '["4","aime/0"]'),
+        ({"task": "7-ruler"}, '["","7-ruler"]'),
+        ({"batch": "", "task": ""}, "prompt:b7074731e920144d"),
+        ({}, "prompt:b7074731e920144d"),
+    ],
+)
+def test_group(eid: Any, group: str) -> None:
+    """Batch and task as text; without both the prompt alone."""
+    assert _kept(_row(eid=eid)).group == group
+
+
+@pytest.mark.parametrize(
+    ("run", "index"), [(0, 0), ("client-7", None), (True, None), (2**64, None)]
+)
+def test_index(run: Any, index: int | None) -> None:
+    """Clients of the server name runs as they like."""
+    assert _kept(_row(eid={"batch": 1, "task": 1, "run": run})).index == index
+
+
+@pytest.mark.parametrize(
+    ("words", "group"),
+    [
+        (("task",), '["5/0"]'),
+        (("run",), '["5/0/2"]'),
+        (("step",), '["5/0/0"]'),
+        (("sample",), "[[0,17]]"),
+        (("eid.batch", "sample"), "[5,[0,17]]"),
+        (("info.model_version",), "[5]"),
+    ],
+)
+def test_group_by(words: tuple[str, ...], group: str) -> None:
+    """The toolkit's own words, one item of the data set, or plain paths."""
+    assert _kept(_row(), group_by=words).group == group
+
+
+def test_a_field_of_the_row_comes_before_a_word_of_ours() -> None:
+    """Whoever adds a field `task` means that."""
+    assert _kept(_row(task="mine"), group_by=("task",)).group == '["mine"]'
+
+
+@pytest.mark.parametrize("word", ["task", "run", "step", "sample"])
+def test_nothing_to_group_by(word: str) -> None:
+    """Rows without an identity are lost, not thrown together."""
+    assert _read(_row(eid={}, info={}), group_by=(word,)).lost == ["no_group"]
+
+
+def test_keep() -> None:
+    """What --group-by may name can be kept."""
+    meta = _kept(_row(), keep=("task", "eid.suffix")).meta
+    assert meta is not None
+    assert (meta["task"], meta["eid.suffix"]) == ("5/0", "dbe565")
+
+
+@pytest.mark.parametrize(
+    ("more", "reasons"),
+    [
+        ({"truncate_status": "prompt_truncated"}, ["prompt_truncated"]),
+        ({"truncate_status": "response_truncated"}, ["incomplete"]),
+        ({"reward": None}, ["no_score"]),
+        ({"reward": float("nan")}, ["score_not_finite"]),
+        ({"response_text": None}, ["no_response"]),
+        ({"response_text": " "}, ["empty_answer"]),
+        ({"prompt_text": None}, ["no_prompt"]),
+        ({"messages": CHAT[:2]}, ["no_response"]),
+        ({"prompt_text": None, "tokens": [1, 2, 3]}, ["only_tokens"]),
+        ({"response_text": None, "tokens": [1, 2, 3]}, ["only_tokens"]),
+        ({"tokens": [1, 2, 3], "action_mask": [0]}, ["masked"]),
+    ],
+)
+def test_losses(more: dict[str, Any], reasons: list[str]) -> None:
+    """Each has its reason."""
+    assert _read(_row(**more)).lost == reasons
+
+
+def test_kept_on_request() -> None:
+    """--keep-rows takes them all the same."""
+    cut = _row(truncate_status="response_truncated", tokens=[1, 2, 3], action_mask=[0])
+    assert _kept(cut, keep_rows=frozenset({"incomplete", "masked"})).response == "A"
+
+
+def test_ready_pair() -> None:
+    """Pairs of a DPO buffer are no rollouts, whatever their type says."""
+    reading = _read(_row(chosen_messages=CHAT, rejected_messages=CHAT))
+    assert (reading.row_lost, reading.kept, reading.lost) == ("ready_pair", [], [])
+
+
+def test_messages() -> None:
+    """The prompt ends where the model speaks first; all that follows is the run."""
+    row = _row(messages=CHAT, tools=[{"type": "function"}], prompt_text=None, response_text=None)
+    candidate = _kept(row)
+    assert (candidate.prompt, candidate.response) == (CHAT[:2], CHAT[2:])
+    assert candidate.tools == [{"type": "function"}]
+
+
+def test_tokens() -> None:
+    """They are carried along; a mask of the whole length is cut to that of the answer."""
+    field = {"ids": [1, 2, 3], "prompt_length": 2, "mask": [1]}
+    for mask in ([True], [1.0], [0, 0, 1]):
+        candidate = _kept(_row(tokens=[1, 2.0, 3], action_mask=mask))
+        assert (candidate.tokens, candidate.group) == (field, '["5","0"]')
+    assert _kept(_row(tokens=[1, 2, 3])).tokens == {"ids": [1, 2, 3], "prompt_length": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"eid": 7}, "eid"),
+        ({"eid": {"batch": [5]}}, "eid.batch"),
+        ({"eid": {"task": True}}, "eid.task"),
+        ({"prompt_text": 7}, "prompt_text"),
+        ({"response_text": ["A"]}, "response_text"),
+        ({"reward": "1"}, "reward"),
+        ({"messages": "Q"}, "messages"),
+        ({"tokens": "abc"}, "tokens"),
+        ({"tokens": [1, -2]}, "tokens"),
+        ({"tokens": [1, 2.5]}, "tokens"),
+        ({"tokens": [1, float("nan")]}, "tokens"),
+        ({"tokens": [1, 2**32]}, "tokens"),
+        ({"tokens": [[1], [2]]}, "tokens"),
+        ({"tokens": [1]}, "prompt_length"),
+        ({"tokens": [], "prompt_length": 0}, "prompt_length"),
+        ({"tokens": [1, 2], "prompt_length": True}, "prompt_length"),
+        ({"tokens": [1, 2, 3], "action_mask": [1, 1]}, "action_mask"),
+        ({"tokens": [1, 2, 3], "action_mask": [2]}, "action_mask"),
+    ],
+)
+def test_wrong_types(more: dict[str, Any], field: str) -> None:
+    """The row is bad, and the field is named."""
+    with pytest.raises(BadField) as caught:
+        _read(_row(**more))
+    assert caught.value.field == field
+
+
+def test_text_of_tokens() -> None:
+    """Where there is no text, it is made; what ends the turn is no part of it."""
+    row = _row(prompt_text=None, tokens=[1, 9, 2, 9, 3, 9, 9], prompt_length=3)
+    candidate = _kept(row, decoder=Letters())
+    assert (candidate.prompt, candidate.response) == ("a$b", "$c")
+    assert candidate.group == '["5","0","2b5ccec51d463a59"]'
+    other = _kept({**row, "tokens": [1, 9, 3, 2, 9]}, decoder=Letters())
+    assert other.group != candidate.group
+
+
+def test_tokens_that_the_tokenizer_does_not_know() -> None:
+    """Another model's tokenizer would make other text, without a word."""
+    with pytest.raises(BadField) as caught:
+        _read(_row(prompt_text=None, tokens=[1, 2, 10]), decoder=Letters())
+    assert caught.value.value == 10
+
+
+def test_a_space_in_front_of_an_answer_stays() -> None:
+    """Even if the tokenizer leaves it out where a text begins."""
+
+    class Spaces(Letters):
+        def text(self, ids: Sequence[int]) -> str:
+            return " ".join(super(Spaces, self).text([number]) for number in ids)
+
+    row = _row(prompt_text=None, tokens=[1, 2, 3], prompt_length=2)
+    assert _kept(row, decoder=Spaces()).response == " c"
+
+
+def test_prompt_template() -> None:
+    """The prompt becomes messages, and the answer's thinking is known as such."""
+    candidate = _kept(_row(response_text="<think>hm</think>A"), unrender=Turned())
+    assert candidate.prompt == [{"role": "user", "content": "Q"}]
+    assert candidate.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
+
+
+def test_another_template() -> None:
+    """A prompt that it would not render stays text, and that is counted."""
+    reading = _read(_row(prompt_text="Q: ?"), unrender=Turned())
+    assert (reading.kept[0].prompt, reading.mends) == ("Q: ?", ["template_differs"])
+
+
+def test_note_on_rendered_prompts() -> None:
+    """Said where prompts are rendered and nobody takes them apart."""
+    shape = shape_of(json.dumps(_row()).encode())
+    assert shape is not None
+    assert len(open_reader({shape: 1}, ReadOptions(), "f").notes) == 1
+    assert open_reader({shape: 1}, ReadOptions(unrender=Turned()), "f").notes == ()
+    assert open_reader({shape: 1}, ReadOptions(prompt="messages"), "f").notes == ()
