@@ -39,6 +39,7 @@ def main() -> None:
     write_lines("qa_grouped.jsonl", map(dump, grouped_answers()))
     write_lines("conversations.jsonl", map(dump, conversations()))
     (FOLDER / "traces").mkdir(exist_ok=True)
+    write_lines("trinity_experiences.jsonl", map(dump, experiences()))
     write_lines("traces/traces.jsonl", map(dump, traces()))
 
 
@@ -88,7 +89,6 @@ def traces() -> list[dict[str, Any]]:
 def turn(role: str, content: str, **more: Any) -> dict[str, Any]:
     """One turn of a trace."""
     return {"role": role, "content": content, **more}
-    write_lines("trinity_experiences.jsonl", map(dump, experiences()))
 
 
 def dump(row: Any) -> str:
