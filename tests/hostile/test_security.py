@@ -83,6 +83,7 @@ COMMANDS = [
     "export in.pairs.jsonl --to trl -o out.parquet",
     "validate in.pairs.jsonl --to trl",
     "run in.recipe.toml",
+    "report in.rollouts.jsonl.gz --temp-dir . -o out.html",
     "formats",
     "explain no_score",
     "--version",

@@ -63,6 +63,8 @@ for _number, _row in enumerate(ROWS):
         ["validate", "--to", "trl"],
         ["stats"],
         ["stats", "--keep", "model", "--strategy", "exhaustive"],
+        ["report", "-o", f"page{STEERING}"],
+        ["report", "-o", "/dev/fd/2", "--title", STEERING],
         ["pair", "--response", f"x{STEERING}"],
         ["pair", "--from", f"x{STEERING}"],
         ["export", "--to", f"x{STEERING}"],
@@ -78,7 +80,7 @@ def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: 
     name = f"{STEERING.replace('/', '')}.jsonl"
     rows = (
         ROWS
-        if words[0] in ("pair", "extract") or "--strategy" in words
+        if words[0] in ("pair", "extract", "report") or "--strategy" in words
         else [PAIR, {**PAIR, STEERING: STEERING}]
     )
     bad = [{"prompt": STEERING, "response": {STEERING: 1}, "chosen": {STEERING: 1}, "score": 1}]

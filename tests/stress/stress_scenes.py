@@ -131,6 +131,7 @@ SCENES = {
     "dedupe near, against": _file(
         "dedupe --near 0.95 --against questions.jsonl pairs.jsonl", "pairs.jsonl", "questions.jsonl"
     ),
+    "report": _file("report rows.jsonl", "rows.jsonl", output="report.html"),
     "filter": _file("filter --min-gap 0.3 pairs.jsonl", "pairs.jsonl"),
     "sample": _file("sample --max-pairs 70 --order shuffle pairs.jsonl", "pairs.jsonl"),
     "split, a new folder": Scene(_SPLIT, ("pairs.jsonl",), family="data"),

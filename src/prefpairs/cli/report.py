@@ -93,10 +93,12 @@ def report(
         check_written([output, plan.read.quarantine], plan.read.inputs)
         with open_output(output, plan.read.inputs) as file:
             found = survey(plan, counts, gallery.add)
-            made = page(found, counts, gallery, showing.title)
-            file.write(made)
+            size = 0
+            for part in page(found, counts, gallery, showing.title):
+                file.write(part)
+                size += len(part)
     if output != STDOUT and not showing.quiet:
-        say(f"wrote {visible(output)} ({_size(len(made))}): open it in a browser\n")
+        say(f"wrote {visible(output)} ({_size(size)}): open it in a browser\n")
 
 
 def _size(number: int) -> str:

@@ -23,7 +23,7 @@ def page_of(rows: list[Row], pairs: int = 1000, title: str | None = None) -> str
         found.add(entry, pair)
         gallery.add(entry, pair)
     survey = Survey(found, found.what_if())
-    return page(survey, report, gallery, title).decode()
+    return b"".join(page(survey, report, gallery, title)).decode()
 
 
 class Parsed(HTMLParser):

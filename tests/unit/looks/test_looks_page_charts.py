@@ -110,6 +110,14 @@ def test_sentences_say_what_is_to_be_seen() -> None:
     assert graded["Scores"].says == "Chosen answers score 0.2, rejected ones 0 (medians)"
 
 
+def test_what_chance_may_have_done_is_not_called_unfair() -> None:
+    """Two pairs prove nothing; nor is it said that all is well."""
+    chart = charts(survey([pair(0), pair(1)]), Report())["What a shortcut would get right"]
+    assert chart.says == "Too few pairs differ to call a shortcut unfair"
+    fair = charts(survey([pair(0), {**pair(1), "rejected": "b" * 9}]), Report())
+    assert fair["What a shortcut would get right"].says == "No shortcut tells chosen from rejected"
+
+
 def test_unfair_shortcuts_are_marked() -> None:
     """By a word and a filled dot, not by a colour alone."""
     chart = charts(survey(MODELS), Report())["What a shortcut would get right"]

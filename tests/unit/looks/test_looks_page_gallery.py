@@ -47,7 +47,7 @@ def some(number: int) -> list[Row]:
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(pairs=st.integers(1, 40), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: int, chance: Random) -> None:
     """The same pairs are held, whatever order they came in, copies and ties included."""

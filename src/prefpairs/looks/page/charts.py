@@ -156,7 +156,10 @@ def shortcuts(survey: Survey) -> Chart | None:
     if not found:
         return None
     unfair = [shortcut for shortcut in found if shortcut.warns]
+    low, high = FAIR_SHARE
     says = "No shortcut tells chosen from rejected"
+    if not all(low <= (shortcut.share or 0.0) <= high for shortcut in found):
+        says = "Too few pairs differ to call a shortcut unfair"
     if unfair:
         worst = SHORTCUTS[unfair[0].name][1]
         says = f"{worst[0].upper()}{worst[1:]} {unfair[0].share:.0%} of the time"

@@ -28,21 +28,25 @@ _UNSAFE = re.compile("[<>&\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f
 
 _PROMISE = "This page asks for nothing from any network and keeps nothing."
 _FIRST_NAMES = 3
+_TALL = "What became of it"
+"""The section beside which two others have room."""
 
 
-def page(survey: Survey, report: Report, gallery: Gallery, title: str | None = None) -> bytes:
-    """The whole page, its bytes the same wherever it is made."""
+def page(
+    survey: Survey, report: Report, gallery: Gallery, title: str | None = None
+) -> Iterator[bytes]:
+    """The whole page in parts, its bytes the same wherever it is made."""
     heading = title or _named(report)
     script, style = _own("page.js"), _own("page.css")
     body = lines(
         _top(heading, survey, report),
         element("main", lines(*_story(survey, report), *_browser(gallery))),
         element("footer", element("p", f"prefpairs {__version__}. {_PROMISE}")),
-        element("script", _data(gallery), type="application/json", id="data"),
-        element("script", script),
     )
-    told = lines(_head(heading, script, style), element("body", body))
-    return f'<!doctype html>\n<html lang="en">{told}</html>\n'.encode()
+    yield f'<!doctype html>\n<html lang="en">{lines(_head(heading, script, style))}'.encode()
+    yield f'<body>{body}<script type="application/json" id="data">'.encode()
+    yield harmless(gallery.data())
+    yield f"</script>{lines(element('script', script))}</body>\n</html>\n".encode()
 
 
 def _named(report: Report) -> str:
@@ -125,7 +129,7 @@ def _section(section: Section, chart: Chart | None) -> Markup:
         told.append(element("ul", *notes, class_="notes"))
     if section.table is not None:
         told.append(_figures(section.table))
-    return element("section", *told)
+    return element("section", *told, class_="tall" if section.title == _TALL else None)
 
 
 def _without_ticks(sentence: str) -> str:
@@ -174,7 +178,10 @@ def _held(gallery: Gallery) -> str:
     return f"{told}, and those with the most uneven lengths and the narrowest gaps"
 
 
-def _data(gallery: Gallery) -> Markup:
-    """The pairs as JSON that no parser of HTML finds anything in."""
-    told = gallery.data().decode()
-    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", told))
+def harmless(data: bytes) -> bytes:
+    r"""JSON in which no parser of HTML finds anything, and who reads the source nothing that turns.
+
+    >>> harmless(b'["</script>"]')
+    b'["\\u003c/script\\u003e"]'
+    """
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()

@@ -92,7 +92,7 @@
   // ---- what differs
 
   const wordsOf = (pieces) => pieces.flatMap((piece, of) => Array.from(
-    piece.text.matchAll(WORDS), (hit) => ({ of, start: hit.index, end: hit.index + hit[0].length, word: hit[0].trim() }),
+    piece.text.matchAll(WORDS), ({ 0: seen, index }) => ({ of, start: index, end: index + seen.trimEnd().length, next: index + seen.length, word: seen.trim() }),
   ));
 
   /** The words that both sides have, in one order: Myers' greedy search, given up when too long. */
@@ -225,10 +225,10 @@
   /** The pieces of a text; words that follow each other are one span. */
   const showPieces = (pieces, only) => {
     const spans = pieces.map(() => []);
-    for (const { of, start, end } of only ?? []) {
+    for (const { of, start, end, next } of only ?? []) {
       const last = spans[of].at(-1);
-      if (last && last.end === start) last.end = end;
-      else spans[of].push({ start, end });
+      if (last && last.next === start) Object.assign(last, { end, next });
+      else spans[of].push({ start, end, next });
     }
     return make('div', { class: 'pieces' }, ...pieces.map((piece, place) => showPiece(piece, spans[place])));
   };

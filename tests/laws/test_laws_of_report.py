@@ -1,0 +1,68 @@
+"""report: which pairs are on the page hangs on the seed and on what they say."""
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Asked, Row, examples, named_files, pair_lines
+from laws_pairs import pair_lines_mixed
+from laws_rollouts import asked, lines, shards_of
+
+from prefpairs.engines.looking import survey
+from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.looks.page.document import page
+from prefpairs.looks.page.gallery import Gallery
+from prefpairs.report import Report
+
+CHANCE = st.randoms(use_true_random=False)
+OF_PLACES = ("origins", "who", "indexes")
+
+
+def on_the_page(
+    shards: Sequence[Sequence[bytes]], number: int, asked: Asked | None = None
+) -> list[Row]:
+    """The pairs on a page about these files, or about the pairs that `pair` would make of them."""
+    files = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
+    with named_files(files) as inputs:
+        plan = SievePlan(read=InputPlan(inputs=inputs, on_error="skip"))
+        if asked is not None:
+            read = ReadPlan(inputs=inputs, options=asked.read, on_error="skip")
+            making = PairPlan(
+                read=read,
+                strategy=asked.strategy,
+                options=asked.options,
+                across_prompts=asked.across_prompts,
+            )
+            plan = SievePlan(read=read, pair=making)
+        report, gallery = Report(), Gallery(number, seed=0)
+        found = survey(plan, report, gallery.add)
+        assert gallery.number == found.pairs.pairs
+        assert b"".join(page(found, report, gallery)).endswith(b"</html>\n")
+    held: list[dict[str, Any]] = json.loads(gallery.data())
+    told = [{key: value for key, value in pair.items() if key not in OF_PLACES} for pair in held]
+    return sorted(told, key=json.dumps)
+
+
+@examples(100)
+@given(given_lines=pair_lines_mixed(), number=st.integers(0, 9), chance=CHANCE, data=st.data())
+def test_any_order_of_pairs_gives_the_same_page(
+    given_lines: list[bytes], number: int, chance: Random, data: st.DataObject
+) -> None:
+    """Shuffling lines and cutting files anew changes nothing but where pairs came from."""
+    shuffled = list(given_lines)
+    chance.shuffle(shuffled)
+    shards = data.draw(shards_of(shuffled))
+    assert on_the_page([given_lines], number) == on_the_page(shards, number)
+
+
+@examples(100)
+@given(given_lines=lines(), asked=asked(), number=st.integers(0, 9))
+def test_rollouts_show_the_pairs_that_they_give(
+    given_lines: list[bytes], asked: Asked, number: int
+) -> None:
+    """A page about rollouts holds the pairs that a page about their pairs holds."""
+    made = pair_lines(given_lines, asked)
+    assert on_the_page([given_lines], number, asked) == on_the_page([made.lines], number)
