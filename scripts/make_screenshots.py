@@ -78,7 +78,7 @@ def rollout(task: int, chance: random.Random) -> dict[str, object]:
 def shoot_charts(browser: Browser, page: Path) -> None:
     """The charts, in the light theme."""
     size = {"width": 1200, "height": 1640}
-    opened = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=0.8)  # type: ignore[arg-type]
+    opened = browser.new_page(viewport=size, color_scheme="light", device_scale_factor=0.8)
     opened.goto(page.as_uri())
     opened.screenshot(path=FOLDER / "report-light.png")
 
@@ -86,7 +86,7 @@ def shoot_charts(browser: Browser, page: Path) -> None:
 def shoot_pair(browser: Browser, page: Path) -> None:
     """A pair whose two answers are lists, in the dark theme."""
     size = {"width": 1200, "height": 900}
-    opened = browser.new_page(viewport=size, color_scheme="dark", device_scale_factor=0.8)  # type: ignore[arg-type]
+    opened = browser.new_page(viewport=size, color_scheme="dark", device_scale_factor=0.8)
     opened.goto(page.as_uri())
     while opened.locator(".side:has-text('- ')").count() < len(("chosen", "rejected")):
         opened.keyboard.press("j")

@@ -174,7 +174,7 @@ class opened:  # noqa: N801 - used as a function
 
 def count(page: "Page") -> str:
     """Which pair is shown, of how many."""
-    return page.inner_text(".count")
+    return str(page.inner_text(".count"))
 
 
 def left(page: "Page", expected: int) -> int:
@@ -189,7 +189,7 @@ def left(page: "Page", expected: int) -> int:
 
 def prompt(page: "Page") -> str:
     """The prompt of the pair that is shown."""
-    return page.inner_text(".pair .prompt .words >> nth=0")
+    return str(page.inner_text(".pair .prompt .words >> nth=0"))
 
 
 def top_of_pair(page: "Page") -> float:
@@ -360,11 +360,11 @@ def test_a_long_prompt_opens(page: "Page") -> None:
     """It is closed at first."""
     page.fill("input[type=search]", "b2999")
     assert left(page, 1) == 1
-    high = page.locator(".prompt").bounding_box()["height"]  # type: ignore[index]
+    high = page.locator(".prompt").bounding_box()["height"]
     page.get_by_role("button", name="Show all").click()
-    assert page.locator(".prompt").bounding_box()["height"] > 2 * high  # type: ignore[index]
+    assert page.locator(".prompt").bounding_box()["height"] > 2 * high
     page.get_by_role("button", name="Show less").click()
-    assert page.locator(".prompt").bounding_box()["height"] == high  # type: ignore[index]
+    assert page.locator(".prompt").bounding_box()["height"] == high
 
 
 def test_turns_are_told_apart(page: "Page") -> None:
