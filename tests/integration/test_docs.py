@@ -41,10 +41,10 @@ two
 $ cat made/words.txt | \\
     head -n 1
 one
-$ cd made; ls ../sample_data
-README.md
+$ cd made; ls ../sample_data/*.jsonl
+../sample_data/conversations.jsonl
 ...
-qa_scored.jsonl
+../sample_data/trinity_experiences.jsonl
 $ ls; (exit 3)
 $ echo $?
 3
@@ -80,7 +80,7 @@ def test_commands_run_in_one_shell(tmp_path: Path) -> None:
     """Files are there, `cd` and `$?` last, both streams are seen, and comments are obeyed."""
     assert _outcomes(PAGE, tmp_path)[2:] == [
         ("cat made/words.txt | \\\n    head -n 1", True, 0),
-        ("cd made; ls ../sample_data", True, 0),
+        ("cd made; ls ../sample_data/*.jsonl", True, 0),
         ("ls; (exit 3)", True, 3),
         ("echo $?", True, 0),
         ("echo first >&2", True, 0),
