@@ -126,6 +126,20 @@ def test_unfair_shortcuts_are_marked() -> None:
     assert 'class="dot unfair"' not in dots("", [Line("fair", "50%", 0.5)], (0.4, 0.6))
 
 
+def test_a_shortcut_that_loses_steers_as_well() -> None:
+    """It is told by what happens most of the time."""
+    pairs = [{**pair(number), "chosen": "b", "rejected": "a" * 9} for number in range(12)]
+    chart = charts(survey(pairs), Report())["What a shortcut would get right"]
+    assert chart.says == "The longer answer loses 100% of the time"
+
+
+def test_a_number_alone_is_no_name() -> None:
+    """Steps are named by what they are."""
+    pairs = [pair(n, meta={"chosen_step": 200, "rejected_step": 100}) for n in range(3)]
+    chart = charts(survey(pairs), Report())["Who wins, by step"]
+    assert chart.says == "step 200 is chosen in 100% of its pairs"
+
+
 def test_who_wins_is_a_map_of_shares() -> None:
     """Nobody meets himself, and who never met has no share."""
     chart = charts(survey(MODELS), Report())["Who wins, by model"]
@@ -151,8 +165,17 @@ def test_many_or_long_names_are_numbered() -> None:
     names = [f"checkpoint-{number:06}" for number in range(6)]
     drawn = heat("", names, [[None] * 6] * 6)
     assert ">6</text>" in drawn
-    assert ">6 checkpo…0000" not in drawn
-    assert f">6 {shortened(names[5], 16)}</text>" in drawn
+    assert f">6. {shortened(names[5], 16)}</text>" in drawn
+
+
+def test_a_crowd_of_names_has_no_numbers() -> None:
+    """Squares too narrow for them are told by pointing, and by every fifth head."""
+    row = [Column(0.75, "a over b: 3 of 4")] * 14
+    drawn = heat("", [f"n{number}" for number in range(14)], [row] * 14)
+    assert "75%" not in drawn
+    assert drawn.count("<title>a over b: 3 of 4</title>") == 14 * 14
+    assert re.findall(r'class="tick"[^>]*>(\d+)<', drawn) == ["5", "10"]
+    assert heat("", ["n"] * 9, [row[:9]] * 9).count('class="minor"') == 81
 
 
 def test_what_is_there_at_all_is_seen() -> None:

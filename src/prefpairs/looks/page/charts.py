@@ -6,10 +6,11 @@ They tell what the tables of `stats` tell, and stand above those on the page.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from prefpairs.looks.page.histograms import both_sides, histogram, short
 from prefpairs.looks.page.markup import Markup
-from prefpairs.looks.page.shapes import Column, Row, columns, dots, heat, mirror, rows, shortened
-from prefpairs.looks.spread import Bin, Spread
-from prefpairs.looks.survey import FAIR_SHARE, Survey
+from prefpairs.looks.page.shapes import Column, Row, dots, heat, rows, shortened
+from prefpairs.looks.spread import Spread
+from prefpairs.looks.survey import FAIR_SHARE, Shortcut, Survey
 from prefpairs.looks.traits import SHORTCUTS
 from prefpairs.looks.wins import Matrix
 from prefpairs.report import Report
@@ -20,7 +21,8 @@ _MOST = 0.5
 _ALIKE = 1.1
 """Lengths that differ by less than this factor are about the same."""
 
-_THOUSAND, _MILLION = 1_000, 1_000_000
+_LONGEST = 40
+"""So many characters of a name stand in a sentence."""
 
 
 class Chart(NamedTuple):
@@ -89,7 +91,7 @@ def group_sizes(survey: Survey) -> Chart | None:
         says = f"Every group has {_count(int(usual[0]), 'candidate')}"
     elif usual[1] > _MOST * spread.number:
         says = f"Most groups have {_count(int(usual[0]), 'candidate')}"
-    return Chart(says, _histogram(says, spread, "groups"))
+    return Chart(says, histogram(says, spread, "groups"))
 
 
 def pair_scores(survey: Survey) -> Chart | None:
@@ -98,9 +100,9 @@ def pair_scores(survey: Survey) -> Chart | None:
     if len(scores) < 2 or survey.groups is not None:
         return None
     middle = {side: spread.quantiles["median"] for side, spread in scores.items()}
-    says = f"Chosen answers score {_short(middle['chosen'])}, rejected ones "
-    says += f"{_short(middle['rejected'])} (medians)"
-    return Chart(says, _both_sides(says, scores))
+    says = f"Chosen answers score {short(middle['chosen'])}, rejected ones "
+    says += f"{short(middle['rejected'])} (medians)"
+    return Chart(says, both_sides(says, scores))
 
 
 def gaps(survey: Survey) -> Chart | None:
@@ -108,10 +110,10 @@ def gaps(survey: Survey) -> Chart | None:
     spread = survey.pairs.gaps()
     if spread is None:
         return None
-    says = f"Half of the pairs differ by {_short(spread.quantiles['median'])} or less"
+    says = f"Half of the pairs differ by {short(spread.quantiles['median'])} or less"
     if spread.kind == "constant":
-        says = f"The scores of every pair differ by {_short(spread.low)}"
-    return Chart(says, _histogram(says, spread, "pairs"))
+        says = f"The scores of every pair differ by {short(spread.low)}"
+    return Chart(says, histogram(says, spread, "pairs"))
 
 
 def what_if(survey: Survey) -> Chart | None:
@@ -147,7 +149,7 @@ def lengths(survey: Survey) -> Chart | None:
         says = f"Both sides are about as long: {than}"
     else:
         says = f"Chosen answers are {'longer' if chosen > rejected else 'shorter'}: {than}"
-    return Chart(says, _both_sides(says, sides))
+    return Chart(says, both_sides(says, sides))
 
 
 def shortcuts(survey: Survey) -> Chart | None:
@@ -161,8 +163,7 @@ def shortcuts(survey: Survey) -> Chart | None:
     if not all(low <= (shortcut.share or 0.0) <= high for shortcut in found):
         says = "Too few pairs differ to call a shortcut unfair"
     if unfair:
-        worst = SHORTCUTS[unfair[0].name][1]
-        says = f"{worst[0].upper()}{worst[1:]} {unfair[0].share:.0%} of the time"
+        says = _steers(unfair[0])
     drawn = [
         Row(
             SHORTCUTS[shortcut.name][1].removeprefix("the ").removesuffix(" wins"),
@@ -175,6 +176,15 @@ def shortcuts(survey: Survey) -> Chart | None:
     return Chart(says, dots(says, drawn, FAIR_SHARE))
 
 
+def _steers(shortcut: Shortcut) -> str:
+    """What the strongest shortcut does, as the larger of both shares."""
+    share = shortcut.share or 0.0
+    says = SHORTCUTS[shortcut.name][1]
+    if share < 0.5:
+        says, share = f"{says.removesuffix('wins')}loses", 1 - share
+    return f"{says[0].upper()}{says[1:]} {share:.0%} of the time"
+
+
 def concentration(survey: Survey) -> Chart | None:
     """How many pairs the prompts have."""
     spread = survey.pairs.pairs_per_prompt()
@@ -183,25 +193,28 @@ def concentration(survey: Survey) -> Chart | None:
     says = f"A prompt has {spread.mean:,.3g} pairs on average, {spread.high:,.0f} at most"
     if spread.kind == "constant":
         says = f"Every prompt has {_count(int(spread.low), 'pair')}"
-    return Chart(says, _histogram(says, spread, "prompts"))
+    return Chart(says, histogram(says, spread, "prompts"))
 
 
 def wins(matrix: Matrix) -> Chart:
     """How often the row was chosen over the column."""
-    shares = [
-        [_share(matrix, one, other) for other in range(len(matrix.names))]
-        for one in range(len(matrix.names))
-    ]
-    won = [_won(matrix, place) for place in range(len(matrix.names))]
-    best = max(range(len(won)), key=lambda place: (won[place], -place))
-    says = f"{shortened(matrix.names[best], 40)} is chosen in {won[best]:.0%} of its pairs"
+    places = range(len(matrix.names))
+    squares = [[_square(matrix, one, other) for other in places] for one in places]
+    won = [_won(matrix, place) for place in places]
+    best = max(places, key=lambda place: (won[place], -place))
+    name = shortened(matrix.names[best], _LONGEST)
+    name = f"{matrix.of} {name}" if name.isdecimal() else name
+    says = f"{name} is chosen in {won[best]:.0%} of its pairs"
     label = f"{says}. Each square: how often the {matrix.of} at the left wins over the one above."
-    return Chart(says, heat(label, matrix.names, shares))
+    return Chart(says, heat(label, matrix.names, squares))
 
 
-def _share(matrix: Matrix, one: int, other: int) -> float | None:
+def _square(matrix: Matrix, one: int, other: int) -> Column | None:
     won, lost = matrix.wins[one][other], matrix.wins[other][one]
-    return None if one == other or not won + lost else won / (won + lost)
+    if one == other or not won + lost:
+        return None
+    told = f"{matrix.names[one]} over {matrix.names[other]}: {won:,} of {won + lost:,}"
+    return Column(won / (won + lost), told)
 
 
 def _won(matrix: Matrix, place: int) -> float:
@@ -213,89 +226,12 @@ def _won(matrix: Matrix, place: int) -> float:
 def _spread_chart(spread: Spread, what: str, of: str) -> Chart:
     usual = max(spread.values, key=lambda value: value[1], default=None)
     if spread.kind == "constant":
-        says = f"All {what} have the same {of}, {_short(spread.low)}"
+        says = f"All {what} have the same {of}, {short(spread.low)}"
     elif usual is not None and usual[1] > _MOST * spread.number:
-        says = f"{usual[1] / spread.number:.0%} of {what} have the {of} {_short(usual[0])}"
+        says = f"{usual[1] / spread.number:.0%} of {what} have the {of} {short(usual[0])}"
     else:
-        says = f"Half of the {what} have a {of} of {_short(spread.quantiles['median'])} or less"
-    return Chart(says, _histogram(says, spread, what))
-
-
-def _histogram(label: str, spread: Spread, what: str) -> Markup | None:
-    """How numbers spread; nothing where they are one number."""
-    if spread.kind == "constant":
-        return None
-    bins = trimmed(spread.bins)
-    drawn = [
-        Column(count / spread.number, f"{where}: {count:,} {what}")
-        for where, count in _places(spread, bins)
-    ]
-    return columns(label, drawn, _ticks(spread, bins))
-
-
-def _both_sides(label: str, sides: Mapping[str, Spread]) -> Markup:
-    """Chosen above, rejected below, over all values or bins that either of them has."""
-    chosen, rejected = sides["chosen"], sides["rejected"]
-    if chosen.values or rejected.values:
-        values = sorted({value for spread in sides.values() for value, _ in spread.values})
-        counts = [dict(spread.values) for spread in sides.values()]
-        bars = [[Bin(value, value, of.get(value, 0)) for value in values] for of in counts]
-        ticks = [_short(value) for value in values]
-    else:
-        first, last = _filled([chosen.bins, rejected.bins])
-        bars = [spread.bins[first:last] for spread in sides.values()]
-        ticks = [_short(edge) for edge in (bars[0][0].low, *(told.high for told in bars[0]))]
-    above, below = (
-        [
-            Column(told.number / spread.number, f"{_range(told)}: {told.number:,} {side}")
-            for told in of
-        ]
-        for of, (side, spread) in zip(bars, sides.items(), strict=True)
-    )
-    return mirror(label, above, below, ticks)
-
-
-def _filled(bins: list[list[Bin]]) -> tuple[int, int]:
-    """Where the bins begin and end that hold anything at all."""
-    full = [place for of in bins for place, told in enumerate(of) if told.number]
-    return min(full), max(full) + 1
-
-
-def trimmed(bins: list[Bin]) -> list[Bin]:
-    """The bins less the empty ones at both ends."""
-    if not bins:
-        return []
-    first, last = _filled([bins])
-    return bins[first:last]
-
-
-def _places(spread: Spread, bins: list[Bin]) -> Iterator[tuple[str, int]]:
-    for value, count in spread.values:
-        yield f"{value:,.15g}", count
-    for told in bins:
-        yield _range(told), told.number
-
-
-def _ticks(spread: Spread, bins: list[Bin]) -> list[str]:
-    if spread.values:
-        return [_short(value) for value, _ in spread.values]
-    return [_short(edge) for edge in (bins[0].low, *(told.high for told in bins))]
-
-
-def _range(told: Bin) -> str:
-    return (
-        f"{told.low:,.15g}" if told.low == told.high else f"{told.low:,.15g} to {told.high:,.15g}"
-    )
-
-
-def _short(number: float) -> str:
-    """A number in few characters: 0.25, 5k, 1.5M."""
-    size = abs(number)
-    if size >= _MILLION:
-        return f"{number / _MILLION:.3g}M" if size < _MILLION * _THOUSAND else f"{number:.2e}"
-    return (
-        f"{number / _THOUSAND:.3g}k" if size >= 10 * _THOUSAND else f"{float(f'{number:.4g}'):,g}"
-    )
+        says = f"Half of the {what} have a {of} of {short(spread.quantiles['median'])} or less"
+    return Chart(says, histogram(says, spread, what))
 
 
 def _count(number: int, noun: str) -> str:

@@ -28,8 +28,8 @@ _UNSAFE = re.compile("[<>&\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f
 
 _PROMISE = "This page asks for nothing from any network and keeps nothing."
 _FIRST_NAMES = 3
-_TALL = "What became of it"
-"""The section beside which two others have room."""
+_FUNNEL, _TALL = "What became of it", 6
+"""The section beside which two others have room, if it has more rows than that."""
 
 
 def page(
@@ -95,7 +95,7 @@ def _top(heading: str, survey: Survey, report: Report) -> Markup:
         element(
             "nav",
             element("a", "Charts", href="#charts"),
-            element("a", "Pairs", href="#pairs"),
+            *([element("a", "Pairs", href="#pairs")] if survey.pairs.pairs else []),
             element("button", "Dark", type="button", id="theme", hidden="hidden"),
             aria_label="This page",
         ),
@@ -129,7 +129,9 @@ def _section(section: Section, chart: Chart | None) -> Markup:
         told.append(element("ul", *notes, class_="notes"))
     if section.table is not None:
         told.append(_figures(section.table))
-    return element("section", *told, class_="tall" if section.title == _TALL else None)
+    rows = len(section.table.rows) if section.table is not None else 0
+    tall = section.title == _FUNNEL and rows > _TALL
+    return element("section", *told, class_="tall" if tall else None)
 
 
 def _without_ticks(sentence: str) -> str:

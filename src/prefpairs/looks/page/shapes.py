@@ -13,6 +13,9 @@ _ROW = 42
 _HEIGHT = 150
 _ABOVE = 20
 _BELOW = 22
+_NAMED = 18
+"""The room for a side's name."""
+
 _BETWEEN = 28
 """The room for ticks between two charts that face each other."""
 
@@ -24,6 +27,9 @@ _MANY = 8
 
 _NAMES = 24.0
 """The names beside a heat map have so much room, in percent."""
+
+_CROWD = 13
+"""More squares beside each other are too narrow for numbers, and on a phone more than many are."""
 
 _FEW, _SHORT, _LONG = 4, 10, 16
 """So few names, and so short ones, stand above a heat map, too; longer ones are cut beside it."""
@@ -107,15 +113,16 @@ def mirror(
 ) -> Markup:
     """Chosen above and rejected below, over the same values."""
     most = max(column.share for column in (*above, *below))
-    base = _ABOVE + _HEIGHT
+    base = _NAMED + _ABOVE + _HEIGHT
     other = base + _BETWEEN
+    bottom = other + _HEIGHT + _ABOVE
     end = _width(above) * len(above)
     drawn = [*_standing(above, base, "chosen", most), _axis(base, end)]
     drawn += [*_standing(below, other, "rejected", most, hangs=True), _axis(other, end)]
     drawn += _ticks(ticks, above, base + _BETWEEN / 2 + 4)
     drawn.append(text("chosen", 0, 12, class_="chosen"))
-    drawn.append(text("rejected", 0, other + _HEIGHT + 14, class_="rejected"))
-    return picture(label, other + _HEIGHT + _ABOVE, drawn)
+    drawn.append(text("rejected", 0, bottom + 12, class_="rejected"))
+    return picture(label, bottom + _NAMED, drawn)
 
 
 def _standing(
@@ -183,7 +190,7 @@ def _dot(row: Row, top: float) -> Iterator[Markup]:
     yield element("circle", cx=f"{at:.2f}%", cy=top, r=6, class_=f"dot{kind}")
 
 
-def heat(label: str, names: Sequence[str], shares: Sequence[Sequence[float | None]]) -> Markup:
+def heat(label: str, names: Sequence[str], squares: Sequence[Sequence[Column | None]]) -> Markup:
     """A square for each two names: the further from a half, the deeper its colour."""
     side = (100 - _NAMES) / len(names)
     high = 44 if len(names) <= _MANY else 26
@@ -192,25 +199,31 @@ def heat(label: str, names: Sequence[str], shares: Sequence[Sequence[float | Non
     drawn = [
         text(head, _NAMES + (place + 0.5) * side, 14, class_="tick", text_anchor="middle")
         for place, head in enumerate(heads)
+        if len(names) <= _CROWD or place % 5 == 4
     ]
-    for down, (name, of_row) in enumerate(zip(names, shares, strict=True)):
+    for down, (name, of_row) in enumerate(zip(names, squares, strict=True)):
         top = 22 + down * high
-        told = shortened(name, _LONG) if fit else f"{down + 1} {shortened(name, _LONG)}"
+        told = shortened(name, _LONG) if fit else f"{down + 1}. {shortened(name, _LONG)}"
         drawn.append(text(told, 0, top + high / 2 + 4))
-        for right, share in enumerate(of_row):
-            drawn += _square(share, Box(_NAMES + right * side, top, side, high))
+        for right, square in enumerate(of_row):
+            box = Box(_NAMES + right * side, top, side, high)
+            drawn += _square(square, box, len(names))
     return picture(label, 24 + len(names) * high, drawn)
 
 
-def _square(share: float | None, box: Box) -> Iterator[Markup]:
+def _square(square: Column | None, box: Box, number: int) -> Iterator[Markup]:
     inner = Box(box.left + 0.2, box.top + 1, box.width - 0.4, box.high - 2)
     yield rectangle(inner, "nobody")
-    if share is not None:
-        kind = "chosen" if share > 0.5 else "rejected"
-        yield rectangle(inner, f"heat {kind}", fill_opacity=round(abs(share - 0.5), 3))
-        middle = box.left + box.width / 2
-        words = f"{share:.0%}"
-        yield text(words, middle, box.top + box.high / 2 + 4, text_anchor="middle")
+    if square is None:
+        return
+    share = square.share
+    kind = "heat chosen" if share > 0.5 else "heat rejected"
+    deep = rectangle(inner, kind, fill_opacity=round(abs(share - 0.5), 3))
+    yield element("g", element("title", square.told), deep)
+    if number <= _CROWD:
+        minor = "minor" if number > _MANY else None
+        at, top = box.left + box.width / 2, box.top + box.high / 2 + 4
+        yield text(f"{share:.0%}", at, top, class_=minor, text_anchor="middle")
 
 
 def text(words: str, at: float, top: float, **attributes: str | float | None) -> Markup:
