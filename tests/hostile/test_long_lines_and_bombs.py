@@ -208,6 +208,16 @@ def test_large_rows_of_parquet(tmp_path: Path) -> None:
     assert (code, peak < 590) == (0, True), peak
 
 
+def test_a_text_that_parquet_repeats(tmp_path: Path) -> None:
+    """It stands there once, and 128 times in memory, however often it comes."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), ["A" * 1_000_000])
+    made = pa.table({"prompt": ["Q"] * 2000, "response": texts, "score": [1.0] * 2000})
+    write_table(made, tmp_path / "in", compression="zstd")
+    assert (tmp_path / "in").stat().st_size < 20_000
+    code, _, peak = run("extract", tmp_path / "in", "--limit", "300", "-o", tmp_path / "o")
+    assert (code, peak < 400) == (0, True), peak
+
+
 def test_many_columns_of_parquet(tmp_path: Path) -> None:
     """The time that they take does not grow with their square."""
     row = {"prompt": "Q", "response": "A", "score": 1.0, **{f"c{n}": n for n in range(8000)}}

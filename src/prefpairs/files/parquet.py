@@ -11,7 +11,7 @@ from typing import IO, Any
 from prefpairs.errors import BadInput, UsageError
 from prefpairs.files.inputs import Input, too_much
 
-_BATCH, _BATCH_BYTES = 1024, 1 << 24
+_BATCH, _BATCH_BYTES = 128, 1 << 24
 
 
 def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
