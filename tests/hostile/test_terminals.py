@@ -93,6 +93,22 @@ def test_nothing_in_data_or_words_steers_a_terminal(words: list[str], tmp_path: 
         assert steers(shown) == [], (number, shown)
 
 
+def test_no_file_name_in_a_recipe_steers_a_terminal(tmp_path: Path) -> None:
+    """Not what a recipe would do, what it did, or what differs from its manifest."""
+    name = f"{STEERING.replace('/', '')}.jsonl"
+    (tmp_path / name).write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    inputs, output = json.dumps([name]), json.dumps(f"out{name}")
+    recipe = f"[read]\ninputs = {inputs}\n[pair]\n[write]\noutput = {output}\n"
+    (tmp_path / f"{name}.toml").write_text(recipe)
+    for words in (["--dry-run"], [], ["--set", f"pair.seed={STEERING}"]):
+        shown = on_a_terminal(tmp_path, "run", f"{name}.toml", *words)
+        assert steers(shown) == [], (words, shown)
+        assert "owned" in shown
+    (tmp_path / name).write_text("")
+    differs = on_a_terminal(tmp_path, "verify", "manifest.json")
+    assert (steers(differs), "owned" in differs) == ([], True)
+
+
 def test_what_a_terminal_sees_is_the_same_data(tmp_path: Path) -> None:
     """Escapes are another spelling of the same values."""
     (tmp_path / "in.jsonl").write_text(json.dumps(PAIR) + "\n")

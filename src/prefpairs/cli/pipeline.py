@@ -16,6 +16,7 @@ from prefpairs.cli.recipe import (
     WriteTable,
 )
 from prefpairs.cli.split import SplitWords
+from prefpairs.cli.wording import visible
 from prefpairs.cli.writing import opener_of
 from prefpairs.engines.plan import ExportPlan, PairPlan, SievePlan
 from prefpairs.engines.writing import WHOLE
@@ -172,14 +173,14 @@ def _beside(output: str, out_dir: str | None) -> str | None:
 
 def outline_of(recipe: Recipe, pipeline: Pipeline) -> str:
     """What a recipe would do, for people."""
-    lines = [f"{'recipe':10}  {recipe.path}\n"]
+    lines = [f"{'recipe':10}  {recipe.path}"]
     for given in pipeline.inputs:
         size = "" if given.is_stdin else f" ({os.path.getsize(given.path):,} bytes)"
-        lines.append(f"{'read':10}  {given.path}{size}\n")
+        lines.append(f"{'read':10}  {given.path}{size}")
     for name in recipe.stages:
         words = recipe.tables[name].items()
         told = ", ".join(f"{word} = {encode(value).decode()}" for word, value in words)
-        lines.append(f"{name:10}  {told}\n")
+        lines.append(f"{name:10}  {told}")
     written = [*(pipeline.outputs or ["standard output"]), pipeline.manifest]
-    lines += [f"{'write':10}  {path}\n" for path in written if path is not None]
-    return "".join(lines)
+    lines += [f"{'write':10}  {path}" for path in written if path is not None]
+    return "".join(f"{visible(line)}\n" for line in lines)

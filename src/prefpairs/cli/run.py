@@ -111,7 +111,7 @@ def run(*, words: RunWords, telling: TellWords) -> None:
         refuse_strange_manifest(pipeline.manifest, words.recipe)
     if words.dry_run:
         with open_output(STDOUT) as output:
-            output.write(outline_of(recipe, pipeline).encode(errors="backslashreplace"))
+            output.write(outline_of(recipe, pipeline).encode())
         return
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     with telling.telling(kind, report, ", ".join(files) or STDOUT):

@@ -19,7 +19,7 @@ STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """What a terminal obeys besides the first 32 characters."""
 
-_STEERING = re.compile(f"[{STEERING}]")
+_STEERING = re.compile(f"[\0-\x08\x0b-\x1f{STEERING}]")
 _UNWRITTEN = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]+)")
 
@@ -151,9 +151,9 @@ class _Stdout:
 
 
 def _harmless(lines: bytes) -> bytes:
-    r"""Lines of JSON as a terminal may see them: the same values, with escapes for what steers it.
+    r"""Lines as a terminal may see them: JSON of the same values, with escapes for what steers it.
 
-    JSON itself escapes no more than the first 32 characters.
+    JSON itself escapes no more than the first 32 characters; lines for people not even those.
 
     >>> _harmless('"\x9b31m\u202e"'.encode())
     b'"\\u009b31m\\u202e"'
