@@ -150,7 +150,12 @@ def test_the_watchman_is_awake(code: str, folder: Path) -> None:
 
 def test_nothing_of_our_surroundings_is_written(folder: Path) -> None:
     """No secret, no name of a user or host and no absolute path stands in what is written."""
+    (folder / "in.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    export = f'[export]\nto = "trl"\ntemplate = "{folder}/in.jinja"\n[write]\n'
+    (folder / "in.other.toml").write_text(_RECIPE.replace("[write]\n", export))
     assert watched(folder, "run in.recipe.toml").returncode == 0
+    other = "run in.other.toml --set write.out_dir=e --set write.manifest=e.json"
+    assert watched(folder, other).returncode == 0
     assert watched(folder, "export in.pairs.jsonl --to llamafactory --out-dir d").returncode == 0
     written = [path for path in folder.rglob("*") if path.is_file() and path.name[:3] != "in."]
     told = b"".join(path.read_bytes() for path in written)
@@ -175,6 +180,24 @@ def test_a_template_cannot_leave_its_sandbox(folder: Path) -> None:
         done = watched(folder, words)
         assert (done.returncode, done.stdout) in ((1, ""), (2, "")), (code, done.stdout)
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "export in.pairs.jsonl --to trl --template t.jinja -o t.jinja",
+        "export in.pairs.jsonl --to trl --template t.jinja --out-dir d --summary t.jinja",
+        "pair in.rollouts.jsonl.gz --to trl --template t.jinja -o t.jinja",
+    ],
+)
+def test_a_template_is_not_written_over(words: str, folder: Path) -> None:
+    """It is an input like any other."""
+    template = folder / "t.jinja"
+    template.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    before = template.read_bytes()
+    done = watched(folder, words)
+    assert (done.returncode, template.read_bytes()) == (2, before), done.stderr
+    assert done.stderr.startswith("error: t.jinja is both input and output\n")
 
 
 def test_a_recipe_is_no_script(folder: Path) -> None:

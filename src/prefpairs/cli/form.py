@@ -8,6 +8,7 @@ from typer import Option
 from prefpairs.cli.words import FLAG, one_of, word_group
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input
 from prefpairs.targets import TARGETS, target_named
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class ExportWords:
         )
         if facts is not None and facts.tool_args is None and self.tool_args is None:
             target = replace(target, speech=replace(target.speech, calls=False, tools=False))
-        return ExportPlan(target=target, options=options, temp_dir=temp_dir)
+        references = [Input(self.template, self.template)] if self.template is not None else []
+        return ExportPlan(target=target, options=options, temp_dir=temp_dir, references=references)
 
     def _facts(self) -> "TemplateFacts | None":
         if self.template is None:

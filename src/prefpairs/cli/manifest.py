@@ -21,7 +21,16 @@ _EQUALS = "prefpairs.equals := =\n\n"
 """make takes a rule with an equals sign for an assignment, and knows no other way around it."""
 
 _PATHS = frozenset(
-    {"inputs", "summary", "quarantine", "temp_dir", "against", "tokenizer", "prompt_template"}
+    {
+        "inputs",
+        "summary",
+        "quarantine",
+        "temp_dir",
+        "against",
+        "tokenizer",
+        "template",
+        "prompt_template",
+    }
 )
 """Words that name files; those are listed on their own, seen from the manifest."""
 

@@ -91,7 +91,11 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     output, folder = _destination(recipe, writing, plan)
     return Pipeline(
         plan=plan,
-        references=[*references, *more],
+        references=[
+            *references,
+            *more,
+            *(export.references if export is not None else ()),
+        ],
         output=output,
         folder=folder,
         manifest=writing.manifest or _beside(output, writing.out_dir),

@@ -93,10 +93,17 @@ class TellWords:
 
     @contextmanager
     def filling(
-        self, command: str, folder: "Folder", plan: InputPlan, report: Report
+        self,
+        command: str,
+        folder: "Folder",
+        plan: InputPlan,
+        report: Report,
+        *,
+        also_read: Sequence[Input] = (),
     ) -> Iterator[Mapping[str, Output]]:
         """The files of a folder; they appear when the run ends well and meets its gates."""
-        check_written([*folder.swept, self.summary, plan.quarantine], plan.inputs, new=folder.path)
+        written = [*folder.swept, self.summary, plan.quarantine]
+        check_written(written, [*plan.inputs, *also_read], new=folder.path)
         gates = self.gates(command)
         with (
             self.telling(command, report, ", ".join(folder.paths.values())),
@@ -197,9 +204,12 @@ class PlaceWords(WriteWords):
         self, command: str, plan: DatasetPlan, report: Report
     ) -> Iterator[Mapping[str, Output]]:
         """The outputs of a dataset; they appear when the run ends well and meets its gates."""
+        also_read = plan.export.references
         if self.out_dir is None:
             opening = opener_of(self.output, plan.export)
-            with self.opened(command, plan.read, report, opening=opening) as output:
+            with self.opened(
+                command, plan.read, report, also_read=also_read, opening=opening
+            ) as output:
                 yield {WHOLE: output}
             return
         if not self.out_dir:
@@ -211,7 +221,7 @@ class PlaceWords(WriteWords):
         target, sides = plan.export.target, {*plan.sides.values()}
         ordered = [side for side in (WHOLE, *target.files) if side in sides]
         folder = folder_of_dataset(self.out_dir, target, ordered or [WHOLE])
-        with self.filling(command, folder, plan.read, report) as outputs:
+        with self.filling(command, folder, plan.read, report, also_read=also_read) as outputs:
             yield outputs
 
 

@@ -74,6 +74,8 @@ class ExportPlan:
     target: Target
     options: ExportOptions
     temp_dir: str | None = None
+    references: Sequence[Input] = ()
+    """The files that the form of examples rests on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,8 @@ def test_files_behind_links() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "prompt_template"]
+    "word",
+    ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "template", "prompt_template"],
 )
 def test_words_that_name_files(word: str) -> None:
     """They hang on the machine, and are no options."""

@@ -151,6 +151,13 @@ def test_what_makes_texts_is_read_too() -> None:
     assert pipeline.inputs == [IN, Input("t.jinja", "t.jinja"), Input("t.json", "t.json")]
 
 
+def test_template_is_read_too() -> None:
+    """So does the form of examples on a chat template."""
+    Path("t.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}", "utf-8")
+    pipeline = _pipeline(f"{READ}[export]\nto = 'trl'\ntemplate = 't.jinja'\n")
+    assert pipeline.inputs == [IN, Input("t.jinja", "t.jinja")]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
