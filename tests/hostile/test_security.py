@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 _WATCHED = """
 import os, sys
@@ -198,6 +200,19 @@ def test_a_template_is_not_written_over(words: str, folder: Path) -> None:
     done = watched(folder, words)
     assert (done.returncode, template.read_bytes()) == (2, before), done.stderr
     assert done.stderr.startswith("error: t.jinja is both input and output\n")
+
+
+def test_a_tokenizer_is_not_written_over(folder: Path) -> None:
+    """Nor is that by which a filter or a verdict counts."""
+    tokenizer = Tokenizer(WordLevel({"a": 0}, unk_token="a"))  # noqa: S106 - no password
+    tokenizer.save(str(folder / "t.json"))
+    before = (folder / "t.json").read_bytes()
+    for words in (
+        "validate in.pairs.jsonl --to trl --max-tokens 9 --tokenizer t.json --summary t.json",
+        "filter in.pairs.jsonl --max-tokens 9 --tokenizer t.json --summary t.json -o o.jsonl",
+    ):
+        done = watched(folder, words)
+        assert (done.returncode, (folder / "t.json").read_bytes()) == (2, before), done.stderr
 
 
 def test_a_recipe_is_no_script(folder: Path) -> None:

@@ -173,7 +173,8 @@ def validate(
         prefpairs validate --to openai --json t.jsonl | jq -r .code | sort | uniq -c
     """
     plan = words.plan(to)
-    check_written([words.summary], plan.inputs)
+    tokenizer = [Input(words.tokenizer, words.tokenizer)] if words.tokenizer else []
+    check_written([words.summary], [*plan.inputs, *tokenizer])
     judgement = Judgement(files=[given.label for given in plan.inputs])
     with open_output(STDOUT, plan.inputs) as output:
         for verdict in _worth_telling(run(plan, judgement)):
