@@ -41,6 +41,7 @@ def main() -> None:
     (FOLDER / "traces").mkdir(exist_ok=True)
     write_lines("trinity_experiences.jsonl", map(dump, experiences()))
     write_lines("traces/traces.jsonl", map(dump, traces()))
+    write_model(FOLDER / "traces" / "model")
 
 
 def traces() -> list[dict[str, Any]]:
@@ -84,6 +85,67 @@ def traces() -> list[dict[str, Any]]:
         {"trace_id": "t3", "final_reward": 1.0, "turns": hi, "dpo_pairs": [said]},
         {"trace_id": "t4", "final_reward": None, "turns": hi, "dpo_pairs": [said]},
     ]
+
+
+CHATML = """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' }}
+    {%- if message.reasoning_content %}
+        {{- '<think>\\n' + message.reasoning_content + '\\n</think>\\n\\n' }}
+    {%- endif %}
+    {{- message.content }}
+    {%- for call in message.tool_calls or [] %}
+        {{- '\\n<tool_call>\\n' + call.function | tojson + '\\n</tool_call>' }}
+    {%- endfor %}
+    {{- '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+"""
+WORDS = ("assistant", "system", "user", "tool", "_call", " read", "_file", " first", " line", " is")
+SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+def write_model(folder: Path) -> None:
+    """A tokenizer of bytes and a few words, and its template, as models have them."""
+    folder.mkdir(exist_ok=True)
+    (folder / "chat_template.jinja").write_text(CHATML, encoding="utf-8")
+    (folder / "tokenizer.json").write_text(dump(tokenizer()) + "\n", encoding="utf-8")
+    config = {"bos_token": None, "eos_token": "<|im_end|>", "pad_token": {"content": SPECIAL[0]}}
+    (folder / "tokenizer_config.json").write_text(dump(config) + "\n", encoding="utf-8")
+
+
+def tokenizer() -> dict[str, Any]:
+    """A token for each byte, and for the beginnings of a few words."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in plain]
+    letters = {byte: chr(byte) for byte in plain}
+    letters |= {byte: chr(0x100 + place) for place, byte in enumerate(others)}
+    merges, names = [], [letters[byte] for byte in range(0x100)]
+    for word in WORDS:
+        spelled = [letters[byte] for byte in word.encode()]
+        for end in range(1, len(spelled)):
+            merge = ["".join(spelled[:end]), spelled[end]]
+            if merge not in merges:
+                merges.append(merge)
+                names.append("".join(merge))
+    names += SPECIAL
+    vocab = {name: place for place, name in enumerate(names)}
+    plainly = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    added = [{"id": vocab[n], "content": n, **plainly, "special": True} for n in SPECIAL]
+    of_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": {**of_bytes, "use_regex": True},
+        "post_processor": {**of_bytes, "use_regex": True},
+        "decoder": {**of_bytes, "use_regex": True},
+        "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+    }
 
 
 def turn(role: str, content: str, **more: Any) -> dict[str, Any]:

@@ -74,6 +74,14 @@ PAIRS = {
     "not_plain_text": "it is a chat, and --text takes plain texts",
     "turns_do_not_alternate": "the user's and the model's turns do not alternate",
     "answer_miscut": "the trainer would find the answer's text before the answer, and cut there",
+    "template_refuses": "the chat template refuses the conversation",
+    "prompt_changes": "the chat template writes the prompt in another way once an answer follows",
+    "not_traced": "the chat template hides whose words stand where",
+    "token_across_border": "a token stands across the border of what the model wrote",
+    "prompt_ids_differ": "the prompt has other tokens on one side than on the other",
+    "characters_lost": "the tokenizer has no token for a character",
+    "no_tokens": "no tokens came with the rollouts, and there is no --tokenizer with a template",
+    "tokens_malformed": "the tokens that came with a rollout are not ids, prompt_length and mask",
     "cannot_be_held": "the target cannot hold it as it is (--lossy drop)",
 }
 """Why a pair was lost on its way."""
@@ -95,6 +103,7 @@ PAIRS_NOTICED = {
     "system_as_text": "the system message stands at the head of the user's first one",
     "answer_repeated": "an answer of several pairs is written once",
     "label_contradicted": "an answer that one pair chooses and another rejects is left out",
+    "prompt_head_cut": "tokens at the head of the prompt were cut off (--keep-end)",
     "history_left_out": "only the last message of the prompt is written (--last-message)",
 }
 """What was noticed about pairs that stay."""
@@ -170,6 +179,11 @@ TRAPS = {
     "one_label": "all labels are the same",
     "fewer_than_a_batch": "fewer rows than a batch (--batch-size): not one step of training",
     "too_few_rows": "fewer rows than the host takes",
+    "not_ids": "token ids that are no whole numbers from 0 up",
+    "mask_wrong": "a mask that is not 0 or 1 for each token of its answer",
+    "mask_empty": "a mask without a 1: nothing is trained on",
+    "length_wrong": "a length that is not that of prompt and answer",
+    "padded_wrong": "padded columns do not say what the others say",
     "no_rows": "the file has no rows",
     "file_name": "a file name whose ending the loader does not know",
 }

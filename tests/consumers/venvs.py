@@ -20,6 +20,7 @@ ENVIRONMENTS = {
     "customizer_model": "datasets-5.2.0",
     "trl_kto": "trl",
     "trl_reward": "trl",
+    "trl_collator": "trl",
     "together_check": "together",
     "llamafactory": "llamafactory",
     "axolotl": "axolotl",

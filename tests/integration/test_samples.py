@@ -16,6 +16,11 @@ from prefpairs.cli.main import main
 from prefpairs.records.schema import CandidateModel, PairModel
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+COMPOSER = SAMPLES / "composer"
+CHATML = (
+    "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
+    "{%- endfor %}{{- '<|im_start|>assistant\\n' if add_generation_prompt }}"
+)
 GYM = [
     "anyswe_claude_code__5x_1task_empty_input",
     "aviary__5x_output_list_of_lists",
@@ -275,3 +280,33 @@ def test_folder_is_its_files(run: Any) -> None:
     alone = [row for name in GYM for row in run("pair", _gym(name), "--allow-empty").rows]
     assert together.rows == alone
     assert len(alone) == 5
+
+
+# Traces of agents -------------------------------------------------------------------------
+
+
+def test_traces(run: Any) -> None:
+    """Three embedded pairs; the one recovery is among them."""
+    ran = run("pair", COMPOSER / "traces.jsonl")
+    assert [row["meta"] for row in ran.rows] == [
+        {"trace_id": "t0", "dpo_pair": 1},
+        {"trace_id": "t0", "dpo_pair": 2},
+        {"trace_id": "t1", "dpo_pair": 1},
+    ]
+    assert ran.summary["stages"]["ready-made"]["dropped"] == {"ready_twice": 1}
+
+
+def test_tokens_of_traces(run: Any, tmp_path: Path) -> None:
+    """As many as somebody else counted, and the same answers."""
+    template = tmp_path / "chat_template.jinja"
+    template.write_text(CHATML, "utf-8")
+    words = ["--to", "tokens", "--tokenizer", COMPOSER / "tokenizer.json", "--template", template]
+    rows = run("pair", COMPOSER / "traces.jsonl", *words).rows
+    expected = json.loads((COMPOSER / "offset_comparison.json").read_bytes())
+    names = json.loads((COMPOSER / "vocab.json").read_bytes())
+    text_of = {number: name for name, number in names.items()}
+    for number, row in enumerate(rows):
+        counted = expected[f"dpo{number}"]
+        assert row["chosen_length"] == counted["exact_tokens"]
+        assert "".join(map(text_of.__getitem__, row["chosen_ids"])) == counted["chosen_text"]
+    assert [row["chosen_length"] for row in rows] == [53, 63, 15]

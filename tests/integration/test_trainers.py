@@ -18,6 +18,7 @@ from docs_kit import commands_of, matches, pages, run
 CONSUMERS = Path(__file__).parents[1] / "consumers"
 ROWS = Path(__file__).parents[1] / "cases" / "export" / "trl" / "in.jsonl"
 ROLLOUTS = Path(__file__).parents[2] / "sample_data" / "gym_rollouts.jsonl"
+MODEL = ROLLOUTS.parent / "traces" / "model"
 SHARED = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 SOURCE = str(Path(__file__).parents[2] / "src")
 WITH_SOURCE = {**os.environ, "PYTHONPATH": SOURCE}
@@ -94,7 +95,7 @@ def short_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "d"
 
 
-def exported(pairs: Path, folder: Path, target: str, *words: str) -> Path:
+def exported(pairs: Path, folder: Path, target: str, *words: str | Path) -> Path:
     """The dataset of a target."""
     prefpairs("export", "-q", "--to", target, *words, pairs, "--out-dir", folder)
     return folder
@@ -292,6 +293,15 @@ def test_trl_reward_learns(short_pairs: Path, tmp_path: Path) -> None:
     assert (answer["error"], facts["rows_dropped"], facts["identical_sides"]) == (None, 0, 0)
     assert facts["margin_column"] is False
     assert facts["win_rate"] > 0.9
+
+
+@slow
+def test_trl_collator_takes_tokens(short_pairs: Path, tmp_path: Path) -> None:
+    """Batches hold the ids that were written, and attention that of the lengths."""
+    folder = exported(short_pairs, tmp_path / "out", "tokens", "--tokenizer", MODEL)
+    facts = told("trl_collator", folder / "train.jsonl")["facts"]
+    assert facts["rows_loaded"] > 3
+    assert facts["rows_changed"] == 0
 
 
 @slow

@@ -22,12 +22,26 @@ from prefpairs.reasons import ALL, PAIRS_NOTICED
 from prefpairs.records.identity import digest_response
 from prefpairs.report import Report, Stage
 from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets.chat import Chat
 from prefpairs.targets.example import LOSSY
 from prefpairs.targets.judge import judge
 from prefpairs.targets.protocol import ExportOptions, Target
 from prefpairs.targets.reading import DIALECTS, unwrap
 from prefpairs.targets.shape import shape_of
+from prefpairs.targets.tokenised import TokenOptions
 from prefpairs.targets.verdict import Effect
+
+LETTERS = TokenOptions(
+    encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
+    chat=Chat(
+        "{%- for m in messages %}{{- '<' + m.role + '>' }}"
+        "{{- (m.reasoning_content or '') + m.content }}"
+        "{{- m.tool_calls | tojson if m.tool_calls }}{{- '</>' }}{%- endfor %}"
+        "{{- '<assistant>' if add_generation_prompt }}",
+        {},
+    ),
+)
+"""A token for each letter of a chat."""
 
 CHANCE = st.randoms(use_true_random=False)
 
@@ -169,6 +183,7 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
         text="text" in target.words and not draw(st.integers(0, 4)),
         last_message="last_message" in target.words and draw(st.booleans()),
         release=draw(st.sampled_from(target.releases)) if target.releases else "",
+        tokens=LETTERS if target.name == "tokens" else None,
     )
     return Asked(target, options)
 
@@ -296,7 +311,7 @@ def _chat(text: Any, role: str) -> list[Row]:
 
 # The laws ---------------------------------------------------------------------------------
 
-PAIRED = [name for name in TARGETS if name != "trl-kto"]
+PAIRED = [name for name in TARGETS if name not in ("trl-kto", "tokens")]
 TYPED = [name for name in TARGETS if target_named(name).typed]
 READABLE = list(DIALECTS)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from prefpairs.cli.tokens import TokenWords
 from prefpairs.cli.words import FLAG, one_of, word_group
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
@@ -38,7 +39,7 @@ def target_of(to: str, host: str | None) -> "Target":
 
 
 @word_group
-class ExportWords:
+class ExportWords(TokenWords):
     """The words about the form of examples, as they were typed."""
 
     turns: Annotated[
@@ -137,7 +138,9 @@ class ExportWords:
 
         target = target_of(to, self.host)
         self._check(target)
-        facts = self._facts()
+        model = self.model()
+        path = self.template if model is None else self.template or model.template
+        facts = _facts(path) if path is not None else None
         options = ExportOptions(
             turns=one_of("--turns", self.turns, "auto", "first", "all"),
             lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
@@ -149,24 +152,15 @@ class ExportWords:
             text=self.text,
             last_message=self.last_message,
             release=release_of(self.release, target.releases),
+            tokens=self.token_options(model, path),
         )
         if facts is not None and facts.tool_args is None and self.tool_args is None:
-            target = replace(target, speech=replace(target.speech, calls=False, tools=False))
-        references = [Input(self.template, self.template)] if self.template is not None else []
+            results = target.speech.results and facts.results
+            speech = replace(target.speech, calls=False, tools=False, results=results)
+            target = replace(target, speech=speech)
+        read = (path, *(() if model is None else (model.tokenizer, model.config)))
+        references = [Input(name, name) for name in dict.fromkeys(read) if name is not None]
         return ExportPlan(target=target, options=options, temp_dir=temp_dir, references=references)
-
-    def _facts(self) -> "TemplateFacts | None":
-        if self.template is None:
-            return None
-        from prefpairs.files.template import read_template
-        from prefpairs.targets.template import facts_of
-
-        try:
-            return facts_of(read_template(self.template))
-        except UsageError as error:
-            if error.problem.startswith("--template"):
-                error.at(self.template)
-            raise
 
     def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = None if facts is None else facts.tool_args
@@ -183,9 +177,9 @@ class ExportWords:
 
     def _check(self, target: "Target") -> None:
         """Raise for words that this target does not know."""
-        given = {"text": self.text, "last_message": self.last_message}
-        for word, value in given.items():
-            if value and word not in target.words:
+        of_some = ("text", "last_message", "tokenizer", "max_tokens", "keep_end", "pad_to")
+        for word in of_some:
+            if getattr(self, word) and word not in target.words:
                 option = word.replace("_", "-")
                 raise UsageError(f"--{option} does not go with --to {target.name}")
         if self.template is not None and not target.templated:
@@ -198,6 +192,19 @@ class ExportWords:
             raise UsageError(f"--to {target.name} holds one turn of the model: no --turns all")
         if self.release is not None and not target.releases:
             raise UsageError(f"--to {target.name} is the same for all releases: no --release")
+
+
+def _facts(path: str) -> "TemplateFacts":
+    """What the chat template of a file renders."""
+    from prefpairs.files.template import read_template
+    from prefpairs.targets.template import facts_of
+
+    try:
+        return facts_of(read_template(path))
+    except UsageError as error:
+        if error.problem.startswith("--template"):
+            error.at(path)
+        raise
 
 
 @word_group

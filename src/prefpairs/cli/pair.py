@@ -1,5 +1,6 @@
 """prefpairs pair: rollouts or candidates to preference pairs."""
 
+from dataclasses import replace
 from math import isfinite
 from typing import Annotated
 
@@ -207,6 +208,8 @@ def pair(
     """
     report = Report()
     plan = pairing.plan(reading.plan(report), aside.temp_dir)
+    if form.to != "tokens":
+        form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
     export = form.plan_of(aside.temp_dir)
     if export is None:
         if writing.out_dir is not None:

@@ -237,9 +237,10 @@ class ReadWords(InputWords):
     tokenizer: Annotated[
         str | None,
         Option(
-            metavar="FILE",
+            metavar="FILE|DIR",
             rich_help_panel=READ,
-            help="Trinity-RFT: the tokenizer.json of the model, for rows that hold tokens alone.",
+            help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
+            "tokens alone, and for --to tokens.",
         ),
     ] = None
     keep: Annotated[

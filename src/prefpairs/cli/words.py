@@ -31,23 +31,28 @@ def word_group(kind: type[G]) -> type[G]:
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as a command: its groups of options spread out into single ones."""
+    """The function as a command: its groups of options spread out into single ones.
+
+    A word that two groups have is one option, declared by the first of them and told to both.
+    """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters = [
-        parameter
-        for name in inspect.signature(function).parameters
-        for parameter in _parameters(function, name, hints[name])
-    ]
+    declared: dict[str, inspect.Parameter] = {}
+    for name in inspect.signature(function).parameters:
+        for parameter in _parameters(function, name, hints[name]):
+            declared.setdefault(parameter.name, parameter)
+    parameters = list(declared.values())
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
         _refuse_swallowed(values, parameters)
         arguments = {
-            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            name: kind(**{field.name: values[field.name] for field in fields(kind)})
             for name, kind in groups.items()
         }
-        function(**arguments, **values)
+        grouped = {field.name for kind in groups.values() for field in fields(kind)}
+        alone = {name: value for name, value in values.items() if name not in grouped}
+        function(**arguments, **alone)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {given.name: given.annotation for given in parameters}

@@ -100,6 +100,7 @@ class Exporter:
         try:
             example, noticed = example_of(pair, target, options)
             rows = target.rows(example, options)
+            noticed |= target.noticed(rows)
         except Unfit as unfit:
             self._stage.dropped[unfit.reason] += 1
             return False

@@ -25,7 +25,7 @@ class Table:
         self._writer: Any = None
 
     def begin(self, columns: Mapping[str, str]) -> None:
-        """Say of which kind each column is: string, float64, int64, bool, chat, json or object."""
+        """Say of which kind each column is: a scalar, ints, chat, json or object."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
@@ -120,6 +120,8 @@ def _type_of(kind: str) -> Any:
         return pa.json_()
     if kind == "json":
         return pa.list_(pa.json_())
+    if kind == "ints":
+        return pa.list_(pa.int32())
     if kind == "chat":
         return pa.list_(pa.struct([(name, pa.string()) for name in _CHAT]))
     scalars = {"float64": pa.float64, "int64": pa.int64, "bool": pa.bool_}
@@ -132,6 +134,8 @@ def _feature_of(kind: str) -> dict[str, Any]:
         return {"_type": "Json"}
     if kind == "json":
         return {"feature": {"_type": "Json"}, "_type": "List"}
+    if kind == "ints":
+        return {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "List"}
     if kind == "chat":
         chat = {name: {"dtype": dtype, "_type": "Value"} for name, dtype in _CHAT.items()}
         return {"feature": chat, "_type": "List"}

@@ -1,11 +1,55 @@
-"""A tokenizer out of a tokenizer.json."""
+"""A tokenizer out of a tokenizer.json, or out of the folder of a model."""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileTrouble, NotJson, UsageError
+from prefpairs.files.output import naming_trouble
+from prefpairs.records.wire import decode, encode
+
+_FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The files of a model that say how it reads and writes."""
+
+    tokenizer: str
+    config: str | None = None
+    template: str | None = None
+
+
+def model_at(path: str) -> Model:
+    """The files in a folder; or a tokenizer.json alone."""
+    if not os.path.isdir(path):
+        return Model(path)
+    there = {
+        name: os.path.join(path, name)
+        for name in (_CONFIG, "chat_template.jinja")
+        if os.path.isfile(os.path.join(path, name))
+    }
+    config = there.get(_CONFIG)
+    return Model(os.path.join(path, _FILE), config, there.get("chat_template.jinja", config))
+
+
+def special_tokens(path: str) -> dict[str, str]:
+    """The special tokens that a tokenizer_config.json names: bos_token, eos_token and the like."""
+    with naming_trouble(path), open(path, "rb") as file:
+        data = file.read()
+    try:
+        config = decode(data)
+    except NotJson as error:
+        raise BadInput(path, f"no tokenizer_config.json: {error.problem}") from None
+    if not isinstance(config, dict):
+        raise BadInput(path, "no tokenizer_config.json: it holds no object")
+    named = {key: _content(value) for key, value in config.items() if key.endswith("_token")}
+    return {key: value for key, value in named.items() if isinstance(value, str)}
+
+
+def _content(token: Any) -> Any:
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def open_tokenizer(path: str) -> Callable[[str], int]:
@@ -33,7 +77,10 @@ class TokenizerDecoder:
 
 def open_decoder(path: str) -> TokenizerDecoder:
     """What makes text of tokens."""
-    tokenizer = _opened(path)
+    path = model_at(path).tokenizer
+    tokenizer = _opened(path, exact=False)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     added = tokenizer.get_added_tokens_decoder()
     special = frozenset(number for number, token in added.items() if token.special)
     size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
@@ -42,18 +89,34 @@ def open_decoder(path: str) -> TokenizerDecoder:
 
 def open_encoder(path: str) -> Callable[[str], list[int]]:
     """What makes tokens of a text."""
-    tokenizer = _opened(path)
+    tokens = Tokens(path)
+    return lambda text: tokens.encode(text)[0]
 
-    def encode(text: str) -> list[int]:
+
+class Tokens:
+    """What makes tokens of a text, and says for which characters each stands."""
+
+    def __init__(self, path: str, *, exact: bool = False) -> None:
+        self._path = path
+        self._tokenizer = _opened(path, exact=exact)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of a text, and the characters that each stands for."""
         try:
-            return list(tokenizer.encode(text, add_special_tokens=False).ids)
-        except Exception as error:  # noqa: BLE001 - as above
-            raise BadInput(path, f"it makes no tokens of a text ({error})") from None
+            encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+            raise BadInput(self._path, f"it makes no tokens of a text ({error})") from None
+        return list(encoding.ids), list(encoding.offsets)
 
-    return encode
+    def id_of(self, token: str) -> int | None:
+        """The id of a token, if there is one of that name."""
+        found: int | None = self._tokenizer.token_to_id(token)
+        return found
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str, *, exact: bool) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -64,9 +127,26 @@ def _opened(path: str) -> Any:
     if not os.path.isfile(path):
         raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
     try:
-        tokenizer = Tokenizer.from_file(path)
+        return Tokenizer.from_str(_exact(path)) if exact else Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
         raise BadInput(path, f"no tokenizer.json ({error})") from None
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+
+
+def _exact(path: str) -> str:
+    """The file with offsets that leave out no space: some tokenizers trim them."""
+    with open(path, "rb") as file:
+        config = decode(file.read())
+    _keep_spaces(config.get("pre_tokenizer"))
+    _keep_spaces(config.get("post_processor"))
+    return encode(config).decode()
+
+
+def _keep_spaces(part: Any) -> None:
+    if isinstance(part, list):
+        for one in part:
+            _keep_spaces(one)
+    elif isinstance(part, dict):
+        if "trim_offsets" in part:
+            part["trim_offsets"] = False
+        for one in part.values():
+            _keep_spaces(one)

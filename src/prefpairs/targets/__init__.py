@@ -20,6 +20,7 @@ TARGETS = {
     "ms-swift": "ms-swift: messages, rejected_messages",
     "openrlhf": "OpenRLHF: prompt, chosen and rejected in chat form",
     "axolotl": "Axolotl: chat_template.default",
+    "tokens": "token ids and masks: what collators compute, for TRL's DataCollatorForPreference",
     "ultrafeedback": "the columns of ultrafeedback_binarized on the Hub",
 }
 """Every target."""

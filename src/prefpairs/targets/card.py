@@ -22,6 +22,7 @@ _SCALARS = {
 }
 
 
+_INTS = {": list", "[]: int"}
 _DATES = "[].content: date"
 _PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", _DATES}
 """What a chat of nothing but roles and texts has."""
@@ -65,6 +66,8 @@ def _kind(paths: set[str]) -> str:
         return "object"
     if ": list" not in paths:
         return _SCALARS[min(paths).removeprefix(": ")]
+    if paths == _INTS:
+        return "ints"
     dates = _DATES in paths and "[].content: string" not in paths
     # As JSON dates stay texts, even if there is nothing else.
     return "chat" if paths <= _PLAIN and not dates else "json"
@@ -74,6 +77,7 @@ def _feature(name: str, kind: str) -> str:
     """The lines of a column. Needs datasets 4.7 or newer only where it says json."""
     types = {
         "json": "    list: json\n",
+        "ints": "    list: int32\n",
         "chat": "    list:\n    - name: role\n      dtype: string\n"
         "    - name: content\n      dtype: string\n",
     }

@@ -81,7 +81,7 @@ def _cut(pair: Pair, speaker: Speaker) -> Cut:
     parts = cut(*sides)
     if len(parts.prompt) > len(prompt):
         speaker.noticed.add("shared_turns_moved")
-    if speaker.options.turns != "all":
+    if not speaker.all_turns:
         first = Cut(parts.prompt, first_turn(parts.chosen), first_turn(parts.rejected))
         if first != parts:
             speaker.noticed.add("later_turns_left_out")

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from prefpairs.records.message import Text
 from prefpairs.records.pair import Pair
 from prefpairs.targets.verdict import Effect, Finding
+
+if TYPE_CHECKING:
+    from prefpairs.targets.tokenised import TokenOptions
 
 Row = dict[str, Any]
 
@@ -30,6 +33,8 @@ class Speech:
 
     calls: bool = False
     """Calls of tools and their results, as messages of their own kind."""
+    results: bool = False
+    """Results of tools, where calls are text; those of calls that became text do, too."""
     calls_beside_words: bool = True
     """A call and words in one message."""
     broken_calls: bool = False
@@ -42,6 +47,8 @@ class Speech:
     """Thinking in turns that are not trained on."""
     system: bool = True
     """System messages."""
+    later_turns: bool = False
+    """All turns of an answer, unless the user says otherwise: masks tell whose they are."""
     names: bool = False
     """Who a user or a tool is."""
 
@@ -62,6 +69,8 @@ class ExportOptions:
     text: bool = False
     last_message: bool = False
     release: str = ""
+    tokens: "TokenOptions | None" = None
+    """What makes tokens, for the targets whose rows are of tokens."""
 
 
 class Example(NamedTuple):
@@ -135,6 +144,11 @@ class Rules:
     """The files of a folder are loaded together, and must agree."""
 
 
+def nothing_noticed(_rows: list[Row]) -> frozenset[str]:
+    """Nothing but what example_of noticed."""
+    return frozenset()
+
+
 def no_extras(_dataset: Dataset) -> Mapping[str, str]:
     """Nothing but the data."""
     return {}
@@ -159,6 +173,8 @@ class Target:
     name: str
     rows: Callable[[Example, ExportOptions], list[Row]]
     """The rows of one example, each with every column that it knows."""
+    noticed: Callable[[list[Row]], frozenset[str]] = nothing_noticed
+    """What is told of the rows of an example, besides what was changed for it."""
     columns: Mapping[str, Any]
     """The columns in order, each with what stands for it where only other rows have it."""
     files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))

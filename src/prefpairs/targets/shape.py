@@ -17,6 +17,7 @@ _TYPES = {
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d(:?\d\d(:?\d\d)?)?([.,]\d{1,9})?(Z|[+-]\d\d(:?\d\d)?)?)?"
 )
+_INTS = frozenset({int})
 _LONGEST_DATE = len("2026-01-01T00:00:00.000000000+00:00")
 
 
@@ -46,6 +47,8 @@ def form_of(row: dict[str, Any]) -> Hashable:
         kind = type(value)
         if kind is str:
             form.append(value[4:5] == "-" and is_date(value))
+        elif kind is list and value and type(value[0]) is int and {*map(type, value)} == {int}:
+            form.append(_INTS)  # token ids come in thousands
         elif kind is list:
             items = set()
             for item in value:

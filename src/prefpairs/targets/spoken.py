@@ -31,6 +31,12 @@ class Speaker:
     _told: set[str] = field(default_factory=set)
     """The calls that became text: so do their results."""
 
+    @property
+    def all_turns(self) -> bool:
+        """Whether all that follows the prompt is said, and not its first turn alone."""
+        turns = self.options.turns
+        return turns == "all" or (turns == "auto" and self.speech.later_turns)
+
     def forget(self, messages: list[Message]) -> list[Message]:
         """The messages without their thinking, if that is not wanted at all."""
         if self.options.reasoning_as != "nothing":
@@ -87,6 +93,8 @@ class Speaker:
     def _result(self, message: Message) -> Message:
         if self.speech.calls and message.get("tool_call_id") not in self._told:
             return message
+        if self.speech.results and message.get("tool_call_id") not in self._told:
+            return _without(message, "tool_call_id")
         self.noticed.add("results_as_text")
         told = f"<tool_response>\n{message['content']}\n</tool_response>"
         return {"role": "user", "content": told}

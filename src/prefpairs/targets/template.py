@@ -4,8 +4,10 @@ Templates differ in the form of arguments that they want, in whether they show t
 stands in a field of its own, and in whether they know system messages.
 """
 
+import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, NoReturn
 
 from prefpairs.errors import UsageError
@@ -36,6 +38,8 @@ class TemplateFacts:
     """Thinking in reasoning_content."""
     system: bool
     """System messages."""
+    results: bool = field(default=True, compare=False)
+    """Results of tools, whatever becomes of calls."""
 
     def sentence(self) -> str:
         """What was seen, for people."""
@@ -62,15 +66,30 @@ def facts_of(source: str) -> TemplateFacts:
         tool_args=_tool_args(template),
         reasoning=_TOLD in rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
         system=_TOLD in rendered(template, [{"role": "system", "content": _TOLD}, _ASK]),
+        results=_TOLD in rendered(template, [_ASK, _answer("Yes."), _result(_TOLD)]),
     )
 
 
 def compiled(source: str) -> Any:
     """The template, in the surroundings that transformers gives it."""
+    environment = _environment()
+    from jinja2 import TemplateSyntaxError
+
     try:
-        import jinja2
+        return environment.from_string(source)
+    except TemplateSyntaxError as error:
+        raise UsageError(f"--template: {error.message} (line {error.lineno})") from None
+    except RecursionError:
+        raise UsageError("--template: it is nested too deeply") from None
+    except ValueError as error:
+        raise UsageError(f"--template: {error}") from None
+
+
+def _environment() -> Any:
+    """The surroundings that transformers gives a template."""
+    try:
+        import jinja2.sandbox
         from jinja2.ext import Extension, loopcontrols
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError:
         raise UsageError(
             "chat templates need a library that is not installed", "pip install 'prefpairs[tokens]'"
@@ -85,19 +104,20 @@ def compiled(source: str) -> Any:
             next(parser.stream)
             return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
-    environment = ImmutableSandboxedEnvironment(
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
     )
     environment.filters["tojson"] = _to_json
     environment.globals |= {"raise_exception": _refuse, "strftime_now": _some_day}
-    try:
-        return environment.from_string(source)
-    except jinja2.TemplateSyntaxError as error:
-        raise UsageError(f"--template: {error.message} (line {error.lineno})") from None
-    except RecursionError:
-        raise UsageError("--template: it is nested too deeply") from None
-    except ValueError as error:
-        raise UsageError(f"--template: {error}") from None
+    return environment
+
+
+def free_names(source: str) -> set[str]:
+    """The names that a template takes from its surroundings."""
+    from jinja2 import meta
+
+    environment = _environment()
+    return meta.find_undeclared_variables(environment.parse(source))
 
 
 def _tool_args(template: Any) -> Literal["dict", "string"] | None:
@@ -120,6 +140,10 @@ def _tool_args(template: Any) -> Literal["dict", "string"] | None:
     return None
 
 
+def _result(content: str) -> Message:
+    return {"role": "tool", "content": content}
+
+
 def _answer(content: str, **more: Any) -> Message:
     return {"role": "assistant", "content": content, **more}
 
@@ -136,9 +160,11 @@ def _refuse(message: str) -> NoReturn:
     raise ValueError(message)
 
 
-def _some_day(_form: str) -> str:
-    return "1 January 2026"
+def _some_day(form: str) -> str:
+    """A fixed day, so that the same conversation is the same text tomorrow."""
+    return date(2026, 1, 1).strftime(form)
 
 
-def _to_json(value: Any, **_options: Any) -> str:
-    return encode(value).decode()
+def _to_json(value: Any, *, ensure_ascii: bool = False, **form: Any) -> str:
+    """JSON in the form that transformers gives it in templates, spaces included."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, **form)

@@ -144,6 +144,10 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "last_message": True,
             "release": "0.5",
             "host": "azure",
+            "tokenizer": "tokenizer.json",
+            "max_tokens": 4096,
+            "keep_end": True,
+            "pad_to": 2048,
         },
     ),
     "write": (

@@ -13,6 +13,7 @@ from prefpairs.files.reading import open_input
 from prefpairs.files.table import Table, open_table
 
 COLUMNS = {"chat": "chat", "calls": "json", "text": "string", "score": "float64", "label": "bool"}
+COLUMNS |= {"ids": "ints"}
 ROWS: list[dict[str, Any]] = [
     {
         "chat": [{"role": "user", "content": "Q \U0001f600"}],
@@ -20,6 +21,7 @@ ROWS: list[dict[str, Any]] = [
         "text": "2024-01-01",
         "score": place / 2,
         "label": place % 2 == 0,
+        "ids": [place, 0] * (place % 3),
     }
     for place in range(2500)
 ]
@@ -47,6 +49,8 @@ def test_types(tmp_path: Path) -> None:
     assert str(schema.field("calls").type) == "list<element: extension<arrow.json>>"
     features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
     assert features["calls"] == {"feature": {"_type": "Json"}, "_type": "List"}
+    assert str(schema.field("ids").type) == "list<element: int32>"
+    assert features["ids"] == {"feature": {"_type": "Value", "dtype": "int32"}, "_type": "List"}
     assert features["score"] == {"dtype": "float64", "_type": "Value"}
     assert [*features["chat"]["feature"]] == ["content", "role"]
 

@@ -10,7 +10,14 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.tokenizer import open_decoder, open_tokenizer
+from prefpairs.files.tokenizer import (
+    Model,
+    Tokens,
+    model_at,
+    open_decoder,
+    open_tokenizer,
+    special_tokens,
+)
 
 
 def _saved(folder: Path) -> str:
@@ -88,3 +95,50 @@ def test_no_text_of_tokens(tmp_path: Path) -> None:
     """What the library refuses is told."""
     with pytest.raises(BadInput, match="makes no text of tokens"):
         open_decoder(_saved(tmp_path)).text([-1])
+
+
+MODEL = Path(__file__).parents[3] / "sample_data" / "traces" / "model"
+
+
+def test_exact_offsets_leave_out_no_space() -> None:
+    """Tokenizers that trim offsets are told not to; the ids are the same."""
+    path = str(MODEL / "tokenizer.json")
+    text = "a first line\n is"
+    ids, offsets = Tokens(path, exact=True).encode(text)
+    assert [text[start:end] for start, end in offsets] == ["a", " first", " line", "\n", " is"]
+    trimmed_ids, trimmed = Tokens(path).encode(text)
+    assert trimmed_ids == ids
+    assert [text[start:end] for start, end in trimmed] == ["a", "first", "line", "\n", "is"]
+
+
+def test_model_in_a_folder(tmp_path: Path) -> None:
+    """The template file wins over the configuration; a file stands alone."""
+    found = model_at(str(MODEL))
+    assert (found.tokenizer, found.config) == (
+        str(MODEL / "tokenizer.json"),
+        str(MODEL / "tokenizer_config.json"),
+    )
+    assert found.template == str(MODEL / "chat_template.jinja")
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert model_at(str(tmp_path)).template == str(tmp_path / "tokenizer_config.json")
+    assert model_at("t.json") == Model("t.json")
+
+
+def test_special_tokens(tmp_path: Path) -> None:
+    """As text or as objects; those that are null are none."""
+    assert special_tokens(str(MODEL / "tokenizer_config.json")) == {
+        "eos_token": "<|im_end|>",
+        "pad_token": "<|endoftext|>",
+    }
+    for text, problem in (("{", "no tokenizer_config.json: "), ("[]", "holds no object")):
+        (tmp_path / "c.json").write_text(text)
+        with pytest.raises(BadInput) as caught:
+            special_tokens(str(tmp_path / "c.json"))
+        assert problem in caught.value.problem
+
+
+def test_ids_of_names() -> None:
+    """Where there is a token of that name."""
+    tokens = Tokens(str(MODEL / "tokenizer.json"))
+    assert tokens.id_of("<|im_end|>") == tokens.encode("<|im_end|>")[0][0]
+    assert tokens.id_of("nobody") is None

@@ -4,8 +4,10 @@ from typing import Any
 
 from prefpairs.records.pair import Pair, pair_of
 from prefpairs.targets import target_named
+from prefpairs.targets.chat import Chat
 from prefpairs.targets.example import example_of
 from prefpairs.targets.protocol import Dataset, ExportOptions, Row
+from prefpairs.targets.tokenised import TokenOptions
 
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
 TOLD = (
@@ -17,6 +19,27 @@ TOLD = (
 """The tools, told in a system message."""
 CALLED = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
 """A call of the tool, as text."""
+
+
+CHATML = (
+    "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' }}"
+    "{%- if m.reasoning_content %}{{- '<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' }}"
+    "{%- endif %}{{- m.content }}"
+    "{%- for c in m.tool_calls or [] %}"
+    "{{- '\\n<tool_call>' + c.function | tojson + '</tool_call>' }}"
+    "{%- endfor %}{{- '<|im_end|>\\n' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
+"""A chat template with calls of tools and thinking."""
+
+
+def letters(text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    """A token for each letter."""
+    return [*map(ord, text)], [(place, place + 1) for place in range(len(text))]
+
+
+TOKENS = TokenOptions(encode=letters, chat=Chat(CHATML, {}))
+"""The plainest way to make tokens."""
 
 
 def user(content: Any) -> Row:
@@ -60,7 +83,8 @@ def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
     """The rows of a pair, as `export` asks for them when nothing else is said."""
     target = target_named(name)
     release = target.releases[-1] if target.releases else ""
-    options = ExportOptions(**{"tool_args": target.tool_args, "release": release, **words})
+    asked = {"tool_args": target.tool_args, "release": release, "tokens": TOKENS, **words}
+    options = ExportOptions(**asked)
     example, _ = example_of(given, target, options)
     return target.rows(example, options)
 

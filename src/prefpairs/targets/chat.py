@@ -1,0 +1,168 @@
+"""A conversation as the text that a chat template makes of it, and whose words stand where.
+
+It is rendered once as it is, and once with signs in place of the texts of the answer. The signs are
+of the private use area; that the one rendering becomes the other, sign by sign, is checked.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from prefpairs.records.message import Message
+from prefpairs.records.wire import encode
+from prefpairs.targets.cut import in_common
+from prefpairs.targets.protocol import Unfit
+from prefpairs.targets.template import compiled
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_SIGN = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
+_ASK: Message = {"role": "user", "content": "Hello?"}
+
+Span = tuple[int, int]
+
+
+class Spoken(NamedTuple):
+    """A rendered conversation: where its prompt ends, and the spans that the model wrote."""
+
+    text: str
+    border: int
+    spans: list[Span]
+
+
+class _Piece(NamedTuple):
+    """A text of a message, and where it stands."""
+
+    message: int
+    start: int
+    end: int
+
+
+class Chat:
+    """A chat template with the names of its special tokens."""
+
+    def __init__(self, source: str, specials: Mapping[str, str]) -> None:
+        self._template = compiled(source)
+        self._specials = {"bos_token": "", "eos_token": "", **specials}
+        self._begin, self._end = self._borders()
+
+    def text(
+        self, messages: Sequence[Message], tools: list[Any] | None, *, go_on: bool = False
+    ) -> str:
+        """A conversation as text; with `go_on` the model is to speak next."""
+        try:
+            rendered = self._template.render(
+                messages=messages, tools=tools, add_generation_prompt=go_on, **self._specials
+            )
+        except Exception:  # noqa: BLE001 - foreign code in a sandbox, which refuses as it likes
+            raise Unfit("template_refuses") from None
+        return str(rendered)
+
+    def spoken(
+        self, prompt: list[Message], answer: list[Message], tools: list[Any] | None
+    ) -> Spoken:
+        """Prompt and answer as text; raises Unfit where it cannot be told who wrote what."""
+        asked = self.text(prompt, tools, go_on=True)
+        told = self.text([*prompt, *answer], tools)
+        if not told.startswith(asked):
+            raise Unfit("prompt_changes")
+        pieces = self._pieces(prompt, answer, tools, told)
+        return Spoken(told, len(asked), list(self._spans(answer, pieces, told, len(asked))))
+
+    def spans_of(self, messages: list[Message], tools: list[Any] | None) -> Spoken:
+        """A whole conversation that begins with somebody else's words, and all the model wrote."""
+        first = next(
+            (at for at, message in enumerate(messages) if message["role"] == "assistant"), None
+        )
+        if not first:
+            raise Unfit("prompt_is_answer")
+        return self.spoken(messages[:first], messages[first:], tools)
+
+    def _borders(self) -> tuple[str, str]:
+        """What stands before the model's words, and behind them, whatever comes next."""
+        sign = f"{_OPEN}0{_CLOSE}"
+        said: Message = {"role": "assistant", "content": sign}
+        asked, begun = self.text([_ASK], None), self.text([_ASK], None, go_on=True)
+        begin = begun[len(asked) :] if begun.startswith(asked) else ""
+        last = self.text([_ASK, said], None).partition(sign)[2]
+        inner = self.text([_ASK, said, _ASK], None).partition(sign)[2]
+        return begin, last[: in_common(last, inner)].rstrip()
+
+    def _pieces(
+        self, prompt: list[Message], answer: list[Message], tools: list[Any] | None, told: str
+    ) -> list[_Piece]:
+        """Where the texts of the answer stand."""
+        texts: list[tuple[int, str]] = []
+        signed = [_signed(message, at, texts) for at, message in enumerate(answer)]
+        if any(_OPEN in text for _, text in texts):
+            raise Unfit("not_traced")
+        literals = _SIGN.split(self.text([*prompt, *signed], tools))
+        place = len(literals[0])
+        if not told.startswith(literals[0]):
+            raise Unfit("not_traced")
+        pieces = []
+        for number, literal in zip(literals[1::2], literals[2::2], strict=True):
+            message, text = texts[int(number)]
+            end = next((e for e in _ends(told, place, text) if told.startswith(literal, e)), None)
+            if end is None:
+                raise Unfit("not_traced")
+            pieces.append(_Piece(message, place, end))
+            place = end + len(literal)
+        if place != len(told):
+            raise Unfit("not_traced")
+        return pieces
+
+    def _spans(
+        self, answer: list[Message], pieces: list[_Piece], told: str, border: int
+    ) -> Iterator[Span]:
+        """What the model wrote: each of its turns, thinking and calls and end of turn included."""
+        place = border
+        for at, message in enumerate(answer):
+            own = [piece for piece in pieces if piece.message == at]
+            if message["role"] == "assistant":
+                start = border if at == 0 else self._start(told, place, own)
+                later = (piece.start for piece in pieces if piece.message > at)
+                limit = next(later, len(told))
+                place = self._stop(told, own[-1].end if own else start, limit, message)
+                yield start, place
+            elif own:
+                place = own[-1].end
+
+    def _start(self, told: str, place: int, own: list[_Piece]) -> int:
+        """Where the model begins to speak, behind this place."""
+        first = own[0].start if own else None
+        if not self._begin:
+            start = -1 if first is None else first
+        else:
+            found = told.find(self._begin, place)
+            start = -1 if found < 0 else found + len(self._begin)
+        if start < 0 or (first is not None and start > first):
+            raise Unfit("not_traced")
+        return start
+
+    def _stop(self, told: str, place: int, limit: int, message: Message) -> int:
+        """Where the model's turn ends: calls stand between its words and the end of turn."""
+        if not self._end:
+            if message.get("tool_calls"):
+                raise Unfit("not_traced")
+            return place
+        found = told.rfind(self._end, place, limit)
+        if found < 0:
+            raise Unfit("not_traced")
+        return found + len(self._end)
+
+
+def _signed(message: Message, at: int, texts: list[tuple[int, str]]) -> Message:
+    """The message with a sign for each of its texts; what others say always has one."""
+    signed = dict(message)
+    for key in ("reasoning_content", "content"):
+        text = message.get(key)
+        if isinstance(text, str) and (text.strip() or message["role"] != "assistant"):
+            signed[key] = f"{_OPEN}{len(texts)}{_CLOSE}"
+            texts.append((at, text))
+    return signed
+
+
+def _ends(told: str, place: int, text: str) -> Iterator[int]:
+    """Where a text may end that stands here: templates trim it, or write it as JSON."""
+    forms = (text, text.strip(), text.lstrip(), text.rstrip(), encode(text)[1:-1].decode())
+    return (place + len(form) for form in forms if told.startswith(form, place))

@@ -1,0 +1,155 @@
+"""Tokens: what trainers compute of a pair, computed once, exactly, and without a network.
+
+A conversation is rendered once and tokenised once; offsets say which tokens the model wrote. Where
+rollouts brought their own ids, those are taken as they are.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prefpairs.records.message import as_chat
+from prefpairs.targets.card import card
+from prefpairs.targets.protocol import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+    Unfit,
+)
+from prefpairs.targets.tokenised import (
+    Side,
+    TokenOptions,
+    are_ids,
+    given_tokens,
+    is_mask,
+    padded,
+    surplus,
+    tokens_of,
+)
+from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
+from prefpairs.targets.verdict import Effect, Finding
+
+
+def rows(example: Example, options: ExportOptions) -> list[Row]:
+    """The row of an example."""
+    asked = options.tokens or TokenOptions()
+    chosen, rejected = _sides(example, asked)
+    if chosen.prompt != rejected.prompt:
+        raise Unfit("prompt_ids_differ")
+    if chosen.ids == rejected.ids:
+        raise Unfit("sides_equal")
+    if not (any(chosen.mask) and any(rejected.mask)):
+        raise Unfit("empty_answer")
+    longest = max(len(chosen.ids), len(rejected.ids))
+    cut = surplus(len(chosen.prompt), longest, asked)
+    prompt = chosen.prompt[cut:]
+    row: Row = {
+        "prompt_ids": prompt,
+        "chosen_ids": chosen.ids,
+        "rejected_ids": rejected.ids,
+        "chosen_mask": chosen.mask,
+        "rejected_mask": rejected.mask,
+        "chosen_length": len(prompt) + len(chosen.ids),
+        "rejected_length": len(prompt) + len(rejected.ids),
+    }
+    if cut:
+        row["prompt_cut"] = cut
+    if asked.pad_to is not None:
+        row |= padded("chosen", prompt, chosen, asked.pad_to, asked.pad_id)
+        row |= padded("rejected", prompt, rejected, asked.pad_to, asked.pad_id)
+    return [row | provenance(example)]
+
+
+def _sides(example: Example, asked: TokenOptions) -> tuple[Side, Side]:
+    pair = example.pair
+    if pair.chosen_tokens is not None and pair.rejected_tokens is not None:
+        return given_tokens(pair.chosen_tokens), given_tokens(pair.rejected_tokens)
+    if asked.chat is None or asked.encode is None:
+        raise Unfit("no_tokens")
+    prompt = as_chat(example.prompt, "user")
+    answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
+    chosen, rejected = (asked.chat.spoken(prompt, answer, example.tools) for answer in answers)
+    return tokens_of(chosen, asked.encode), tokens_of(rejected, asked.encode)
+
+
+def read(row: Row) -> Row:
+    """The pair of a row, its ids as words: enough to tell equal and empty sides."""
+    return {
+        name: " ".join(map(str, row[f"{name}_ids"])) for name in ("prompt", "chosen", "rejected")
+    }
+
+
+def check(row: Row) -> Iterator[Finding]:
+    """What is wrong with ids, masks and lengths, whoever wrote them."""
+    prompt = row.get("prompt_ids")
+    for name in ("prompt", "chosen", "rejected"):
+        if isinstance(row.get(f"{name}_ids"), list) and not are_ids(row[f"{name}_ids"]):
+            yield Finding(Effect.CRASH, "not_ids", f"{name}_ids")
+    for name in ("chosen", "rejected"):
+        ids, mask = row.get(f"{name}_ids"), row.get(f"{name}_mask")
+        if not (isinstance(ids, list) and isinstance(mask, list) and isinstance(prompt, list)):
+            continue
+        if len(mask) != len(ids) or not is_mask(mask):
+            yield Finding(Effect.CRASH, "mask_wrong", f"{name}_mask")
+        elif not any(mask):
+            yield Finding(Effect.NOTHING, "mask_empty", f"{name}_mask")
+        elif not _agrees(row, name, Side(prompt, ids, mask)):
+            yield Finding(Effect.WRONG, "padded_wrong", f"{name}_input_ids")
+        if row.get(f"{name}_length", len(prompt) + len(ids)) != len(prompt) + len(ids):
+            yield Finding(Effect.WRONG, "length_wrong", f"{name}_length")
+
+
+def _agrees(row: Row, name: str, side: Side) -> bool:
+    """Whether the padded columns of a side say what the others say; the padding may be any id."""
+    given = row.get(f"{name}_input_ids")
+    if given is None:
+        return True
+    real = len(side.prompt) + len(side.ids)
+    if not isinstance(given, list) or len(given) < real or not are_ids(given):
+        return False
+    own = padded(name, side.prompt, side, len(given), 0)
+    return given[:real] == own[f"{name}_input_ids"][:real] and all(
+        row.get(column) == own[column]
+        for column in (f"{name}_attention_mask", f"{name}_response_mask")
+    )
+
+
+def noticed(written: list[Row]) -> frozenset[str]:
+    """What is told of rows that were written."""
+    return frozenset({"prompt_head_cut"} if any("prompt_cut" in row for row in written) else ())
+
+
+def extras(dataset: Dataset) -> Mapping[str, str]:
+    """A card that types every column."""
+    return {"README.md": card(dataset, COLUMNS, SPLITS)}
+
+
+_IDS = ("prompt_ids", "chosen_ids", "rejected_ids", "chosen_mask", "rejected_mask")
+_PADDED = [
+    f"{side}_{name}"
+    for side in ("chosen", "rejected")
+    for name in ("input_ids", "attention_mask", "response_mask")
+]
+COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(_IDS),
+    **dict.fromkeys(("chosen_length", "rejected_length")),
+    "prompt_cut": 0,
+    **dict.fromkeys(_PADDED),
+    **PROVENANCE,
+}
+
+TARGET = Target(
+    name="tokens",
+    rows=rows,
+    noticed=noticed,
+    columns=COLUMNS,
+    extras=extras,
+    extra_names=("README.md",),
+    speech=Speech(calls=True, results=True, tools=True, reasoning=True, later_turns=True),
+    tool_args="dict",
+    words=frozenset({"tokenizer", "max_tokens", "keep_end", "pad_to"}),
+    rules=Rules(needs=dict.fromkeys(_IDS, frozenset({"list"})), read=read, check=check),
+)

@@ -1,0 +1,118 @@
+"""Tokens: whatever the texts, ids are those of the whole text, and masks those of the model."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Row, examples
+from tokenizers import Tokenizer
+
+from prefpairs.files.tokenizer import Tokens
+from prefpairs.records.pair import pair_of
+from prefpairs.targets.chat import Chat
+from prefpairs.targets.example import example_of
+from prefpairs.targets.judge import judge
+from prefpairs.targets.protocol import ExportOptions, Unfit
+from prefpairs.targets.tokenised import TokenOptions
+from prefpairs.targets.tokens import TARGET
+
+MODEL = Path(__file__).parents[2] / "sample_data" / "traces" / "model"
+TOKENIZER = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+CHAT = Chat((MODEL / "chat_template.jinja").read_text("utf-8"), {})
+TOKENS = TokenOptions(encode=Tokens(str(MODEL / "tokenizer.json"), exact=True).encode, chat=CHAT)
+END = "<|im_end|>"
+
+WORDS = ["a", " first line", "assistant", "user\n", "\n", " ", "tool_call", "{{ m }}", '"', "\\"]
+SIGNS = [END, "<|im_start|>assistant\n", "\U0001f600", "\u00e9", "\u4e2d", "e\u0301", "\u200b"]
+PIECES = st.sampled_from([*WORDS, *SIGNS])
+TEXTS = st.lists(PIECES, min_size=1, max_size=4).map("".join)
+
+
+def turn(role: str) -> st.SearchStrategy[Row]:
+    """A turn of somebody."""
+    said = TEXTS.filter(str.strip) if role == "assistant" else TEXTS
+    return st.builds(lambda content: {"role": role, "content": content}, said)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Row]:
+    """The model and its tools by turns."""
+    turns = [draw(turn("assistant"))]
+    for _ in range(draw(st.integers(0, 2))):
+        turns += [draw(turn("tool")), draw(turn("assistant"))]
+    return turns
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Row:
+    """A prompt and two answers of some turns."""
+    asked = [draw(turn("user").filter(lambda one: one["content"].strip()))]
+    chosen, rejected = draw(conversations()), draw(conversations())
+    return {"prompt": asked, "chosen": chosen, "rejected": rejected, "chosen_score": 1.0}
+
+
+def decoded(ids: list[int]) -> str:
+    """The text of ids, special tokens included."""
+    text: str = TOKENIZER.decode(ids, skip_special_tokens=False)
+    return text
+
+
+def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
+    """The example and the row of a pair, if it makes one."""
+    options = ExportOptions(tool_args="dict", tokens=replace(TOKENS, **words))
+    try:
+        example, _ = example_of(pair_of(given_pair)[0], TARGET, options)
+        (row,) = TARGET.rows(example, options)
+    except Unfit:
+        return None
+    return example, row
+
+
+@examples(300)
+@given(given_pair=pairs())
+def test_ids_and_masks_say_what_was_said(given_pair: Row) -> None:
+    """Ids decode to the rendered text; masked in is what the model wrote, to the letter."""
+    made = row_of(given_pair)
+    if made is None:
+        return
+    example, row = made
+    asked = CHAT.text(example.prompt, None, go_on=True)
+    assert decoded(row["prompt_ids"]) == asked
+    for side in ("chosen", "rejected"):
+        answer = getattr(example, side)
+        ids, mask = row[f"{side}_ids"], row[f"{side}_mask"]
+        assert asked + decoded(ids) == CHAT.text([*example.prompt, *answer], None)
+        own = decoded([token for token, mine in zip(ids, mask, strict=True) if mine])
+        said = (one["content"] + END for one in answer if one["role"] == "assistant")
+        assert own == "".join(said)
+    assert judge(row, TARGET.rules) == []
+
+
+@examples(100)
+@given(given_pair=pairs(), room=st.integers(1, 120), keep_end=st.booleans())
+def test_no_answer_is_cut(given_pair: Row, room: int, keep_end: bool) -> None:
+    """Within a length there are whole answers, or none; padding changes nothing."""
+    whole = row_of(given_pair)
+    made = row_of(given_pair, pad_to=room, keep_end=keep_end, pad_id=300)
+    if made is None or whole is None:
+        return
+    (_, expected), (_, row) = whole, made
+    cut = row.get("prompt_cut", 0)
+    assert keep_end or not cut
+    assert row["prompt_ids"] == expected["prompt_ids"][cut:] != []
+    for side in ("chosen", "rejected"):
+        assert row[f"{side}_ids"] == expected[f"{side}_ids"]
+        assert sum(row[f"{side}_attention_mask"]) == row[f"{side}_length"] <= room
+        assert {len(row[f"{side}_{name}"]) for name in ("input_ids", "response_mask")} == {room}
+        assert sum(row[f"{side}_response_mask"]) == sum(expected[f"{side}_mask"])
+    assert judge(row, TARGET.rules) == []
+
+
+def test_most_pairs_make_a_row() -> None:
+    """The properties above are of something."""
+    asked = [{"role": "user", "content": "Q"}]
+    answer = [{"role": "assistant", "content": f"assistant {END}"}]
+    other = [{"role": "assistant", "content": "\n\n first"}]
+    assert row_of({"prompt": asked, "chosen": answer, "rejected": other}) is not None
