@@ -67,6 +67,7 @@ def test_order_of_panels() -> None:
         "Arguments",
         "What is read",
         "How pairs are made",
+        "How examples become tokens",
         "How pairs become examples",
         "What is written",
         "How it runs",
