@@ -18,6 +18,14 @@ class Size:
     height: int = 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Another one, with a word of the first."""
+
+    width: int = 1
+    left: int = 0
+
+
 SEEN: list[tuple[Size, bool]] = []
 
 
@@ -43,6 +51,19 @@ def test_groups_are_put_together_again() -> None:
     """The function gets what it asked for."""
     _paint(width=7, height=2, red=True)
     assert SEEN.pop() == (Size(width=7, height=2), True)
+
+
+def test_a_word_of_two_groups_is_typed_once() -> None:
+    """Both get what was said."""
+    seen: list[tuple[Size, Place]] = []
+
+    @command_of
+    def put(*, size: Size, place: Place) -> None:
+        seen.append((size, place))
+
+    assert [*inspect.signature(put).parameters] == ["width", "height", "left"]
+    put(width=7, height=2, left=3)
+    assert seen == [(Size(width=7), Place(width=7, left=3))]
 
 
 @pytest.mark.parametrize(
