@@ -10,6 +10,7 @@ LOSSES = {
     "placeholder": "a placeholder line instead of a rollout",
     "prompt_truncated": "the prompt was too long for the model; what stands there is no answer",
     "ready_pair": "the row is a pair already, chosen and rejected",
+    "multi_modal": "the prompt holds images or the like, of which the text says nothing",
     "only_tokens": "its texts are missing, but not its tokens: --tokenizer FILE makes text of them",
     "no_score": "the score is missing",
     "score_not_finite": "the score is NaN, infinite or beyond 8e307",

@@ -231,7 +231,7 @@ def mutant(target: str, chance: Random) -> bytes:
     """Something for a target to read, made of what it begins with."""
     if target in ("rollouts", "ready-pairs", "surroundings", "shards", "lines", "rules"):
         return mutant_file(tables(target), chance)
-    if target in ("candidates", "nemo-gym", "nat", "traces", "generic", "pairs"):
+    if target in ("candidates", "nemo-gym", "nat", "traces", "trinity", "generic", "pairs"):
         row = mutant_row(rows(target), chance)
         return row if chance.randrange(10) else bent(row, chance)
     if target == "elements":

@@ -66,6 +66,10 @@ def seeds(target: str) -> tuple[bytes, ...]:
 def _seeds(target: str) -> Iterator[bytes]:
     if target == "parquet":
         yield from _tables()
+    elif target == "frames":
+        for data in (data for data in files().values() if data.startswith(b"TRXP")):
+            yield data
+            yield data[21 : 21 + int.from_bytes(data[5:13], "little")]  # its pickle alone
     elif target == "words":
         yield from _words()
     elif target == "tokenizer":

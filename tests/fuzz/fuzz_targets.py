@@ -7,6 +7,8 @@ something (test_corpus.py), or a fuzzer that is led by coverage (scripts/fuzz).
 import gzip
 import io
 import json
+import re
+import struct
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,9 +33,10 @@ from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.parquet import parquet_rows
-from prefpairs.files.reading import open_input
+from prefpairs.files.reading import CONTAINERS, open_input
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
+from prefpairs.files.trxp import trxp_rows
 from prefpairs.records.candidate import candidate_line
 from prefpairs.records.pair import pair_line
 from prefpairs.records.schema import MODELS
@@ -54,7 +57,7 @@ from prefpairs.targets.template import compiled
 
 Target = Callable[[bytes], None]
 
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1")
+PACKED = CONTAINERS
 """How files begin that are not what they hold."""
 
 # Files to records -------------------------------------------------------------------------
@@ -119,6 +122,24 @@ def parquet(data: bytes) -> None:
     with suppress(BadInput):
         for row in parquet_rows(io.BytesIO(data), Input("rows.parquet", "rows.parquet")):
             json.loads(row)
+
+
+def frames(data: bytes) -> None:
+    """Frames of Trinity-RFT give rows of JSON, or are refused at a byte; nothing of them is run."""
+    for given in (data, around(data)):
+        try:
+            for row in trxp_rows(io.BytesIO(given), Input("rows.trxp", "rows.trxp")):
+                assert isinstance(json.loads(row), dict)
+        except BadInput as error:
+            _words(error)
+            if not re.match("byte [0-9]+: |it unpacks to more", error.problem):
+                raise
+
+
+def around(metadata: bytes) -> bytes:
+    """A frame in which these bytes are the pickle, and which is right in all else."""
+    tensors = struct.pack("<Q", 2) + b"{}"
+    return b"TRXP\x01" + struct.pack("<QQ", len(metadata), len(tensors)) + metadata + tensors
 
 
 # Records to candidates --------------------------------------------------------------------
@@ -428,6 +449,7 @@ TARGETS: dict[str, Target] = {
     "packed": packed,
     "elements": elements,
     "parquet": parquet,
+    "frames": frames,
     **{name: source(name) for name in SOURCES},
     "pairs": pairs,
     "rules": rules,

@@ -79,7 +79,9 @@ def test_any_bytes(target: str) -> None:
     keeps_its_promise()
 
 
-@pytest.mark.parametrize("target", [*SOURCES, "pairs", "parquet", "recipe", "template", "words"])
+@pytest.mark.parametrize(
+    "target", [*SOURCES, "pairs", "parquet", "frames", "recipe", "template", "words"]
+)
 def test_what_is_right(target: str) -> None:
     """What fuzzing begins with: the same promise for files as they should be."""
     for data in seeds(target):

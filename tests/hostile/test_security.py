@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,9 @@ from prefpairs.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
+_LOADERS = re.compile(r"^\s*(import|from) +(pickle|pickletools|marshal|shelve)\b", re.MULTILINE)
+CASES = Path(__file__).parents[1] / "cases"
+
 SECRETS = {"HF_TOKEN": "hf_secret_3141", "OPENAI_API_KEY": "sk-secret-2718", "USER": "alice1618"}
 
 _ROLLOUTS = [
@@ -77,6 +81,7 @@ COMMANDS = [
     "pair in.rollouts.jsonl --workers 2 -o out.jsonl.gz",
     "pair in.rollouts.jsonl.gz --temp-dir . --summary s.json -o out.jsonl.zst",
     "pair in.rollouts.jsonl --to trl --out-dir out",
+    "pair in.frames.trxp -o out.jsonl",
     "dedupe in.pairs.jsonl --near 0.9 -o out.jsonl",
     "filter in.pairs.jsonl --max-length-ratio 9 -o out.jsonl",
     "sample in.pairs.jsonl --fraction 0.5 -o out.jsonl",
@@ -100,6 +105,7 @@ def _folder(tmp_path: Path) -> Path:
     (tmp_path / "in.rollouts.jsonl").write_text(lines)
     subprocess.run(["gzip", "-k", "in.rollouts.jsonl"], cwd=tmp_path, check=True)
     (tmp_path / "in.pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in _PAIRS))
+    (tmp_path / "in.frames.trxp").write_bytes((CASES / "pair/trinity_frames/in.trxp").read_bytes())
     (tmp_path / "in.recipe.toml").write_text(_RECIPE)
     return tmp_path
 
@@ -213,6 +219,24 @@ def test_a_tokenizer_is_not_written_over(folder: Path) -> None:
     ):
         done = watched(folder, words)
         assert (done.returncode, (folder / "t.json").read_bytes()) == (2, before), done.stderr
+
+
+@pytest.mark.parametrize("name", ["code.trxp", "memo.trxp", "old.pkl"])
+def test_a_frame_is_no_program(name: str, folder: Path) -> None:
+    """What its pickle would run is not even looked for."""
+    given = folder / f"in.{name}"
+    given.write_bytes((CASES / "pair/trinity_hostile" / name).read_bytes())
+    done = watched(folder, f"pair {given.name}")
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "in." in done.stderr
+    assert "byte" in done.stderr
+    assert "code was run" not in done.stderr
+
+
+def test_no_module_of_ours_loads_pickles() -> None:
+    """It is not there to be misused."""
+    for path in (Path(__file__).parents[2] / "src").rglob("*.py"):
+        assert not _LOADERS.search(path.read_text("utf-8")), path
 
 
 def test_a_recipe_is_no_script(folder: Path) -> None:

@@ -14,7 +14,7 @@ from prefpairs.errors import BadInput, FileTrouble, UsageError
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
 _STDIN_LABEL = "stdin"
-_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet")
+_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 """What stands beside the data in folders that we write, and holds no rows."""
 _COMPRESSIONS = (".gz", ".zst")
@@ -102,7 +102,7 @@ def _paths_of(word: str) -> list[str]:
             for path in _data_in(os.path.join(word, name))
         ]
         if not found:
-            raise FileTrouble(word, "no .jsonl, .json or .parquet file in this directory")
+            raise FileTrouble(word, "no .jsonl, .json, .parquet or .trxp file in this directory")
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:

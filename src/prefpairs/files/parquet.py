@@ -5,10 +5,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import IO, Any
 
 from prefpairs.errors import BadInput, UsageError
+from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
 
 _BATCH, _BATCH_BYTES = 128, 1 << 24
@@ -39,7 +39,7 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
             for row in _without_nanoseconds(batch).to_pylist():
                 for name in chats:
                     row[name] = _unpacked(row[name])
-                yield _line(row)
+                yield json_line(row)
     except (pa.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of what stands on it
@@ -54,13 +54,6 @@ def _unpacked_size(metadata: Any) -> int:
 def _batch_of(rows: int, size: int) -> int:
     """How many rows are held at a time: fewer where they are large."""
     return max(1, min(_BATCH, _BATCH_BYTES * rows // max(1, size)))
-
-
-def _line(row: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(row, ensure_ascii=False, default=_plain).encode()
-    except UnicodeEncodeError:  # half of an emoji, out of JSON; whoever reads the row mends it
-        return json.dumps(row, default=_plain).encode()
 
 
 def _holds_json(kind: Any) -> bool:
@@ -99,12 +92,3 @@ def _coarse(kind: Any) -> Any:
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has no form for, as number or text."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)

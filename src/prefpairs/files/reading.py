@@ -16,7 +16,16 @@ from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.unpacking import HEAD, PACKED, unpacked, with_head
 from prefpairs.records.wire import decode
 
-_PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
+OLD_PICKLE = (
+    "a pickle, as Trinity-RFT before 0.5.2 wrote experiences; it holds code, and is not read"
+)
+NEWER_FRAMES = "newer releases of Trinity-RFT write frames (TRXP), which hold none"
+
+_PARQUET, _TRXP, _BOM = b"PAR1", b"TRXP", b"\xef\xbb\xbf"
+_PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
+"""How pickles of the last twenty years begin."""
+CONTAINERS = (*PACKED, _PARQUET, _TRXP, *_PICKLES)
+"""How files begin that are no lines."""
 _BUFFER = 1 << 18
 
 
@@ -47,7 +56,7 @@ def open_input(source: Input) -> Iterator[OpenInput]:
             stream = file if regular else with_head(file)
             head = stream.peek(len(_PARQUET))
             before = fingerprint(os.fstat(descriptor))
-        packed = head.startswith((*PACKED, _PARQUET))
+        packed = head.startswith(CONTAINERS)
         records = _named(_records(stream, start, source), source)
         parquet = head.startswith(_PARQUET)
         seekable = regular and not packed
@@ -85,10 +94,8 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
     if head.startswith(PACKED):
         stream = unpacked(stream, head, source)
     begin = stream.peek(len(_PARQUET))[:HEAD]  # as much as is seen of a pipe
-    if begin.startswith(_PARQUET):
-        from prefpairs.files.parquet import parquet_rows
-
-        for number, row in enumerate(parquet_rows(stream, source), 1):
+    if (rows := _rows_of_container(stream, begin, source)) is not None:
+        for number, row in enumerate(rows, 1):
             yield record_of(number, 0, row, source.limits.line)
         return
     if begin.startswith(_BOM):
@@ -101,6 +108,23 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
     else:
         lines = lines_of(stream, start, source.limits.line)
         yield from (line for line in lines if not line.is_blank())
+
+
+def _rows_of_container(
+    stream: io.BufferedReader, begin: bytes, source: Input
+) -> Iterator[bytes] | None:
+    """The rows of what is neither lines nor an array, as JSON."""
+    if begin.startswith(_PARQUET):
+        from prefpairs.files.parquet import parquet_rows
+
+        return parquet_rows(stream, source)
+    if begin.startswith(_TRXP):
+        from prefpairs.files.trxp import trxp_rows
+
+        return trxp_rows(stream, source)
+    if begin.startswith(_PICKLES):
+        raise BadInput(source.label, f"byte 0: {OLD_PICKLE}", NEWER_FRAMES)
+    return None
 
 
 def _is_array(begin: bytes) -> bool:

@@ -97,6 +97,8 @@ def _answer(row: dict[str, Any], options: ReadOptions, mends: list[str]) -> Answ
 
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
     """Raise the reason for which this answer should not be trained on."""
+    if row.get("multi_modal_input_keys"):
+        raise Lost("multi_modal")
     status = row.get("truncate_status")
     if status == "prompt_truncated":
         raise Lost("prompt_truncated")

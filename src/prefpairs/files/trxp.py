@@ -1,0 +1,207 @@
+"""The experiences of Trinity-RFT in frames (TRXP), as lines of JSON.
+
+A frame is a head, a pickle of all that is no tensor, and the tensors (safetensors). The pickle is
+read without running it, and of the tensors only tokens and masks; the others are passed over,
+however large they are. A file may hold several frames.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+import orjson
+
+from prefpairs.errors import BadInput
+from prefpairs.files.as_json import json_line
+from prefpairs.files.inputs import Input, too_much
+from prefpairs.files.pickled import Damaged, unpickled
+from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
+
+MAGIC = b"TRXP"
+_HEAD = struct.Struct("<4sBQQ")
+_VERSION = 1
+_LENGTH = struct.Struct("<Q")
+_TENSORS = frozenset({"tokens", "action_mask", "chosen", "rejected"})
+_FIELDS = (
+    "eid", "prompt_length", "info", "metrics", "prompt_text", "response_text", "messages",
+    "tools", "chosen_messages", "rejected_messages", "reward", "truncate_status",
+    "multi_modal_input_keys",
+)  # fmt: skip
+
+_BLOCK = 1 << 20
+_DEEPEST = 240
+_LARGEST_ITEM, _TIMES = 1 << 16, 20
+"""An item may take so much, and so many times the bytes of what holds all items."""
+
+
+def trxp_rows(stream: BinaryIO, source: Input) -> Iterator[bytes]:
+    """Each experience as JSON; of a frame, its texts and tokens are in memory at a time."""
+    frames = _Frames(stream)
+    written = 0
+    try:
+        while (frame := frames.next()) is not None:
+            for row in frame.rows():
+                yield row
+                written += len(row)
+                if written > source.limits.unpacked_from(frames.place):
+                    raise too_much(source)
+    except Damaged as damage:
+        raise BadInput(source.label, f"byte {damage.place}: {damage.problem}") from None
+
+
+class _Frames:
+    """The frames of a stream, one after the other. `place` is how far it was read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.place = 0
+
+    def next(self) -> "_Frame | None":
+        """The next frame, if there is one."""
+        begin = self.place
+        head = self._read(_HEAD.size)
+        if not head:
+            return None
+        if not head.startswith(MAGIC[: len(head)]):
+            raise Damaged(begin, "no frame begins here (TRXP)")
+        if len(head) < _HEAD.size:
+            self._cut_off()
+        _, version, metadata_size, tensors_size = _HEAD.unpack(head)
+        if version != _VERSION:
+            raise Damaged(begin + len(MAGIC), f"a frame of version {version}; 1 is known")
+        begin = self.place
+        metadata = self._take(metadata_size)
+        try:
+            found = unpickled(metadata)
+        except Damaged as damage:
+            raise Damaged(begin + damage.place, damage.problem) from None
+        items = _items(found.value, begin)
+        room = _LARGEST_ITEM + _TIMES * metadata_size
+        return _Frame(items, self._tensors(tensors_size, len(items)), found.simple, room, begin)
+
+    def _tensors(self, size: int, count: int) -> list[dict[str, tuple[Tensor, bytes]]]:
+        """The tensors that are wanted, for each item."""
+        begin = self.place
+        if size < _LENGTH.size:
+            raise Damaged(begin, f"tensors (safetensors) do not go into {size} bytes")
+        (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
+        if length > min(LARGEST_HEADER, size - _LENGTH.size):
+            raise Damaged(begin, f"a header of {length} bytes, which is too large")
+        try:
+            header = read_header(self._take(length), size - _LENGTH.size - length)
+            return self._wanted(header, count)
+        except Damaged as damage:
+            if damage.place:
+                raise
+            raise Damaged(begin, damage.problem) from None
+
+    def _wanted(
+        self, header: dict[str, Tensor], count: int
+    ) -> list[dict[str, tuple[Tensor, bytes]]]:
+        found: list[dict[str, tuple[Tensor, bytes]]] = [{} for _ in range(count)]
+        for name, tensor in header.items():
+            size = tensor.data_offsets[1] - tensor.data_offsets[0]
+            number, _, field = name.partition(":")
+            if not (number.isascii() and number.isdecimal()) or len(number) > len(str(count)):
+                raise Damaged(self.place, f"the tensor {name[:60]} belongs to no item")
+            if int(number) >= count:
+                raise Damaged(self.place, f"the tensor {name[:60]}, and only {count} items")
+            if field in _TENSORS:
+                found[int(number)][field] = tensor, self._take(size)
+            else:
+                self._pass_over(size)
+        return found
+
+    def _take(self, count: int) -> bytes:
+        """So many bytes, which need not be there: no more than that is held in memory."""
+        data = self._read(count)
+        if len(data) < count:
+            self._cut_off()
+        return data
+
+    def _read(self, count: int) -> bytes:
+        """So many bytes, or all that is left."""
+        parts = []
+        while count > 0 and (part := self._stream.read(min(count, _BLOCK))):
+            parts.append(part)
+            count -= len(part)
+            self.place += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _pass_over(self, count: int) -> None:
+        while count > 0:
+            passed = len(self._stream.read(min(count, _BLOCK)))
+            if not passed:
+                self._cut_off()
+            count -= passed
+            self.place += passed
+
+    def _cut_off(self) -> NoReturn:
+        problem = "the frame ends too early: it was cut off or is still being written"
+        raise Damaged(self.place, problem)
+
+
+def _items(metadata: Any, place: int) -> list[dict[str, Any]]:
+    """What is said of each experience, as far as it can be told before it is looked at."""
+    if type(metadata) is not dict or type(metadata.get("items")) is not list:
+        raise Damaged(place, "the metadata has no items")
+    items: list[Any] = metadata["items"]
+    if metadata.get("num_items", len(items)) != len(items):
+        raise Damaged(place, f"num_items is not {len(items)}, the number of items")
+    if not all(type(item) is dict for item in items):
+        raise Damaged(place, "an item that is no object")
+    return items
+
+
+class _Frame(NamedTuple):
+    """A frame of which the texts were read, and the tokens."""
+
+    items: list[dict[str, Any]]
+    tensors: list[dict[str, tuple[Tensor, bytes]]]
+    simple: bool
+    room: int
+    """How much an item may take, of which nobody knows how large it is."""
+    place: int
+
+    def rows(self) -> Iterator[bytes]:
+        """Each item as JSON."""
+        for number, item in enumerate(self.items):
+            row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
+            try:
+                line = self._line({"eid": {}, "prompt_length": None, **row})
+                for field, (tensor, data) in self.tensors[number].items():
+                    numbers = numbers_of(field, tensor, data)
+                    write = json_line if tensor.dtype.startswith("F") else orjson.dumps
+                    line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
+            except Damaged as damage:
+                raise Damaged(self.place, f"item {number}: {damage.problem}") from None
+            yield line
+
+    def _line(self, row: dict[str, Any]) -> bytes:
+        if self.simple:
+            with suppress(TypeError):  # of what it does not know, such as half an emoji
+                return orjson.dumps(row)
+        _measure(row, self.room, 0)
+        return json_line(row)
+
+
+def _measure(value: Any, room: int, depth: int) -> int:
+    """The room that is left behind a value; Damaged where it is not plain, or has no end."""
+    if room < 0:
+        raise Damaged(0, "it repeats itself too often")
+    if depth > _DEEPEST:
+        raise Damaged(0, "nested too deeply")
+    if value is None or type(value) in (bool, int, float):
+        return room - 1
+    if type(value) in (str, bytes):
+        return room - 1 - len(value)
+    if type(value) is dict:
+        for key, item in value.items():
+            room = _measure(item, room - len(key), depth + 1)
+    elif type(value) in (list, tuple):
+        for item in value:
+            room = _measure(item, room, depth + 1)
+    else:
+        raise Damaged(0, "a type of numpy where a value should be")
+    return room - 1

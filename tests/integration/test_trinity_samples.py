@@ -1,0 +1,60 @@
+"""Files that Trinity-RFT 0.6.0 itself wrote, where they are present beside the repository."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefpairs.cli.main import main
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "trinity"
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
+
+
+def _pairs(folder: Path, *words: str, code: int = 0) -> list[dict[str, Any]]:
+    output = folder / "out.jsonl"
+    output.unlink(missing_ok=True)
+    assert main(["pair", "-q", "--strategy", "exhaustive", *words, "-o", str(output)]) == code
+    return [json.loads(line) for line in output.read_bytes().splitlines()] if code == 0 else []
+
+
+def _said(pair: dict[str, Any]) -> tuple[Any, ...]:
+    told = ("id", "group", "prompt", "chosen", "rejected", "chosen_score", "rejected_score")
+    return (*(json.dumps(pair[name]) for name in told), pair["chosen_index"], pair["meta"]["step"])
+
+
+FORMS = ("experiences.jsonl", "experiences.trxp", "two_frames.trxp")
+
+
+def test_forms_agree(tmp_path: Path) -> None:
+    """The same pairs of each file; one task is all ties."""
+    found = [list(map(_said, _pairs(tmp_path, str(SAMPLES / name)))) for name in FORMS]
+    assert found[0] == found[1] == found[2]
+    groups = [json.loads(pair[1]) for pair in found[0]]
+    assert (groups.count('["5","0"]'), groups.count('["5","2"]'), len(groups)) == (6, 5, 11)
+
+
+def test_chats_come_back(tmp_path: Path) -> None:
+    """By the template that rendered them, in every form."""
+    (tmp_path / "t.jinja").write_text(CHATML)
+    words = "--prompt-template", str(tmp_path / "t.jinja")
+    for name in FORMS:
+        pairs = _pairs(tmp_path, str(SAMPLES / name), *words)
+        assert [[turn["role"] for turn in pair["prompt"]] for pair in pairs] == [
+            ["system", "user"]
+        ] * 11
+
+
+@pytest.mark.parametrize(
+    "name", ["hostile.trxp", "version2.trxp", "truncated.trxp", "legacy_experience.pkl"]
+)
+def test_refused(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With the file, the byte and the reason."""
+    _pairs(tmp_path, str(SAMPLES / name), code=1)
+    assert capfd.readouterr().err.startswith(f"error: {name}: byte ")

@@ -1,0 +1,245 @@
+"""Plain data out of pickles: what Python wrote is read, and what it would run is refused."""
+
+import math
+import os
+import pickle
+import struct
+import time
+import tracemalloc
+from collections import OrderedDict
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefpairs.files.pickled import Damaged, unpickled
+
+STATE = b"(K\x03\x8c\x01%bNNNJ\xff\xff\xff\xffK\x00tb"
+DTYPE = b"\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02%b\x89\x88\x87R" + STATE
+SCALAR = b"\x80\x05\x8c\x16numpy._core.multiarray\x8c\x06scalar\x93%bC%b%b\x86R."
+
+
+def _problem(data: bytes) -> str:
+    with pytest.raises(Damaged) as caught:
+        unpickled(data)
+    assert 0 <= caught.value.place <= len(data)
+    return caught.value.problem
+
+
+def _lists(value: Any) -> Any:
+    """The value as JSON would have it: its tuples are lists."""
+    if isinstance(value, (list, tuple)):
+        return [_lists(item) for item in value]
+    return {key: _lists(item) for key, item in value.items()} if type(value) is dict else value
+
+
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(),
+    st.text("ab", min_size=300, max_size=400), st.integers(-(2**200), 2**200), st.binary(),
+)  # fmt: skip
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner),
+        st.dictionaries(st.text(), inner),
+        st.tuples(inner, inner),
+        inner.map(lambda value: [value] * 3),
+    ),
+)
+
+
+@given(VALUES, st.sampled_from([4, 5]))
+def test_what_python_writes(value: Any, protocol: int) -> None:
+    """The same value comes back."""
+    assert _lists(unpickled(pickle.dumps(value, protocol)).value) == _lists(value)
+
+
+@pytest.mark.parametrize("size", [0, 255, 256, 70_000])
+def test_long_texts_and_lists(size: int) -> None:
+    """Each length has an instruction of its own."""
+    value = {"text": "x" * size, "list": ["y"] * size, "numbers": [*range(size)]}
+    assert unpickled(pickle.dumps(value, 5)).value == value
+
+
+def test_half_an_emoji() -> None:
+    """Python writes it, so it is read."""
+    assert unpickled(pickle.dumps("cut \ud83d", 5)).value == "cut \ud83d"
+
+
+@pytest.mark.parametrize(
+    ("value", "simple"),
+    [
+        ([1, "a", {}], True),
+        ([math.inf], False),
+        ([math.nan], False),
+        ([[{}]] * 2, False),
+        (["abc" * 1000] * 1000, False),
+        (["abc" * 10] * 2, True),
+    ],
+)
+def test_simple(value: Any, simple: bool) -> None:
+    """What stands twice, or is no number of JSON, is looked at with care."""
+    assert unpickled(pickle.dumps(value, 5)).simple is simple
+
+
+def test_keys() -> None:
+    """Numbers and the like are text, as in JSON."""
+    assert unpickled(pickle.dumps({1: "a", None: "b", "c": "d"}, 5)).value == {
+        "1": "a", "None": "b", "c": "d"
+    }  # fmt: skip
+    assert "key" in _problem(pickle.dumps({(1, 2): "a"}, 5))
+
+
+class Evil:
+    """Would run a command if it were loaded."""
+
+    def __reduce__(self) -> Any:
+        """What Python's own module would do."""
+        return os.system, ("touch /tmp/owned",)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (pickle.dumps(Evil(), 5), "it names posix.system, which is code"),
+        (pickle.dumps(Evil(), 4), "it names posix.system, which is code"),
+        (pickle.dumps(OrderedDict(a=1), 5), "it names collections.OrderedDict"),
+        (pickle.dumps(print, 5), "it names builtins.print"),
+        (pickle.dumps({1}, 5), "EMPTY_SET"),
+        (pickle.dumps(frozenset({1}), 5), "FROZENSET"),
+        (pickle.dumps(bytearray(b"x"), 5), "BYTEARRAY8"),
+        (pickle.dumps(2**3000, 5), "LONG4"),
+        (b"\x80\x05cos\nsystem\n.", "GLOBAL"),
+        (b"\x80\x05\x8c\x02os\x8c\x06system\x93.", "it names os.system"),
+        (b"\x80\x05(ios\nsystem\n.", "INST"),
+        (b"\x80\x05Nr\xff\xff\xff\x07.", "LONG_BINPUT"),
+        (b"\x80\x05Nq\x07.", "BINPUT"),
+        (b"\x80\x05Np7\n.", "PUT"),
+        (b"\x80\x05N2.", "DUP"),
+        (b"\x80\x05P7\n.", "PERSID"),
+        (b"\x80\x05\x97.", "NEXT_BUFFER"),
+        (b"\x80\x05\x82\x01.", "EXT1"),
+        (b"\x80\x05N)\x81.", "NEWOBJ"),
+        (b"\x80\x05\xff.", "0xff"),
+        (b"\x80\x03N.", "no pickle of protocol 4 or 5"),
+        (b"N.", "no pickle"),
+        (b"", "no pickle"),
+        (b"\x80\x05", "ends too early"),
+        (b"\x80\x05.", "one value"),
+        (b"\x80\x05NN.", "one value"),
+        (b"\x80\x05(N.", "one value"),
+        (b"\x80\x05N.N", "one value"),
+        (b"\x80\x05N", "ends too early"),
+        (b"\x80\x05K", "ends too early"),
+        (b"\x80\x05G\x00.", "takes what is not there"),
+        (b"\x80\x05h\x00.", "takes what is not there"),
+        (b"\x80\x05\x94.", "takes what is not there"),
+        (b"\x80\x05a.", "takes what is not there"),
+        (b"\x80\x05e.", "takes what is not there"),
+        (b"\x80\x05N\x86.", "takes what is not there"),
+        (b"\x80\x05t.", "takes what is not there"),
+        (b"\x80\x05NNa.", "no list"),
+        (b"\x80\x05N(e.", "no list"),
+        (b"\x80\x05]NNs.", "no object"),
+        (b"\x80\x05}(Nu.", "a key without a value"),
+        (b"\x80\x05}]Ns.", "a key that is neither"),
+        (b"\x80\x05\x8c\x02\xff\xff.", "no UTF-8"),
+        (b"\x80\x05\x8c\x09abc.", "9 bytes are announced, and 4 come"),
+        (b"\x80\x05X\xff\xff\xff\xff.", "4294967295 bytes are announced"),
+        (b"\x80\x05\x8d" + b"\xff" * 8 + b".", "18446744073709551615 bytes are announced"),
+        (b"\x80\x05B\xff\xff\xff\xff.", "4294967295 bytes are announced"),
+        (b"\x80\x05\x95\xff", "8 bytes are announced"),
+        (b"\x80\x05]NR.", "no number of numpy"),
+        (b"\x80\x05]Nb.", "no type of numpy"),
+        (b"\x80\x05]\x93.", "takes what is not there"),
+        (b"\x80\x05]]\x93.", "it names [].[]"),
+    ],
+)
+def test_refused(data: bytes, words: str) -> None:
+    """By name, and nothing of it is run."""
+    assert words in _problem(data)
+
+
+@pytest.mark.parametrize(
+    ("code", "order", "data", "value"),
+    [
+        (b"f4", b"<", struct.pack("<f", 0.5), 0.5),
+        (b"f8", b"<", struct.pack("<d", 0.1), 0.1),
+        (b"f8", b">", struct.pack(">d", 0.1), 0.1),
+        (b"f2", b"<", struct.pack("<e", 0.5), 0.5),
+        (b"i8", b"<", struct.pack("<q", -7), -7),
+        (b"u1", b"|", b"\x07", 7),
+        (b"b1", b"|", b"\x01", True),
+    ],
+)
+def test_numbers_of_numpy(code: bytes, order: bytes, data: bytes, value: Any) -> None:
+    """As numpy pickles them, and made without it."""
+    found = unpickled(SCALAR % (DTYPE % (code, order), bytes([len(data)]), data))
+    assert (found.value, type(found.value)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data"),
+    [
+        (DTYPE % (b"O8", b"|"), b"12345678"),
+        (DTYPE % (b"f8", b"?"), b"12345678"),
+        (DTYPE % (b"f8", b"<"), b"1234"),
+        (b"N", b"1234"),
+    ],
+)
+def test_what_is_no_number_of_numpy(dtype: bytes, data: bytes) -> None:
+    """An object, an unknown order of bytes, too few of them, no type."""
+    assert "numpy" in _problem(SCALAR % (dtype, bytes([len(data)]), data))
+
+
+def test_not_a_number_of_numpy() -> None:
+    """Like any other it makes what holds it no simple value."""
+    data = SCALAR % (DTYPE % (b"f4", b"<"), b"\x04", struct.pack("<f", math.nan))
+    assert not unpickled(data).simple
+
+
+SIZE = 300_000
+BOMBS = {
+    "a place far away": b"\x80\x05Nr\xff\xff\xff\x07.",
+    "lists": b"\x80\x05" + b"]" * SIZE,
+    "objects": b"\x80\x05" + b"}" * SIZE,
+    "lists in lists": b"\x80\x05" + b"]" * SIZE + b"a" * SIZE,
+    "marks": b"\x80\x05" + b"(" * SIZE,
+    "tuples": b"\x80\x05N" + b"\x85" * SIZE,
+    "objects with a member": b"\x80\x05](" + b"}NNs" * (SIZE // 4) + b"e.",
+    "texts": b"\x80\x05(" + b"\x8c\x02ab" * (SIZE // 4),
+    "a memo": b"\x80\x05N" + b"\x94" * SIZE + b".",
+    "keys that collide": b"\x80\x05}("
+    + b"".join(b"\x8a\x0c%bN" % ((2**61 - 1) * n).to_bytes(12, "little") for n in range(20_000))
+    + b"u.",
+    "doubled": b"\x80\x05N" + b"\x85\x94h\x00" * (SIZE // 4) + b".",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs(name: str) -> None:
+    """A value or a refusal, soon, and in memory that is in proportion to the bytes."""
+    data = BOMBS[name]
+    tracemalloc.start()
+    begin = time.process_time()
+    try:
+        unpickled(data)
+    except Damaged:
+        pass
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 1_500_000 + 40 * len(data)
+    assert time.process_time() - begin < 10
+
+
+@given(VALUES, st.data())
+def test_any_byte_may_be_wrong(value: Any, data: st.DataObject) -> None:
+    """A value or a refusal; no other exception."""
+    pickled = bytearray(pickle.dumps(value, 5))
+    for _ in range(data.draw(st.integers(1, 3))):
+        pickled[data.draw(st.integers(0, len(pickled) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(Damaged):
+        unpickled(bytes(pickled))
