@@ -66,16 +66,12 @@ def seeds(target: str) -> tuple[bytes, ...]:
 def _seeds(target: str) -> Iterator[bytes]:
     if target == "parquet":
         yield from _tables()
-    elif target == "frames":
-        for data in (data for data in files().values() if data.startswith(b"TRXP")):
-            yield data
-            yield data[21 : 21 + int.from_bytes(data[5:13], "little")]  # its pickle alone
+    elif target in ("frames", "database"):
+        yield from _of_trinity(target)
     elif target == "words":
         yield from _words()
-    elif target == "tokenizer":
-        yield from (data for name, data in files().items() if "tokenizer" in name)
-    elif target == "template":
-        yield from (data for name, data in files().items() if "template" in name)
+    elif target in ("tokenizer", "template"):
+        yield from (data for name, data in files().items() if target in name)
     elif target == "manifest":
         yield from (data for data in files().values() if b'"manifest"' in data)
     elif target == "recipe":
@@ -92,6 +88,15 @@ def _seeds(target: str) -> Iterator[bytes]:
         yield from (data for name, data in files().items() if not name.endswith(".toml"))
     else:
         yield from rows(target)
+
+
+def _of_trinity(target: str) -> Iterator[bytes]:
+    """Its frames, and the pickles of these alone; or its databases."""
+    magic = b"TRXP" if target == "frames" else b"SQLite"
+    for data in (data for data in files().values() if data.startswith(magic)):
+        yield data
+        if target == "frames":
+            yield data[21 : 21 + int.from_bytes(data[5:13], "little")]
 
 
 def _tables() -> Iterator[bytes]:

@@ -34,6 +34,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.files.reading import CONTAINERS, open_input
+from prefpairs.files.sqlite import sqlite_rows
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.files.trxp import trxp_rows
@@ -134,6 +135,17 @@ def frames(data: bytes) -> None:
             _words(error)
             if not re.match("byte [0-9]+: |it unpacks to more", error.problem):
                 raise
+
+
+def database(data: bytes) -> None:
+    """A database of Trinity-RFT gives rows of JSON, or is refused; nothing is written to it."""
+    with inside(rows=data):
+        try:
+            for row in sqlite_rows(Input("rows", "rows.db")):
+                assert isinstance(json.loads(row), dict)
+        except BadInput as error:
+            _words(error)
+        assert Path("rows").read_bytes() == data
 
 
 def around(metadata: bytes) -> bytes:
@@ -450,6 +462,7 @@ TARGETS: dict[str, Target] = {
     "elements": elements,
     "parquet": parquet,
     "frames": frames,
+    "database": database,
     **{name: source(name) for name in SOURCES},
     "pairs": pairs,
     "rules": rules,

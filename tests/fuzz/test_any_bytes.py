@@ -24,7 +24,7 @@ SLOW = {
     "surroundings": 80,
     "shards": 150,
 }
-SLOW |= {"recipe": 200, "words": 50, "elements": 150}
+SLOW |= {"recipe": 200, "database": 150, "words": 50, "elements": 150}
 USUAL = 400
 """How many examples each target has."""
 
@@ -80,7 +80,7 @@ def test_any_bytes(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", [*SOURCES, "pairs", "parquet", "frames", "recipe", "template", "words"]
+    "target", [*SOURCES, "pairs", "parquet", "frames", "database", "recipe", "template", "words"]
 )
 def test_what_is_right(target: str) -> None:
     """What fuzzing begins with: the same promise for files as they should be."""

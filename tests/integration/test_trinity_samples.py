@@ -51,6 +51,20 @@ def test_chats_come_back(tmp_path: Path) -> None:
         ] * 11
 
 
+def test_databases(tmp_path: Path) -> None:
+    """The same pairs again; of a task that only the database holds, the first steps may meet."""
+    expected = list(map(_said, _pairs(tmp_path, str(SAMPLES / FORMS[0]))))
+    database = str(SAMPLES / "explorer_output.db")
+    assert list(map(_said, _pairs(tmp_path, database))) == expected
+    found = _pairs(tmp_path, "--tokenizer", str(SAMPLES / "tokenizer.json"), database)
+    assert list(map(_said, found[:-1])) == expected
+    last = found[-1]
+    assert (last["chosen"], last["rejected"]) == ("call 0 r1", "call 0 r0")
+    assert (json.loads(last["group"])[:2], last["meta"]["step"]) == (["6", "0"], 0)
+    assert last["prompt"].startswith("<|im_start|>user\nFix the failing test.")
+    _pairs(tmp_path, str(SAMPLES / "dpo_buffer.db"), code=3)
+
+
 @pytest.mark.parametrize(
     "name", ["hostile.trxp", "version2.trxp", "truncated.trxp", "legacy_experience.pkl"]
 )

@@ -68,7 +68,7 @@ class InputWords:
         Argument(
             metavar="[INPUT]...",
             help="Files, directories, globs, or - for standard input (the default). JSON lines, "
-            "a JSON array or Parquet; gzip and zstd are unpacked.",
+            "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
             show_default=False,
         ),
     ] = None

@@ -21,10 +21,10 @@ OLD_PICKLE = (
 )
 NEWER_FRAMES = "newer releases of Trinity-RFT write frames (TRXP), which hold none"
 
-_PARQUET, _TRXP, _BOM = b"PAR1", b"TRXP", b"\xef\xbb\xbf"
-_PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
+_PARQUET, _TRXP, _SQLITE, _BOM = b"PAR1", b"TRXP", b"SQLite format 3\0", b"\xef\xbb\xbf"
+PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 """How pickles of the last twenty years begin."""
-CONTAINERS = (*PACKED, _PARQUET, _TRXP, *_PICKLES)
+CONTAINERS = (*PACKED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that are no lines."""
 _BUFFER = 1 << 18
 
@@ -91,10 +91,10 @@ def _open_binary(source: Input) -> io.BufferedReader:
 
 def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
     head = stream.peek(len(_PARQUET))
-    if head.startswith(PACKED):
+    if packed := head.startswith(PACKED):
         stream = unpacked(stream, head, source)
     begin = stream.peek(len(_PARQUET))[:HEAD]  # as much as is seen of a pipe
-    if (rows := _rows_of_container(stream, begin, source)) is not None:
+    if (rows := _rows_of_container(stream, begin, source, packed=packed)) is not None:
         for number, row in enumerate(rows, 1):
             yield record_of(number, 0, row, source.limits.line)
         return
@@ -111,7 +111,7 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
 
 
 def _rows_of_container(
-    stream: io.BufferedReader, begin: bytes, source: Input
+    stream: io.BufferedReader, begin: bytes, source: Input, *, packed: bool
 ) -> Iterator[bytes] | None:
     """The rows of what is neither lines nor an array, as JSON."""
     if begin.startswith(_PARQUET):
@@ -122,7 +122,11 @@ def _rows_of_container(
         from prefpairs.files.trxp import trxp_rows
 
         return trxp_rows(stream, source)
-    if begin.startswith(_PICKLES):
+    if begin.startswith(_SQLITE):
+        from prefpairs.files.sqlite import sqlite_rows
+
+        return sqlite_rows(source, packed=packed)
+    if begin.startswith(PICKLES):
         raise BadInput(source.label, f"byte 0: {OLD_PICKLE}", NEWER_FRAMES)
     return None
 

@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from prefpairs.files.pickled import Damaged
+from prefpairs.files.pickled_values import Damaged
 
 LARGEST_HEADER = 100_000_000
 _MOST_AXES, _LONGEST_AXIS = 16, 1 << 48

@@ -5,8 +5,9 @@ read without running it, and of the tensors only tokens and masks; the others ar
 however large they are. A file may hold several frames.
 """
 
+import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -15,7 +16,8 @@ import orjson
 from prefpairs.errors import BadInput
 from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
-from prefpairs.files.pickled import Damaged, unpickled
+from prefpairs.files.pickled import unpickled
+from prefpairs.files.pickled_values import Damaged
 from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
 
 MAGIC = b"TRXP"
@@ -48,6 +50,20 @@ def trxp_rows(stream: BinaryIO, source: Input) -> Iterator[bytes]:
                     raise too_much(source)
     except Damaged as damage:
         raise BadInput(source.label, f"byte {damage.place}: {damage.problem}") from None
+
+
+def item_line(data: bytes | None, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+    """The one experience of a frame, or of none, as JSON, after something was changed in it."""
+    if data is None:
+        return _Frame([change({})], [{}], simple=False, room=_LARGEST_ITEM, place=0).line(0)
+    frames = _Frames(io.BytesIO(data))
+    frame = frames.next()
+    if frame is None or len(frame.items) != 1 or frames.place != len(data):
+        raise Damaged(0, "no frame (TRXP) of one experience")
+    item = change(frame.items[0])
+    reward = item.get("reward")
+    finite = type(reward) is not float or reward - reward == 0
+    return frame._replace(items=[item], simple=frame.simple and finite).line(0)
 
 
 class _Frames:
@@ -166,17 +182,21 @@ class _Frame(NamedTuple):
 
     def rows(self) -> Iterator[bytes]:
         """Each item as JSON."""
-        for number, item in enumerate(self.items):
-            row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
-            try:
-                line = self._line({"eid": {}, "prompt_length": None, **row})
-                for field, (tensor, data) in self.tensors[number].items():
-                    numbers = numbers_of(field, tensor, data)
-                    write = json_line if tensor.dtype.startswith("F") else orjson.dumps
-                    line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
-            except Damaged as damage:
-                raise Damaged(self.place, f"item {number}: {damage.problem}") from None
-            yield line
+        return map(self.line, range(len(self.items)))
+
+    def line(self, number: int) -> bytes:
+        """An item as JSON."""
+        item = self.items[number]
+        row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
+        try:
+            line = self._line({"eid": {}, "prompt_length": None, **row})
+            for field, (tensor, data) in self.tensors[number].items():
+                numbers = numbers_of(field, tensor, data)
+                write = json_line if tensor.dtype.startswith("F") else orjson.dumps
+                line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
+        except Damaged as damage:
+            raise Damaged(self.place, f"item {number}: {damage.problem}") from None
+        return line
 
     def _line(self, row: dict[str, Any]) -> bytes:
         if self.simple:

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.files.pickled import Damaged, unpickled
+from prefpairs.files.pickled import unpickled
+from prefpairs.files.pickled_values import Damaged
 
 STATE = b"(K\x03\x8c\x01%bNNNJ\xff\xff\xff\xffK\x00tb"
 DTYPE = b"\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02%b\x89\x88\x87R" + STATE

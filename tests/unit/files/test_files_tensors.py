@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from trinity_kit import tensors, whole
 
-from prefpairs.files.pickled import Damaged
+from prefpairs.files.pickled_values import Damaged
 from prefpairs.files.tensors import Tensor, numbers_of, read_header
 
 

@@ -1,0 +1,121 @@
+"""What single values look like in a pickle, and what is never read of one."""
+
+import struct
+from typing import Any, NoReturn
+
+_REFUSED = {
+    b"c": "GLOBAL", b"i": "INST", b"o": "OBJ", b"P": "PERSID", b"Q": "BINPERSID", b"p": "PUT",
+    b"q": "BINPUT", b"r": "LONG_BINPUT", b"g": "GET", b"2": "DUP", b"0": "POP", b"1": "POP_MARK",
+    b"I": "INT", b"L": "LONG", b"F": "FLOAT", b"S": "STRING", b"T": "BINSTRING",
+    b"U": "SHORT_BINSTRING", b"V": "UNICODE", b"l": "LIST", b"d": "DICT", b"\x81": "NEWOBJ",
+    b"\x82": "EXT1", b"\x83": "EXT2", b"\x84": "EXT4", b"\x8b": "LONG4", b"\x8f": "EMPTY_SET",
+    b"\x90": "ADDITEMS", b"\x91": "FROZENSET", b"\x92": "NEWOBJ_EX", b"\x96": "BYTEARRAY8",
+    b"\x97": "NEXT_BUFFER", b"\x98": "READONLY_BUFFER",
+}  # fmt: skip
+"""What plain data of the protocols 4 and 5 never needs."""
+
+
+class Damaged(Exception):
+    """Bytes that are not what they should be: at which of them, and why."""
+
+    def __init__(self, place: int, problem: str) -> None:
+        super().__init__(place, problem)
+        self.place = place
+        self.problem = problem
+
+
+class PickledValues:
+    """A pickle of which values are read one by one; they come onto the stack."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+        self._stack: list[Any] = []
+        self._simple = True
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise Damaged(min(self._place, len(self._data)), problem)
+
+    def unknown(self) -> None:
+        """An instruction that has no place in plain data."""
+        self._place -= 1
+        code = self._data[self._place : self._place + 1]
+        name = _REFUSED.get(code, f"0x{code.hex()}")
+        self._refuse(f"the instruction {name}, which plain data does not need, is not run")
+
+    def _bytes(self, count: int) -> bytes:
+        end = self._place + count
+        if end > len(self._data):
+            self._refuse(f"{count} bytes are announced, and {len(self._data) - self._place} come")
+        found = self._data[self._place : end]
+        self._place = end
+        return found
+
+    def _number(self, count: int) -> int:
+        return int.from_bytes(self._bytes(count), "little")
+
+    def _text(self, count: int) -> None:
+        try:
+            self._stack.append(self._bytes(count).decode("utf-8", "surrogatepass"))
+        except UnicodeDecodeError:
+            self._refuse("a text that is no UTF-8")
+
+    def frame(self) -> None:
+        """A part of it begins, whose length need not be known."""
+        self._bytes(8)
+
+    def none(self) -> None:
+        """Null."""
+        self._stack.append(None)
+
+    def true(self) -> None:
+        """True."""
+        self._stack.append(True)
+
+    def false(self) -> None:
+        """False."""
+        self._stack.append(False)
+
+    def small(self) -> None:
+        """A number of one byte."""
+        self._stack.append(self._data[self._place])
+        self._place += 1
+
+    def middling(self) -> None:
+        """A number of two bytes."""
+        self._stack.append(self._number(2))
+
+    def signed(self) -> None:
+        """A number of four bytes, below zero or not."""
+        self._stack.append(int.from_bytes(self._bytes(4), "little", signed=True))
+
+    def long(self) -> None:
+        """A number of up to 255 bytes."""
+        self._stack.append(int.from_bytes(self._bytes(self._number(1)), "little", signed=True))
+
+    def fraction(self) -> None:
+        """A float."""
+        (value,) = struct.unpack_from(">d", self._data, self._place)
+        self._place += 8
+        self._simple = self._simple and value - value == 0
+        self._stack.append(value)
+
+    def short_text(self) -> None:
+        """A text of up to 255 bytes."""
+        self._text(self._number(1))
+
+    def text(self) -> None:
+        """A text of up to 4 GB."""
+        self._text(self._number(4))
+
+    def long_text(self) -> None:
+        """A longer text."""
+        self._text(self._number(8))
+
+    def short_bytes(self) -> None:
+        """Up to 255 bytes."""
+        self._stack.append(self._bytes(self._number(1)))
+
+    def plain_bytes(self) -> None:
+        """Up to 4 GB of bytes."""
+        self._stack.append(self._bytes(self._number(4)))

@@ -1,0 +1,151 @@
+"""The experiences of Trinity-RFT in its SQLite buffers, as lines of JSON.
+
+Each row of a table is an experience: a frame (TRXP) that holds all of it, since 0.6.0 in a table of
+its own, and columns beside it. What the columns say came later, and counts. The database is opened
+for reading only; nothing in it is run, and no file appears beside it unless somebody is writing.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prefpairs.errors import BadInput
+from prefpairs.files.inputs import Input, Limits, too_much
+from prefpairs.files.pickled_values import Damaged
+from prefpairs.files.reading import NEWER_FRAMES, OLD_PICKLE, PICKLES
+from prefpairs.files.trxp import item_line
+
+_BLOB = "_blob"
+_FRAME = "experience_bytes"
+_OF_IDENTITY = {"task_id": "task", "run_id": "run", "msg_id": "suffix"}
+_COLUMNS = (*_OF_IDENTITY, "model_version", "reward")
+_VIRTUAL = "CREATE VIRTUAL"
+
+
+class _Table(NamedTuple):
+    """A table of experiences: its columns that count, and the table that holds the frames."""
+
+    name: str
+    columns: list[str]
+    frames: str | None
+
+    def query(self) -> str:
+        """What asks for all rows in the order of their ids, which is that of the table itself."""
+        given = ", ".join(f"one.{column}" for column in ("id", *self.columns))
+        table = f"{_quoted(self.name)} one NOT INDEXED"
+        if self.frames is None:
+            return f"SELECT {given}, one.{_FRAME} FROM {table}"  # noqa: S608 - names are quoted
+        frames = f"{_quoted(self.frames)} two ON two.id = one.id"
+        return f"SELECT {given}, two.{_FRAME} FROM {table} LEFT JOIN {frames}"  # noqa: S608 - so too
+
+
+def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes]:
+    """Each experience as JSON; one of them is in memory at a time."""
+    if packed or source.is_stdin or not os.path.isfile(source.path):
+        problem = "a SQLite database cannot be read from a pipe or out of a packed file"
+        raise BadInput(source.label, problem, "name the database itself")
+    written, most = 0, source.limits.unpacked_from(os.path.getsize(source.path))
+    try:
+        with closing(_connected(source.path, source.limits)) as database:
+            for row in _rows(database, source):
+                yield row
+                written += len(row)
+                if written > most:
+                    raise too_much(source)
+    except sqlite3.Error as error:
+        raise BadInput(source.label, f"not a SQLite database that can be read ({error})") from None
+
+
+def _connected(path: str, limits: Limits) -> sqlite3.Connection:
+    """The database, for reading only.
+
+    Where nobody writes, it is opened as one that does not change, so that no file appears beside
+    it; if somebody begins to, we see that the file is another one, as of every input.
+    """
+    place = Path(os.path.abspath(path)).as_uri()
+    written = any(os.path.exists(path + ending) for ending in ("-wal", "-journal"))
+    words = "mode=ro" if written else "mode=ro&immutable=1"
+    database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
+    database.text_factory = lambda text: text.decode("utf-8", "replace")
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.line, Limits().line))
+    for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+        database.execute(f"PRAGMA {pragma}")
+    return database
+
+
+def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes]:
+    tables = _tables(database)
+    if not tables:
+        problem = "no table of this database holds experiences of Trinity-RFT"
+        raise BadInput(source.label, problem, "those have a column experience_bytes")
+    for table in tables:
+        for number, *told, data in database.execute(table.query()):
+            try:
+                yield _line(dict(zip(table.columns, told, strict=True)), data)
+            except Damaged as damage:
+                place = f"row {number} of {table.name}: byte {damage.place}"
+                old = damage.problem == OLD_PICKLE
+                hint = NEWER_FRAMES if old else None
+                raise BadInput(source.label, f"{place}: {damage.problem}", hint) from None
+
+
+def _tables(database: sqlite3.Connection) -> list[_Table]:
+    """The tables of experiences. Their names are whatever a configuration says."""
+    listed = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    names = [name for name, sql in listed if not str(sql).upper().startswith(_VIRTUAL)]
+    columns = {name: own for name in sorted(names) if (own := _columns(database, name))}
+    found = []
+    for name, own in columns.items():
+        known = [column for column in _COLUMNS if column in own]
+        if _FRAME in columns.get(name + _BLOB, ()):
+            found.append(_Table(name, known, name + _BLOB))
+        elif _FRAME in own and not (name.endswith(_BLOB) and name.removesuffix(_BLOB) in columns):
+            found.append(_Table(name, known, None))
+    return found
+
+
+def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    """The columns of a table whose rows can be found by a number, as all of the toolkit's can."""
+    columns = list(database.execute(f"PRAGMA table_info({_quoted(table)})"))
+    keys = [(name, str(kind).upper()) for _, name, kind, _, _, key in columns if key]
+    if keys != [("id", "INTEGER")]:
+        return frozenset()
+    return frozenset(name for _, name, *_ in columns)
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _line(told: dict[str, Any], data: Any) -> bytes:
+    """An experience as JSON. Without its frame, what the columns say is all there is."""
+    if data is None:
+        return item_line(None, lambda item: _with_columns(item, told))
+    if not isinstance(data, bytes):
+        raise Damaged(0, "no frame (TRXP)")
+    if data.startswith(PICKLES):
+        raise Damaged(0, OLD_PICKLE)
+    return item_line(data, lambda item: _with_columns(item, told))
+
+
+def _with_columns(item: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """The experience with what the columns say: clients of a server name rows, and reward them."""
+    names = {
+        own: told[column] for column, own in _OF_IDENTITY.items() if told.get(column) is not None
+    }
+    changed = {**item, "eid": _joined(item.get("eid"), names)}
+    if told.get("model_version") is not None:
+        version = {"model_version": told["model_version"]}
+        changed["info"] = _joined(item.get("info"), version)
+    if "reward" in told:
+        changed["reward"] = told["reward"]
+    return changed
+
+
+def _joined(value: Any, more: dict[str, Any]) -> Any:
+    if value is not None and not isinstance(value, dict):
+        return value
+    return {**(value or {}), **more}

@@ -1,0 +1,192 @@
+"""The databases of Trinity-RFT: which tables and columns count, and what is refused."""
+
+import json
+import math
+import os
+import pickle
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trinity_kit import SCHEMA, database, frame, item, run, with_tokens
+
+from prefpairs.errors import BadInput, InputChanged
+from prefpairs.files.inputs import Input, Limits
+from prefpairs.files.reading import open_input
+
+RUNS = [run(0, 1.0, "4"), run(1, 0.0, "5")]
+
+
+def _rows(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:  # noqa: B008 - constant
+    with open_input(Input(str(path), path.name, limits)) as opened:
+        assert not opened.seekable
+        assert opened.lines_from is None
+        return [json.loads(record.complete()) for record in opened.records]
+
+
+def _problem(path: Path) -> str:
+    with pytest.raises(BadInput) as caught:
+        _rows(path)
+    assert caught.value.path == path.name
+    return caught.value.problem
+
+
+def _execute(path: Path, *statements: str, values: tuple[Any, ...] = ()) -> Path:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement, values)
+    return path
+
+
+@pytest.fixture(name="db")
+def _db(tmp_path: Path) -> Path:
+    database(tmp_path / "x.db", RUNS)
+    return tmp_path / "x.db"
+
+
+def test_rows(db: Path) -> None:
+    """Those of the frames, in the order of ids; tasks are text, as the column has them."""
+    rows = _rows(db)
+    assert [row["response_text"] for row in rows] == ["4", "5"]
+    assert rows[0]["tokens"] == [1, 2, 3, 4]
+    assert rows[0]["eid"] == {"batch": 5, "task": "0", "run": 0, "step": 0, "suffix": "000000"}
+
+
+def test_columns_win(db: Path) -> None:
+    """What a client said later of an experience stands in the columns alone."""
+    _execute(
+        db,
+        "UPDATE pipeline_input SET task_id = 'mine', run_id = 'r-1', msg_id = 'm', "
+        "model_version = 7, reward = 0.5 WHERE id = 2",
+    )
+    row = _rows(db)[1]
+    assert row["eid"] == {"batch": 5, "task": "mine", "run": "r-1", "step": 0, "suffix": "m"}
+    assert (row["reward"], row["info"]) == (0.5, {"model_version": 7})
+
+
+def test_no_reward(db: Path) -> None:
+    """NULL stands for NaN, or for a reward that never came, whatever the frame says."""
+    _execute(db, "UPDATE pipeline_input SET reward = NULL, task_id = NULL WHERE id = 1")
+    _execute(db, "UPDATE pipeline_input SET reward = 9e999 WHERE id = 2")
+    first, second = _rows(db)
+    assert ("reward" in first, first["eid"]["task"]) == (False, 0)
+    assert second["reward"] == math.inf
+
+
+def test_a_row_without_its_frame(db: Path) -> None:
+    """It is there all the same, for somebody to lose it with a reason."""
+    _execute(db, "DELETE FROM pipeline_input_blob WHERE id = 1")
+    first, second = _rows(db)
+    assert first["eid"] == {"task": "0", "run": 0, "suffix": "000000"}
+    assert (first["prompt_length"], second["response_text"]) == (None, "5")
+
+
+def test_tables_by_rows(db: Path) -> None:
+    """Any name, several of them, empty ones, and those that hold something else."""
+    with closing(sqlite3.connect(db)) as connection, connection:
+        connection.executescript(SCHEMA.format("empty"))
+    _execute(db, "CREATE TABLE task (id INTEGER PRIMARY KEY, raw_task JSON)")
+    _execute(db, "INSERT INTO task VALUES (1, '{}')")
+    database(db, [run(2, 0.5, "four")], "my_own_buffer")
+    _execute(db, "CREATE TABLE old (id INTEGER PRIMARY KEY, reward FLOAT, experience_bytes BLOB)")
+    _execute(db, "INSERT INTO old VALUES (1, 0.25, ?)", values=(frame([item()]),))
+    _execute(db, 'CREATE TABLE "a""b_blob" (id INTEGER PRIMARY KEY, experience_bytes BLOB)')
+    _execute(db, 'INSERT INTO "a""b_blob" VALUES (1, ?)', values=(frame([item(reward=0.75)]),))
+    assert [row["reward"] for row in _rows(db)] == [0.75, 0.5, 0.25, 1.0, 0.0]
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    """A buffer of which nobody wrote is empty, not wrong."""
+    database(tmp_path / "x.db", [])
+    assert _rows(tmp_path / "x.db") == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE other (id INTEGER PRIMARY KEY, text TEXT)",
+        "CREATE TABLE no_key (id INTEGER, experience_bytes BLOB)",
+        "CREATE TABLE text_key (id TEXT PRIMARY KEY, experience_bytes BLOB)",
+        "CREATE VIEW seen AS SELECT 1 AS id, x'80' AS experience_bytes",
+        "CREATE VIRTUAL TABLE words USING fts5(id, experience_bytes)",
+    ],
+)
+def test_other_databases(tmp_path: Path, statement: str) -> None:
+    """Nothing of it is taken for experiences; views and the like are not even opened."""
+    assert "no table" in _problem(_execute(tmp_path / "x.db", statement))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (pickle.dumps({"reward": 1}, 4), "byte 0: a pickle"),
+        (b"", "byte 0: no frame"),
+        ("text", "byte 0: no frame"),
+        (7, "byte 0: no frame"),
+        (with_tokens(RUNS), "byte 0: no frame (TRXP) of one experience"),
+        (with_tokens(RUNS[:1]) * 2, "byte 0: no frame (TRXP) of one experience"),
+        (with_tokens(RUNS[:1])[:-1], "the frame ends too early"),
+        (frame([item(info=print)]), "it names builtins.print"),
+    ],
+)
+def test_refused(db: Path, data: Any, words: str) -> None:
+    """With the table, the row and the byte."""
+    _execute(db, "UPDATE pipeline_input_blob SET experience_bytes = ? WHERE id = 2", values=(data,))
+    problem = _problem(db)
+    assert problem.startswith("row 2 of pipeline_input: byte ")
+    assert words in problem
+
+
+def test_a_broken_database(db: Path) -> None:
+    """The library says what is wrong."""
+    data = bytearray(db.read_bytes())
+    data[100:5000] = b"\xff" * 4900
+    db.write_bytes(data)
+    assert "not a SQLite database that can be read" in _problem(db)
+
+
+def test_a_large_frame(db: Path) -> None:
+    """More than a line may have is not even loaded."""
+    _execute(db, "UPDATE pipeline_input_blob SET experience_bytes = zeroblob(70000000)")
+    assert "too big" in _problem(db)
+
+
+def test_more_than_is_taken_for_granted(tmp_path: Path) -> None:
+    """Rows that stand for more than so many bytes."""
+    database(tmp_path / "x.db", [run(number, 1.0, "x" * 5000) for number in range(10)])
+    with pytest.raises(BadInput, match="unpacks to more"):
+        _rows(tmp_path / "x.db", Limits(unpacked=20_000))
+
+
+def test_nothing_appears_beside_it(db: Path) -> None:
+    """Also where whoever wrote it keeps a journal of another kind."""
+    _execute(db, "PRAGMA journal_mode = WAL")
+    assert len(_rows(db)) == 2
+    assert os.listdir(db.parent) == ["x.db"]
+
+
+def test_while_somebody_writes(db: Path) -> None:
+    """What was written so far is read."""
+    _execute(db, "PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(db, isolation_level=None)) as writer:
+        writer.execute("UPDATE pipeline_input SET reward = 0.125 WHERE id = 2")
+        assert [row["reward"] for row in _rows(db)] == [1.0, 0.125]
+
+
+def test_a_database_that_changes(db: Path) -> None:
+    """It is noticed, as of any other input."""
+    reading = open_input(Input(str(db), "x.db"))
+    next(reading.__enter__().records)
+    os.utime(db, ns=(1, 1))
+    with pytest.raises(InputChanged):
+        reading.__exit__(None, None, None)
+
+
+def test_a_strange_name(db: Path) -> None:
+    """It is no part of what is said to the library."""
+    other = db.with_name("a?mode=rwc&b#%20 .db")
+    db.rename(other)
+    assert len(_rows(other)) == 2
+    assert os.listdir(other.parent) == [other.name]
