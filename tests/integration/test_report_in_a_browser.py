@@ -99,7 +99,13 @@ ROWS = [
     hostile("".join(UNSEEN)),
     {"prompt": [{"role": "user", "content": "Weather?"}], "chosen": CHAT, "rejected": CHAT[2:]},
     LONG,
+    {
+        "prompt": "By chance?",
+        "chosen": "alpha beta gamma delta the epsilon zeta eta theta. The end.",
+        "rejected": "one two three four the five six seven eight. The end.",
+    },
 ]
+ALL = len(ROWS)
 
 
 @pytest.fixture(name="browser", scope="module")
@@ -228,10 +234,10 @@ def test_charts_are_drawn_with_the_figures_of_stats(page: "Page", report: Path) 
 
 def test_keys(page: "Page") -> None:
     """Keys j and k, arrows, /, d and ?; in a field they are letters."""
-    assert (count(page), prompt(page)) == ("1 of 42", "Question 0?")
+    assert (count(page), prompt(page)) == (f"1 of {ALL}", "Question 0?")
     for key, shown in (("j", 2), ("ArrowRight", 3), ("k", 2), ("ArrowLeft", 1), ("k", 1)):
         page.keyboard.press(key)
-        assert count(page) == f"{shown} of 42"
+        assert count(page) == f"{shown} of {ALL}"
     assert page.locator(".only").count() > 0
     page.keyboard.press("d")
     assert page.locator(".only").count() == 0
@@ -241,7 +247,7 @@ def test_keys(page: "Page") -> None:
     assert page.input_value("input[type=search]") == "jd"
     assert left(page, 0) == 0
     page.keyboard.press("Escape")
-    assert left(page, 42) == 42
+    assert left(page, ALL) == ALL
     page.keyboard.press("?")
     assert page.is_visible("dialog")
     page.keyboard.press("Escape")
@@ -270,7 +276,7 @@ def test_search_and_filters(page: "Page") -> None:
         answer(value)
         assert left(page, expected) == expected, label
         answer(blank)
-        assert left(page, 42) == 42, label
+        assert left(page, ALL) == ALL, label
 
     asked(
         "Search prompts and answers", "QUESTION 1", sum("Question 1" in r["prompt"] for r in PLAIN)
@@ -323,8 +329,8 @@ def test_a_link_leads_to_its_pair(page: "Page", browser: "Browser", report: Path
         other.fill("input[type=search]", "weather")
         assert left(other, 1) == 1
         other.evaluate(f"location.hash = '{address.rpartition('#')[2]}'")
-        assert left(other, 42) == 42
-        assert count(other) == "3 of 42"
+        assert left(other, ALL) == ALL
+        assert count(other) == f"3 of {ALL}"
         assert prompt(other) == "Question 2?"
 
 
@@ -340,6 +346,19 @@ def test_words_that_differ_are_marked(page: "Page") -> None:
         assert len(same[0]) >= 15
         assert "cut" in page.inner_text(".side.rejected .only >> nth=0")
         page.keyboard.press("j")
+
+
+def test_a_word_in_common_by_chance_is_no_anchor(page: "Page") -> None:
+    """Between larger changes; the end that both have in common is one."""
+    page.fill("input[type=search]", "by chance")
+    assert left(page, 1) == 1
+    only = [
+        page.locator(f".side.{side} .only").all_inner_texts() for side in ("chosen", "rejected")
+    ]
+    assert only == [
+        ["alpha beta gamma delta the epsilon zeta eta theta"],
+        ["one two three four the five six seven eight"],
+    ]
 
 
 def test_very_different_long_answers_are_quick(page: "Page") -> None:
@@ -427,7 +446,7 @@ def test_it_fits_and_can_be_read(
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
             assert page.evaluate(LOW_CONTRAST, ".place *") == []
             page.evaluate("document.querySelector('[title=j]').click()")
-        assert count(page) == "42 of 42"
+        assert count(page) == f"{ALL} of {ALL}"
 
 
 LOW_CONTRAST = """(those) => {

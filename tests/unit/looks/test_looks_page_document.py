@@ -27,6 +27,8 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
     "<!--<script>",
+    "<!-- <script ",
+    "</script x",
     "]]>",
     '" onload="x',
     "' onload='x",
@@ -99,6 +101,8 @@ def test_whatever_pairs_say_no_element_is_theirs(given_rows: list[Row], title: s
 def test_nothing_turns_or_hides_the_source(words: str) -> None:
     """Who reads the page's source sees no sign that steers: all are written as escapes."""
     told = page_of([row(words, f"{words} a", words, group=words, meta={"model": words})], 9, words)
+    data = told[told.index('id="data">') :].removeprefix('id="data">')
+    assert re.search("[<>&]", data[: data.index("</script>")]) is None
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028]", told) is None
 
 
