@@ -99,6 +99,7 @@ ROWS = [
     hostile("".join(UNSEEN)),
     {"prompt": [{"role": "user", "content": "Weather?"}], "chosen": CHAT, "rejected": CHAT[2:]},
     LONG,
+    {"prompt": "Cut?", "chosen": "start " + "word " * 8_000 + "end", "rejected": "word " * 9},
     {
         "prompt": "By chance?",
         "chosen": "alpha beta gamma delta the epsilon zeta eta theta. The end.",
@@ -346,6 +347,20 @@ def test_words_that_differ_are_marked(page: "Page") -> None:
         assert len(same[0]) >= 15
         assert "cut" in page.inner_text(".side.rejected .only >> nth=0")
         page.keyboard.press("j")
+
+
+def test_what_was_left_out_is_said_where_it_stood(page: "Page") -> None:
+    """Between the beginning and the end of a very long text, whether words are marked or not."""
+    page.fill("input[type=search]", "cut?")
+    assert left(page, 1) == 1
+    for _ in ("marked", "not marked"):
+        shown = page.locator(".side.chosen .words").text_content() or ""
+        found = re.fullmatch(r"(start .*)([0-9]{2},[0-9]{3}) characters left out(.* end)", shown)
+        assert found is not None
+        left_out = int(found[2].replace(",", ""))
+        assert len(found[1]) + left_out + len(found[3]) == len("start ") + 40_000 + len("end")
+        assert len(found[1]) > 2 * len(found[3])
+        page.get_by_role("button", name="Differences").click()
 
 
 def test_a_word_in_common_by_chance_is_no_anchor(page: "Page") -> None:
