@@ -95,34 +95,40 @@ def fair_members(
     members, told_apart = index.ranked(group)
     if told_apart:
         return members, True
+    unfair = unfair_members(index, members, fetch, keep_conflicting=keep_conflicting)
+    dropped.update(unfair.values())
+    return [number for number in members if number not in unfair], False
+
+
+def unfair_members(
+    index: Index, members: Sequence[int], fetch: Fetch, *, keep_conflicting: bool
+) -> dict[int, str]:
+    """The copies of rollouts that do not compete, each with the reason."""
     copies: dict[tuple[int, int, bytes], list[int]] = {}
     for number in members:
         if (rollout := index.rollout(number)) is not None:
             copies.setdefault(rollout, []).append(number)
-    unwanted: set[int] = set()
+    unfair: dict[int, str] = {}
     for same in copies.values():
         if len(same) > 1:
-            unwanted.update(_unwanted(index, same, fetch, dropped, keep_conflicting))
-    return [number for number in members if number not in unwanted], False
+            unfair |= _unfair(index, same, fetch, keep_conflicting=keep_conflicting)
+    return unfair
 
 
-def _unwanted(
-    index: Index, same: list[int], fetch: Fetch, dropped: Counter[str], keep_conflicting: bool
-) -> list[int]:
-    """Which copies of one rollout go."""
+def _unfair(
+    index: Index, same: list[int], fetch: Fetch, *, keep_conflicting: bool
+) -> dict[int, str]:
+    """Which copies of one rollout go, and why."""
     scores = {index.scores[number] for number in same}
     if len(scores) > 1 and not keep_conflicting:
-        dropped["conflicting_scores"] += len(same)
-        return same
-    unwanted = []
+        return dict.fromkeys(same, "conflicting_scores")
+    unwanted: list[int] = []
     for score in scores:
         equal = [number for number in same if index.scores[number] == score]
         if len(equal) > 1:
             equal.sort(key=lambda number: candidate_line(fetch(number)._replace(origin="")))
             unwanted += equal[1:]
-    if unwanted:
-        dropped["duplicate_rollout"] += len(unwanted)
-    return unwanted
+    return dict.fromkeys(unwanted, "duplicate_rollout")
 
 
 def _twins(index: Index, members: Sequence[int]) -> dict[int, range]:
