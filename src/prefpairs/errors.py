@@ -17,6 +17,7 @@ PrefpairsError
 │   ├── NoSuchPath         a dotted path that no record has
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
+│   └── NotThere           there is nothing to show, or nothing of the name that was asked for
 ├── GateNotMet             a count is not what --require asks for (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
 ├── DoesNotTrain           a trainer was tried on its dataset, and did not learn it (exit 4)
@@ -231,6 +232,14 @@ class NothingCameOut(PrefpairsError):
         super().__init__(what)
         self.what = what
         self.hint = hint
+
+
+class NotThere(NothingCameOut):
+    """What was asked for is not there: nothing of the kind at all, or nothing of these names."""
+
+    def __init__(self, what: str, names: Sequence[str] = (), hint: str | None = None) -> None:
+        super().__init__(what, hint)
+        self.names = names
 
 
 class GateNotMet(PrefpairsError):

@@ -91,6 +91,8 @@ COMMANDS = [
     "validate in.pairs.jsonl --to trl",
     "run in.recipe.toml",
     "report in.rollouts.jsonl.gz --temp-dir . -o out.html",
+    "show in.pairs.jsonl",
+    "show --group prompt:36fb --limit 1 in.rollouts.jsonl",
     "formats",
     "explain no_score",
     "--version",

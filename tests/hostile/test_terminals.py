@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +115,39 @@ def test_what_a_terminal_sees_is_the_same_data(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(json.dumps(PAIR) + "\n")
     first = on_a_terminal(tmp_path, "dedupe", "-q", "in.jsonl").split("\n", maxsplit=1)[0]
     assert json.loads(first)["chosen"] == PAIR["chosen"]
+
+
+COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "--no-pager", "in.jsonl"],
+        ["show", "--no-pager", "--full", "--width", "60", "in.jsonl"],
+        ["show", "--no-pager", "--id", STEERING, "in.jsonl"],
+        ["show", "--no-pager", "--group", "p", "rollouts.jsonl"],
+        ["show", "--no-pager", "--group", STEERING, "rollouts.jsonl"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_nothing_that_is_shown_steers_a_terminal(
+    words: list[str], term: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in pairs side by side, either, where colours are all that stands between the signs."""
+    monkeypatch.setenv("TERM", term)
+    calls = [{"id": STEERING, "function": {"name": STEERING, "arguments": STEERING}}]
+    said = {"role": "assistant", "content": STEERING, "tool_calls": calls}
+    thought = {"role": "assistant", "content": "so", "reasoning_content": f"{STEERING}\n{STEERING}"}
+    result = {"role": "tool", "content": STEERING, "name": STEERING, "tool_call_id": STEERING}
+    more = {"group": f"p{STEERING}", "meta": {STEERING: STEERING}, "tools": [{"name": STEERING}]}
+    chat = {**PAIR, **more, "chosen": [said, result, thought], "chosen_origin": STEERING}
+    rollouts = [{**row, **more, "index": number} for number, row in enumerate(ROWS)]
+    for name, rows in (("in.jsonl", [PAIR, chat]), ("rollouts.jsonl", rollouts)):
+        lines = (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        (tmp_path / name).write_text("".join(lines))
+    shown = on_a_terminal(tmp_path, *words)
+    assert "Traceback" not in shown
+    assert ("\x1b" in shown) <= (term != "dumb")
+    assert steers(COLOUR.sub("", shown)) == []

@@ -77,6 +77,7 @@ NOT_FOR_PAIRS = (
     "prefpairs.files.parquet",
     "prefpairs.files.table",
     "prefpairs.files.template",
+    "prefpairs.looks",
     "prefpairs.records.schema",
     "prefpairs.targets.card",
     "prefpairs.targets.judge",
@@ -192,3 +193,10 @@ def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: 
     modules = loaded(tmp_path, command, "/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl")
     others = {f"prefpairs.cli.{name}" for name in commands - {command}}
     assert (modules - bare) & others == set()
+
+
+def test_pairs_that_are_shown(tmp_path: Path, bare: set[str]) -> None:
+    """Colours and the pager are for terminals."""
+    (tmp_path / "in.jsonl").write_text(f"{json.dumps(PAIR)}\n", "utf-8")
+    for words in (["show", "in.jsonl"],):
+        assert sorted((loaded(tmp_path, *words) - bare).intersection(NEVER)) == []

@@ -23,6 +23,7 @@ from prefpairs import errors
         (errors.NoSuchPath("--score", "x", []), 2),
         (errors.TooManyPairs(11, 10), 2),
         (errors.NothingCameOut("pair"), 3),
+        (errors.NotThere("pair", ["x"]), 3),
         (errors.FileTrouble("f", "full"), 5),
     ],
 )

@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": "Whether files are still what a manifest says.",
     "stats": "What is in the data: of pairs, or of rollouts and the pairs they would give.",
     "report": "What is in the data, as one page with pictures, and pairs to browse.",
+    "show": "Pairs side by side, or how the candidates of a group fared.",
     "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",
     "completion": "Complete command lines in bash, zsh or fish.",

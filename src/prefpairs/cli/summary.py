@@ -29,10 +29,26 @@ def summary_text(command: str, report: Report, output: str) -> str:
         lines += _groups(report)
     if command != "extract":
         lines += [*_stages(report), *_pairs(report), *_sides(report)]
-    lines += [f"note: {visible(note)}" for note in _notes(report)]
+    lines += notes_text(report).splitlines()
     if output != "-" and (report.kept if command == "extract" else report.pairs):
         lines.append(f"wrote {visible(output)}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def losses_text(report: Report) -> str:
+    """What was left out, and what else should be known; nothing where all is as it should be."""
+    rows = _rows(report) if report.rows_dropped or report.rows_bad else ()
+    return "".join(f"{line}\n" for line in rows) + notes_text(report)
+
+
+def notes_text(report: Report) -> str:
+    """What should be known of how things were read."""
+    return "".join(f"note: {visible(note)}\n" for note in _notes(report))
+
+
+def early_losses(report: Report) -> list[str]:
+    """What was lost before groups were made, a line for each reason."""
+    return [*_reasons(report.rows_dropped | report.dropped)]
 
 
 def _inputs(report: Report) -> Iterator[str]:

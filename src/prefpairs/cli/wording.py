@@ -25,6 +25,7 @@ from prefpairs.errors import (
     InputChanged,
     NoSuchPath,
     NothingCameOut,
+    NotThere,
     OtherRows,
     ReadsAsDates,
     TooManyPairs,
@@ -38,6 +39,7 @@ from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
+_MOST_NAMES = 5
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
 _MOST_NAMES, _LIKE = 1000, 0.8
@@ -98,6 +100,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [sentence], _FEWER
         case UsageError():
             return [error.problem], error.hint
+        case NotThere():
+            return [*_word_not_there(error)], error.hint
         case NothingCameOut():
             return [f"no {error.what} came out, so nothing was written"], error.hint
         case GateNotMet():
@@ -127,6 +131,15 @@ def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
         return [error.format_message().rstrip(".")], "--help lists the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"
     return [f"{type(error).__name__}: {error!s}"], hint
+
+
+def _word_not_there(error: NotThere) -> Iterator[str]:
+    if not error.names:
+        yield f"there is no {error.what} to show"
+    for name in error.names[:_MOST_NAMES]:
+        yield f"there is no {error.what} {name}"
+    if (more := len(error.names) - _MOST_NAMES) > 0:
+        yield f"... nor {more:,} more"
 
 
 def _word_bad_records(error: BadRecords) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The closing summary."""
 
-from prefpairs.cli.summary import summary_of, summary_text
+from prefpairs.cli.summary import early_losses, losses_text, summary_of, summary_text
 from prefpairs.report import Report, Stage
 from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
 
@@ -170,3 +170,25 @@ def test_sides_of_nothing() -> None:
         "train               0 pairs",
         "val                 0 pairs",
     ]
+
+
+def test_losses() -> None:
+    """What was left out, and notes; nothing where all is as it should be."""
+    assert losses_text(_report()).splitlines() == [
+        "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
+        "                 4  placeholder: a placeholder line instead of a rollout",
+        "                 5  lost every candidate, for the reasons below",
+        "note: a.jsonl is odd\\x1b",
+    ]
+    assert losses_text(Report(rows_read=9, rows_used=9)) == ""
+    assert losses_text(Report(rows_bad=1)).startswith("rows  ")
+
+
+def test_early_losses() -> None:
+    """Rows and candidates, each reason once."""
+    assert early_losses(_report()) == [
+        "                 6  no_score: the score is missing",
+        "                 4  placeholder: a placeholder line instead of a rollout",
+        "                 1  empty_answer: the model said nothing: no text and no tool call",
+    ]
+    assert early_losses(Report()) == []

@@ -57,6 +57,13 @@ def test_bad_rows_of_several_kinds() -> None:
             "one of auto, nat",
         ),
         (errors.UnknownWord("source", "zzz", []), ["unknown source: zzz"], None),
+        (errors.NotThere("pair"), ["there is no pair to show"], None),
+        (errors.NotThere("group", ["a\x1b"], "look"), ["there is no group a\\x1b"], "look"),
+        (
+            errors.NotThere("pair", list("abcdefg")),
+            [*(f"there is no pair {name}" for name in "abcde"), "... nor 2 more"],
+            None,
+        ),
         (
             errors.NoSuchPath("--score", "scores.judge", ["score", "score.judge"]),
             ["--score scores.judge: no row has this field"],

@@ -1,0 +1,108 @@
+r"""Text as a terminal may show it, and how many columns it takes there.
+
+What nobody sees is written out: controls, marks of direction, signs without width. Pictures made
+of several signs, about whose width terminals disagree, are shown sign by sign.
+"""
+
+import re
+from unicodedata import category, east_asian_width
+
+TAB = "    "
+ELLIPSIS = "…"
+
+_SYMBOL = "#*0-9\xa9\xae\u2000-\u200c\u2010-\u27ff\u2900-\u2bff\u3030\u303d\u3297\u3299"
+_SYMBOL += "\U0001f000-\U0001faff"
+_LETTER = "\u0590-\u1fff\ua000-\uabff\U00010800-\U00011fff"
+
+_ONE_SIGN_OF_SEVERAL = re.compile(f"(?<=[{_SYMBOL}])[\ufe0e\ufe0f]?(?:\u200d(?=[{_SYMBOL}]))?")
+"""What makes one picture of several signs, or colours one: each is shown by itself."""
+
+_UNSEEN = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e"
+    "\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    # Persian, Hindi and others cannot be written without joiners between letters.
+    f"|(?<![{_LETTER}])[\u200c\u200d]|[\u200c\u200d](?![{_LETTER}])"
+)
+
+_NO_WIDTH = ("Mn", "Me", "Cf")
+_HANGUL_TAILS = range(0x1160, 0x1200)
+_PICTURES = range(0x1F300, 0x1FB00)
+
+
+def visible_text(text: str) -> str:
+    r"""The text with all that nobody sees written out; line feeds stay.
+
+    >>> visible_text("red \x1b[31m, hid\u200bden, \u26a0\ufe0f")
+    'red \\x1b[31m, hid\\u200bden, ⚠'
+    """
+    text = text.replace("\t", TAB)
+    if not text.isascii():
+        text = _ONE_SIGN_OF_SEVERAL.sub("", text)
+    return _UNSEEN.sub(_written_out, text)
+
+
+def one_line(text: str) -> str:
+    r"""The visible text with line feeds written out, too.
+
+    >>> one_line("two\nlines")
+    'two\\nlines'
+    """
+    return visible_text(text).replace("\n", "\\n")
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+def columns_of(text: str) -> int:
+    """How many columns a text takes that is visible, and has no line feed.
+
+    >>> columns_of("abc"), columns_of("日本"), columns_of("e\u0301")
+    (3, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_COLUMNS.__getitem__, text))
+
+
+class _Columns(dict[str, int]):
+    """The columns of signs, those of each looked up once."""
+
+    def __missing__(self, sign: str) -> int:
+        self[sign] = columns = _columns_of_sign(sign)
+        return columns
+
+
+def _columns_of_sign(sign: str) -> int:
+    kind, place = category(sign), ord(sign)
+    if kind in _NO_WIDTH or place in _HANGUL_TAILS:
+        return 0
+    newer = kind == "Cn" and place in _PICTURES  # than the tables of this Python
+    return 2 if newer or east_asian_width(sign) in "WF" else 1
+
+
+_COLUMNS = _Columns()
+
+
+def shortened(text: str, columns: int) -> str:
+    """A visible text without line feeds, cut to so many columns.
+
+    >>> shortened("many words on one line", 12)
+    'many words …'
+    """
+    taken = fitting = 0
+    for place, sign in enumerate(text):
+        taken += _COLUMNS[sign]
+        if taken > columns:
+            return text[:fitting] + ELLIPSIS
+        if taken < columns:
+            fitting = place + 1
+    return text
+
+
+def shortened_at_left(text: str, columns: int) -> str:
+    """The same, with the end kept: of a path with a line the end says most.
+
+    >>> shortened_at_left("runs/rollouts.jsonl:17", 12)
+    '…ts.jsonl:17'
+    """
+    return shortened(text[::-1], columns)[::-1]

@@ -1,0 +1,100 @@
+"""How candidates fared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from prefpairs.looks.standing import Obstacle, Others, Standing, standings
+from prefpairs.strategies import STRATEGIES, strategy_named
+from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+
+
+def _stand(
+    scores: Sequence[float], pairs: Sequence[Positions], answers: str = "", **options: Any
+) -> list[Standing]:
+    """Candidates are called by their places plus one."""
+    digests = [sign.encode() for sign in answers or "abcdefghij"[: len(scores)]]
+    group = Group(scores, digests)
+    found, count = standings(group, PairOptions(**options), pairs, range(1, len(scores) + 1))
+    assert count == len(pairs)
+    return found
+
+
+def test_in_pairs() -> None:
+    """On one side, or on both."""
+    best, middle, worst = _stand([1.0, 0.5, 0.0], [(0, 1), (1, 2), (0, 2)])
+    assert best == Standing(chosen_over=Others([2, 3], 2))
+    assert middle == Standing(chosen_over=Others([3], 1), rejected_by=Others([1], 1))
+    assert worst == Standing(rejected_by=Others([2, 1], 2))
+    assert best.paired
+    assert worst.paired
+
+
+def test_only_the_first_few_are_named() -> None:
+    """The others are counted."""
+    best = _stand([1.0, *[0.0] * 9], [(0, place) for place in range(1, 10)])[0]
+    assert best.chosen_over == Others([2, 3, 4], 9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "answers", "options", "obstacles"),
+    [
+        ([1.0, 0.5], "aa", {}, {"same_answer": [2]}),
+        ([1.0, 1.0], "ab", {}, {"tie": [2]}),
+        ([1.0, 1.0], "aa", {}, {"same_answer": [2]}),
+        ([1.0, 0.9], "ab", {"min_gap": 0.2}, {"narrow": [2]}),
+        ([1.0, 0.0], "ab", {"max_gap": 0.5}, {"wide": [2]}),
+        ([0.5, 0.0], "ab", {"min_chosen_score": 0.7}, {"low": [2]}),
+        ([1.0, 1.0, 0.9], "aba", {"min_gap": 0.2}, {"tie": [2], "same_answer": [3]}),
+        ([0.9, 0.8], "ab", {"min_gap": 0.1}, {}),
+    ],
+)
+def test_obstacles(
+    scores: list[float], answers: str, options: dict[str, float], obstacles: dict[str, list[int]]
+) -> None:
+    """What stands between the first candidate and all others; nothing if one may be its partner."""
+    first = _stand(scores, [], answers, **options)[0]
+    assert {str(kind): others.numbers for kind, others in first.obstacles.items()} == obstacles
+    assert not first.paired
+
+
+def test_like_another_one() -> None:
+    """One that says the same goes before one that scores the same."""
+    found = _stand([1.0, 1.0, 0.5, 0.0], [(1, 3)], "abac")
+    assert [standing.like for standing in found] == [
+        (Obstacle.TIE, 2),
+        None,
+        None,
+        None,
+    ]
+    found = _stand([1.0, 0.7, 0.5, 0.5], [(0, 2)], "aacd")
+    assert [standing.like for standing in found] == [
+        None,
+        (Obstacle.SAME_ANSWER, 1),
+        None,
+        (Obstacle.TIE, 3),
+    ]
+
+
+def test_alone() -> None:
+    """There is nobody to be compared with."""
+    assert _stand([1.0], []) == [Standing(alone=True)]
+    assert not any(standing.alone for standing in _stand([1.0, 1.0], []))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_agrees_with_what_is_allowed(name: str) -> None:
+    """Who has an obstacle to all others is in no allowed pair, and who has not is in one."""
+    scores = [0.9, 0.9, 0.7, 0.5, 0.45, 0.4, 0.1]
+    digests = [sign.encode() for sign in "abacbad"]
+    for narrow, wide, floor in [(0.0, None, None), (0.3, 0.5, None), (0.1, 0.2, 0.5), (1, 1, 1)]:
+        options = PairOptions(min_gap=narrow, max_gap=wide, min_chosen_score=floor)
+        group = Group(scores, digests)
+        _, strategy = strategy_named(name)
+        found, _ = standings(group, options, strategy(group, options), range(7))
+        allowed = {place for pair in AllowedPairs(group, options) for place in pair}
+        for place, standing in enumerate(found):
+            assert standing.paired <= (place in allowed)
+            if not standing.paired:
+                assert bool(standing.obstacles) == (place not in allowed)
