@@ -24,6 +24,9 @@ SHOWS = {
     "show worst": ["show", "--worst", "length-ratio"],
     "show by draw": ["show", "--random", "--seed", "3"],
     "show group": ["show", "--group", "prompt:", "-n", "3"],
+    "diff": ["diff", "-"],
+    "diff ids": ["diff", "--ids", "lost", "-"],
+    "diff json": ["diff", "--json", "-"],
 }
 """Words to which the input is put last; what comes through a pipe is the first side of `diff`."""
 

@@ -93,6 +93,7 @@ COMMANDS = [
     "report in.rollouts.jsonl.gz --temp-dir . -o out.html",
     "show in.pairs.jsonl",
     "show --group prompt:36fb --limit 1 in.rollouts.jsonl",
+    "diff in.pairs.jsonl in.pairs.jsonl",
     "formats",
     "explain no_score",
     "--version",

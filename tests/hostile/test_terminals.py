@@ -128,6 +128,8 @@ COLOUR = re.compile("\x1b\\[[0-9;]*m")
         ["show", "--no-pager", "--id", STEERING, "in.jsonl"],
         ["show", "--no-pager", "--group", "p", "rollouts.jsonl"],
         ["show", "--no-pager", "--group", STEERING, "rollouts.jsonl"],
+        ["diff", "in.jsonl", "rollouts.jsonl"],
+        ["diff", "in.jsonl", "in.jsonl"],
     ],
     ids=str,
 )

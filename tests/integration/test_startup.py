@@ -198,5 +198,5 @@ def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: 
 def test_pairs_that_are_shown(tmp_path: Path, bare: set[str]) -> None:
     """Colours and the pager are for terminals."""
     (tmp_path / "in.jsonl").write_text(f"{json.dumps(PAIR)}\n", "utf-8")
-    for words in (["show", "in.jsonl"],):
+    for words in (["show", "in.jsonl"], ["diff", "in.jsonl", "in.jsonl"]):
         assert sorted((loaded(tmp_path, *words) - bare).intersection(NEVER)) == []

@@ -27,6 +27,7 @@ COMMANDS = {
     "stats": "What is in the data: of pairs, or of rollouts and the pairs they would give.",
     "report": "What is in the data, as one page with pictures, and pairs to browse.",
     "show": "Pairs side by side, or how the candidates of a group fared.",
+    "diff": "What changed between two sets of pairs.",
     "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",
     "completion": "Complete command lines in bash, zsh or fish.",

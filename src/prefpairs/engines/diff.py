@@ -1,0 +1,32 @@
+"""diff: two sets of pairs, each read in one pass and held without its texts."""
+
+from dataclasses import dataclass
+
+from prefpairs.engines.pairs import pair_readings
+from prefpairs.engines.plan import InputPlan
+from prefpairs.engines.rows import Rows, reading_rows
+from prefpairs.looks.comparison import PairSet
+from prefpairs.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPlan:
+    """Which pairs are compared with which."""
+
+    before: InputPlan
+    after: InputPlan
+
+
+def read_both(plan: DiffPlan, reports: tuple[Report, Report]) -> tuple[PairSet, PairSet]:
+    """The pairs of both sides. Bad rows of both go to the one file that is named for them."""
+    with reading_rows(plan.before, reports[0]) as rows:
+        before = _read(rows)
+        return before, _read(Rows(plan.after, reports[1], rows.quarantine))
+
+
+def _read(rows: Rows) -> PairSet:
+    found = PairSet()
+    for _, _, readings in pair_readings(rows, rows.report):
+        for _, reading in readings:
+            found.add(reading.pair, reading.digests)
+    return found
