@@ -110,9 +110,11 @@ def diff(
     Gaps and lengths of both sides stand beside; lengths are characters of all that an answer says.
 
         prefpairs diff pairs.jsonl filtered.jsonl
-        prefpairs diff --ids lost pairs.jsonl filtered.jsonl | prefpairs show --id - pairs.jsonl
+        prefpairs diff --ids lost a.jsonl b.jsonl | prefpairs show --id - a.jsonl
 
-    Exit 0 whether there are differences or not. Memory: about 120 bytes a pair of both.
+    Exit 0 whether there are differences or not.
+
+    Memory: about 120 bytes a pair of both.
     """
     kind = None if ids is None else one_of("--ids", ids, *KINDS)
     if kind is not None and json:

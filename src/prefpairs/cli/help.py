@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Making pairs": ("pair", "extract"),
     "Curating pairs": ("dedupe", "filter", "sample", "split"),
-    "Looking at the data": ("stats", "report"),
+    "Looking at the data": ("stats", "report", "show", "diff"),
     "For trainers": ("export", "validate", "rehearse"),
     "All in one": ("run", "verify"),
 }

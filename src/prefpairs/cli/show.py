@@ -28,8 +28,10 @@ from prefpairs.files.inputs import STDIN
 from prefpairs.looks.sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.looks.wrapping import Span
 from prefpairs.report import Report
+from prefpairs.sources import SOURCES
 from prefpairs.targets.reading import DIALECTS, reader_named
 
+_PAIRS = "pairs"
 _WHICH, _HOW = "What is shown", "How it is shown"
 _WORSTS = ("length-ratio", "gap")
 _USUAL = 5
@@ -113,18 +115,19 @@ class ShowReadWords(ReadWords):
         str,
         Option(
             "--from",
-            metavar="FORMAT",
+            metavar="KIND",
             rich_help_panel=READ,
-            help="auto (look at the columns of each row), or the format of a trainer: "
-            f"{', '.join(DIALECTS)}. With --group a source, as in `pair`.",
+            help=f"auto (look at the rows), pairs, {', '.join(DIALECTS)}; "
+            f"with --group {', '.join(SOURCES)}.",
         ),
     ] = "auto"
 
     def pairs_plan(self, choice: ChoiceWords, seed: int) -> ShowPlan:
         """The plan that these words ask for where pairs are read."""
-        if self.source != "auto":
-            reader_named(self.source)
-        read = replace(self.input_plan(), limit=None, dialect=self.source)
+        dialect = "auto" if self.source == _PAIRS else self.source
+        if dialect != "auto":
+            reader_named(dialect)
+        read = replace(self.input_plan(), limit=None, dialect=dialect)
         ids = self._ids(choice)
         usual = sys.maxsize if ids else _USUAL
         return ShowPlan(
@@ -242,7 +245,9 @@ def show(
 
         prefpairs show --group prompt:2d67 --min-gap 0.2 rollouts.jsonl
 
-    One pass; no more pairs are held than are shown. With --group memory is that of `pair`.
+    One pass.
+
+    Memory: that of the pairs that are shown; with --group that of `pair`.
     """
     choice.check(pairing.seed)
     report = Report()

@@ -39,9 +39,9 @@ from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
-_MOST_NAMES = 5
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
+_MOST_MISSING = 5
 _MOST_NAMES, _LIKE = 1000, 0.8
 """So many names of a folder are looked at; one that was meant is so much like the one typed."""
 
@@ -136,9 +136,9 @@ def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
 def _word_not_there(error: NotThere) -> Iterator[str]:
     if not error.names:
         yield f"there is no {error.what} to show"
-    for name in error.names[:_MOST_NAMES]:
+    for name in error.names[:_MOST_MISSING]:
         yield f"there is no {error.what} {name}"
-    if (more := len(error.names) - _MOST_NAMES) > 0:
+    if (more := len(error.names) - _MOST_MISSING) > 0:
         yield f"... nor {more:,} more"
 
 

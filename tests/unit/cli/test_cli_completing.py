@@ -74,6 +74,8 @@ def test_words(typed: str, words: list[str]) -> None:
         ("dedupe --against ", "files"),
         ("run ", "files"),
         ("verify ", "files"),
+        ("diff ", "files"),
+        ("diff a.jsonl ", "files"),
         ("rehearse ", "files"),
         ("validate --to trl ", "files"),
         ("pair --out-dir ", "folders"),
