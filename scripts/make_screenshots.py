@@ -1,14 +1,21 @@
-"""Write docs/pictures: the page of `report` about made-up rollouts, as Chromium shows it."""
+"""Write docs/pictures: `stats` on a terminal, and the page of `report`, about made-up rollouts."""
 
+import io
 import json
+import os
+import pty
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
@@ -18,17 +25,23 @@ MODELS = {"base": 0.35, "sft-step-200": 0.55, "sft-step-400": 0.65, "teacher": 0
 
 TASKS, ANSWERS = 240, 8
 
+COLUMNS, LINES = 100, 48
+"""The size of the terminal that is shown."""
+
+ASKED = ["--strategy", "exhaustive", "--keep", "model"]
+
 OPENINGS = ("Let me split it up:", "Step by step:", "I take the tens first:", "Piece by piece:")
 CLOSINGS = ("So {}.", "That makes {}.", "Together {}.", "The answer: {}.", "Hence {}.")
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = write_page(Path(folder))
         found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        shoot_stats(browser, page.parent)
         shoot_charts(browser, page)
         shoot_pair(browser, page)
         browser.close()
@@ -39,7 +52,7 @@ def write_page(folder: Path) -> Path:
     chance = random.Random(7)  # noqa: S311 - made-up data
     rows = (rollout(task, chance) for task in range(TASKS) for _ in range(ANSWERS))
     (folder / "rollouts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    words = ["--strategy", "exhaustive", "--keep", "model", "--title", "Nightly rollouts, week 12"]
+    words = [*ASKED, "--title", "Nightly rollouts, week 12"]
     subprocess.run(
         [sys.executable, "-m", "prefpairs", "report", *words, "-o", "report.html"],
         cwd=folder,
@@ -73,6 +86,44 @@ def rollout(task: int, chance: random.Random) -> dict[str, object]:
         "score": round(score, 2),
         "model": model,
     }
+
+
+def shoot_stats(browser: Browser, folder: Path) -> None:
+    """The first lines of stats, as a dark terminal has them."""
+    words = ["stats", *ASKED, "rollouts.jsonl"]
+    lines = [f"$ prefpairs {' '.join(words)}", *on_a_terminal(words, folder).splitlines()]
+    console = Console(record=True, file=io.StringIO(), width=COLUMNS, force_terminal=True)
+    console.print(Text.from_ansi("\n".join(lines[:LINES])))
+    opened = browser.new_page(device_scale_factor=1.2)
+    opened.set_content(console.export_html(theme=MONOKAI, inline_styles=True))
+    opened.add_style_tag(content="body {margin: 0} pre {padding: 1em; width: max-content}")
+    opened.locator("pre").screenshot(path=FOLDER / "stats.png")
+
+
+def on_a_terminal(words: list[str], folder: Path) -> str:
+    """What the program shows on a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (LINES, COLUMNS))
+    with subprocess.Popen(
+        [sys.executable, "-m", "prefpairs", *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        env={**os.environ, "TERM": "xterm-256color"},
+    ) as running:
+        os.close(theirs)
+        shown = b"".join(iter(lambda: read(ours), b""))
+        running.wait()
+    os.close(ours)
+    return shown.decode()
+
+
+def read(descriptor: int) -> bytes:
+    """What has come; nothing once nobody has the other end any more."""
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:
+        return b""
 
 
 def shoot_charts(browser: Browser, page: Path) -> None:

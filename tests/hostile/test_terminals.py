@@ -13,7 +13,7 @@ import pytest
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x85\u202e\u2066\u200f\u061c\r\b"
 
 
-def on_a_terminal(folder: Path, *words: str) -> str:
+def on_a_terminal(folder: Path, *words: str, kind: str = "dumb") -> str:
     """What a command shows on a terminal, stdout and stderr together."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -22,7 +22,7 @@ def on_a_terminal(folder: Path, *words: str) -> str:
         stdout=theirs,
         stderr=theirs,
         cwd=folder,
-        env={**os.environ, "TERM": "dumb"},  # else colours are ours
+        env={**os.environ, "TERM": kind},  # a dumb one has no colours, which would be ours
     ) as process:
         os.close(theirs)
         shown = b""
@@ -153,3 +153,13 @@ def test_nothing_that_is_shown_steers_a_terminal(
     assert "Traceback" not in shown
     assert ("\x1b" in shown) <= (term != "dumb")
     assert steers(COLOUR.sub("", shown)) == []
+
+
+@pytest.mark.parametrize("words", [["stats"], ["show", "--no-pager"]], ids=" ".join)
+def test_our_own_colours_are_seen(words: list[str], tmp_path: Path) -> None:
+    """And nothing but colours: what stands in data is still spelt out."""
+    (tmp_path / "in.jsonl").write_text(json.dumps({**PAIR, "id": None}) + "\n")
+    shown = on_a_terminal(tmp_path, *words, "in.jsonl", kind="xterm-256color")
+    assert re.search("\x1b\\[[0-9;]+m", shown)
+    assert "u001b" not in shown
+    assert steers(re.sub("\x1b\\[[0-9;]*m", "", shown)) == []

@@ -1,7 +1,6 @@
 """Sections drawn for a terminal, or as plain text where there is none."""
 
 import io
-import os
 import shutil
 from collections.abc import Sequence
 
@@ -22,10 +21,10 @@ _NARROWEST_WORDS = 40
 """Words of up to so many characters are not broken."""
 
 
-def drawn(sections: Sequence[Section], warnings: Sequence[str]) -> bytes:
-    """The sections as they look where standard output goes."""
+def drawn(sections: Sequence[Section], warnings: Sequence[str], *, terminal: bool) -> bytes:
+    """The sections as they look on the terminal, or as plain text."""
     text = io.StringIO()
-    console = _console(text)
+    console = _console(text, terminal=terminal)
     for section in sections:
         _draw(section, console)
     if warnings:
@@ -36,8 +35,8 @@ def drawn(sections: Sequence[Section], warnings: Sequence[str]) -> bytes:
     return ("\n".join(lines).strip("\n") + "\n").encode()
 
 
-def _console(text: io.StringIO) -> Console:
-    if os.isatty(1):
+def _console(text: io.StringIO, *, terminal: bool) -> Console:
+    if terminal:
         return Console(file=text, force_terminal=True, width=shutil.get_terminal_size().columns)
     return Console(file=text, width=_PLAIN_WIDTH, color_system=None, _environ={})
 

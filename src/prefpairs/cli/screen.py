@@ -57,13 +57,13 @@ class Screen(NamedTuple):
 def open_screen(width: int | None, *, pager: bool) -> Iterator[Screen]:
     """Standard output: in colours and by way of the pager if it is a terminal, else plain."""
     if not os.isatty(1):
-        with open_output(STDOUT) as output:
+        with open_output(STDOUT, styled=True) as output:
             yield Screen(width or PLAIN_WIDTH, False, output, _plain)
         return
     columns, lines = _size()
     paint = _colours()
     command = _pager_words() if pager and paint is not None else []
-    with _Pager(command, lines) if command else open_output(STDOUT) as output:
+    with _Pager(command, lines) if command else open_output(STDOUT, styled=True) as output:
         yield Screen(width or max(columns, NARROWEST), paint is not None, output, paint or _plain)
 
 
@@ -157,5 +157,5 @@ class _Pager:
             self._process.wait()
             signal.signal(signal.SIGINT, self._heed)
         elif kind is None or issubclass(kind, Exception):
-            with open_output(STDOUT) as output:
+            with open_output(STDOUT, styled=True) as output:
                 output.write(b"".join(self._waiting))

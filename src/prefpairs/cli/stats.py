@@ -1,5 +1,6 @@
 """prefpairs stats: what is in the data, in numbers."""
 
+import os
 from typing import Annotated
 
 from typer import Option
@@ -68,7 +69,7 @@ class ToldWords:
             return markdown(told, worrying).encode()
         from prefpairs.cli.drawing import drawn
 
-        return drawn(told, worrying)
+        return drawn(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
 
 
 @command_of
@@ -94,7 +95,8 @@ def stats(*, reading: LookWords, pairing: PairWords, aside: AsideWords, told: To
     gates = read_gates(told.require or [], figures(nothing, report))
     with looked_at(reading, pairing, aside, report) as plan:
         check_written([told.output, plan.read.quarantine], plan.read.inputs)
-        with open_output(told.output, plan.read.inputs) as output:
+        tables = not (told.json or told.markdown)
+        with open_output(told.output, plan.read.inputs, styled=tables) as output:
             found = survey(plan, report)
             output.write(told.written(found, report))
     for gate in gates:

@@ -38,15 +38,20 @@ class Output(Protocol):
 
 @contextmanager
 def open_output(
-    path: str, inputs: Sequence[Input] = (), *, keep_if_same: bool = False
+    path: str,
+    inputs: Sequence[Input] = (),
+    *,
+    keep_if_same: bool = False,
+    styled: bool = False,
 ) -> Iterator[Output]:
     """An output. A file appears when the block ends well; else the old one stays.
 
     With `keep_if_same` the old one stays, with its time, if the new one has the same bytes.
+    `styled` text has colours, and whoever made it saw to it that nothing else steers a terminal.
     """
     refuse_same_file(path, inputs)
     if path == STDOUT:
-        stdout = _Stdout()
+        stdout = _Stdout(styled=styled)
         try:
             yield stdout
         except BadRecords as error:
@@ -123,11 +128,11 @@ def _telling_trouble() -> Iterator[None]:
 class _Stdout:
     """Standard output, written whole or with an error; a closed pipe is told apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, styled: bool) -> None:
         self._lines: list[bytes] = []
         self._size = 0
         self.begun = False
-        self._terminal = os.isatty(1)
+        self._terminal = os.isatty(1) and not styled
 
     def write(self, line: bytes, /) -> object:
         self._lines.append(line)
