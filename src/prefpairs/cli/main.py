@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _say_version()
         if ours:  # our own process: what is loaded stays to the end, so nobody looks for garbage
             gc.disable()
+            sys.unraisablehook = _swallowed
             _fill_gaps()
         _heed_signals(ours=ours)
         return _run(words, ours=ours)
@@ -193,14 +194,26 @@ def _leave(number: int, frame: FrameType | None) -> None:
         # It is held, but a thread of some library took it; that of ours lets it wait.
         signal.pthread_kill(threading.get_ident(), number)
     elif _is_importing(frame):
-        signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame))
-        signal.setitimer(signal.ITIMER_REAL, _SOON)
+        _leave_soon(number)
     else:
         again = partial(_leave_again, time.monotonic())
         for ending in _ENDINGS:
             if signal.getsignal(ending) is _leave:
                 signal.signal(ending, again)
         sys.exit(_EXIT_SIGNAL + number)
+
+
+def _leave_soon(number: int) -> None:
+    signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame))
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
+
+
+def _swallowed(lost: "sys.UnraisableHookArgs") -> None:
+    """Leave all the same where our exit hit what may not fail, such as a finalizer or a fork."""
+    if isinstance(lost.exc_value, SystemExit) and isinstance(lost.exc_value.code, int):
+        _leave_soon(lost.exc_value.code - _EXIT_SIGNAL)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _leave_again(since: float, number: int, frame: FrameType | None) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
+from prefpairs.files.signals import held_signals
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import DefaultContext
@@ -60,7 +62,8 @@ class Process:
         self._process = context.Process(
             target=_begin, args=(work, arguments, sender, ours), daemon=True
         )
-        self._process.start()
+        with held_signals():  # not all that happens then can be left halfway
+            self._process.start()
         sender.close()
 
     def hear(self, kind: type[T]) -> T | None:
@@ -98,6 +101,7 @@ def _begin(
 ) -> None:
     for ending in _ENDINGS:
         signal.signal(ending, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS)
     for receiver in others:
         receiver.close()
     with suppress(Exception):  # whoever does its work instead will meet it, too, and tell it

@@ -249,6 +249,31 @@ finally:
     assert _ended(moment, number) == (128 + number, b"tidy\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_swallowed_comes_again(number: signal.Signals) -> None:
+    """Where an exit would be ignored: in a finalizer, and in what is called around a fork."""
+    for begin in ("finalize(Ended(), strike, number)", "os.register_at_fork(after_in_parent=late)"):
+        moment = f"""
+from weakref import finalize
+late = lambda: strike(number)
+class Ended: pass
+{begin}
+if os.fork() == 0:
+    os._exit(0)
+time.sleep(20)
+"""
+        assert _ended(moment, number) == (128 + number, b"")
+
+
+def test_an_interrupt_before_it_is_heeded() -> None:
+    """It ends the program as any other one does, and nothing is babbled."""
+    begin = "import os, sys, prefpairs.cli.main as program; "
+    strike = "program._heed_signals = lambda **_: os.kill(os.getpid(), 2); "
+    command = [sys.executable, "-c", f"{begin}{strike}sys.exit(program.main())", "formats"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_a_later_signal_is_another_wish() -> None:
     """If the first one was to no avail, the next one is not lost."""
     moment = """

@@ -226,6 +226,8 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def told(name: str) -> Any:
         handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
         said = [handler is signal.SIG_DFL for handler in handlers]
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        said.append(held.isdisjoint({signal.SIGINT, signal.SIGTERM, signal.SIGHUP}))
         (tmp_path / "defaults").write_text(json.dumps(said))
         return source_named(name)
 
@@ -234,4 +236,4 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         _found_by(tmp_path, data_of(ROWS), 0)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert (tmp_path / "defaults").read_text() == "[true, true, true]"
+    assert (tmp_path / "defaults").read_text() == "[true, true, true, true]"
