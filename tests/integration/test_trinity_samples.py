@@ -65,6 +65,18 @@ def test_databases(tmp_path: Path) -> None:
     _pairs(tmp_path, str(SAMPLES / "dpo_buffer.db"), code=3)
 
 
+def test_ready_made_pairs(tmp_path: Path) -> None:
+    """Read by whoever takes pairs, tokens included, and made fit for Trinity again."""
+    output = tmp_path / "train.jsonl"
+    words = ["export", "-q", "--to", "trinity", "-o", str(output), str(SAMPLES / "dpo_buffer.db")]
+    assert main(words) == 0
+    (row,) = map(json.loads, output.read_bytes().splitlines())
+    assert [row[name][0]["content"] for name in ("prompt", "chosen", "rejected")] == [
+        "2+2?", "4", "5"
+    ]  # fmt: skip
+    assert main(["validate", "-q", "--to", "trinity", str(output)]) == 0
+
+
 @pytest.mark.parametrize(
     "name", ["hostile.trxp", "version2.trxp", "truncated.trxp", "legacy_experience.pkl"]
 )

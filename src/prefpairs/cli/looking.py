@@ -56,9 +56,10 @@ def looked_at(
     if word not in ("auto", *SOURCES, _PAIRS, *DIALECTS):
         raise UnknownWord("format", reading.source, ["auto", *SOURCES, _PAIRS, *DIALECTS])
     with ExitStack() as stack:
-        if word == "auto" and any(source.is_stdin for source in given.inputs):
+        both = word == "auto" or (word in SOURCES and word in DIALECTS)
+        if both and any(source.is_stdin for source in given.inputs):
             stack.enter_context(seekable_stdin(aside.temp_dir))
-        if word in (_PAIRS, *DIALECTS) or (word == "auto" and holds_pairs(given.inputs)):
+        if holds_pairs(given.inputs) if both else word in (_PAIRS, *DIALECTS):
             _refuse_words_of_rollouts(reading, pairing, of_all)
             yield _plan_of_pairs(given, word, aside.temp_dir)
         else:

@@ -18,6 +18,7 @@ from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
 from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
+from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode_line, encode_pretty
@@ -26,6 +27,7 @@ from prefpairs.report.judgement import Judgement, validate_summary
 from prefpairs.targets import TARGETS
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target
+from prefpairs.targets.slicing import Slicing
 from prefpairs.targets.verdict import Effect
 
 _RULES = "What rows are held against"
@@ -78,6 +80,14 @@ class ValidateWords:
             help="A tokenizer.json; what a chat template adds is not counted.",
         ),
     ] = None
+    template: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_RULES,
+            help="trinity: the chat template of the model, by which answers are cut.",
+        ),
+    ] = None
     batch_size: Annotated[
         int,
         Option(
@@ -127,8 +137,19 @@ class ValidateWords:
             target=target,
             length=self._length(),
             batch=self.batch_size,
+            slicing=self._slicing(target),
             limit=self.limit,
         )
+
+    def _slicing(self, target: Target) -> Slicing | None:
+        if self.template is None:
+            return None
+        if not target.rules.slices:
+            raise UsageError(f"--to {target.name} cuts no answers by a template: no --template")
+        try:
+            return Slicing(read_template(self.template))
+        except UsageError as error:
+            raise error.at(self.template) from None
 
     def _length(self) -> Length | None:
         if (self.max_tokens is None) != (self.tokenizer is None):
@@ -245,6 +266,8 @@ def _hint(judgement: Judgement, target: str) -> str:
     """What would help: lengths are for filter, all else is for export."""
     if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
         return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
+    if all(code == "sliced_by_template" for _, code in judgement.lost):
+        return "another template of the model may ask without it, such as one that does not think"
     return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"
 
 

@@ -16,6 +16,7 @@ from prefpairs.targets.columns import Columns
 from prefpairs.targets.judge import Length, judge
 from prefpairs.targets.nemo_rl import REWARDS
 from prefpairs.targets.protocol import Target
+from prefpairs.targets.slicing import Slicing
 from prefpairs.targets.trl import PROVENANCE
 from prefpairs.targets.verdict import Effect, Finding
 
@@ -28,6 +29,8 @@ class ValidatePlan:
     target: Target
     length: Length | None = None
     batch: int = 0
+    slicing: Slicing | None = None
+    """The chat template by which the trainer cuts answers."""
     typed: frozenset[Input] = frozenset()
     """The files beside which a card gives every column its type."""
     limit: int | None = None
@@ -113,6 +116,8 @@ class _FileReading:
             yield from self.columns.see(row, record.offset)
         yield from self._of_first_row(row)
         yield from judge(row, self.plan.target.rules, self.plan.length)
+        if self.plan.slicing is not None:
+            yield from self.plan.slicing.findings(row)
         if self.plan.target.unpaired:
             yield from self._of_neighbours(row)
 

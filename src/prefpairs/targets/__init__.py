@@ -21,6 +21,7 @@ TARGETS = {
     "openrlhf": "OpenRLHF: prompt, chosen and rejected in chat form",
     "axolotl": "Axolotl: chat_template.default",
     "tokens": "token ids and masks: what collators compute, for TRL's DataCollatorForPreference",
+    "trinity": "Trinity-RFT: DPO from a folder of conversations",
     "ultrafeedback": "the columns of ultrafeedback_binarized on the Hub",
 }
 """Every target."""

@@ -142,6 +142,8 @@ class Rules:
     """How many rows there must be."""
     together: bool = False
     """The files of a folder are loaded together, and must agree."""
+    slices: bool = False
+    """Answers are cut out of rendered conversations, where the prompt is thought to end."""
 
 
 def nothing_noticed(_rows: list[Row]) -> frozenset[str]:

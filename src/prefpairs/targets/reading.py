@@ -22,6 +22,7 @@ DIALECTS = (
     "ms-swift",
     "openrlhf",
     "axolotl",
+    "trinity",
     "ultrafeedback",
 )
 """The targets whose rows can be read back."""
@@ -46,6 +47,7 @@ _NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
 _COLUMNS = (
     (frozenset({"context", "completions"}), "nemo-rl-ranked"),
     (frozenset({"preferred_output"}), "openai"),
+    (frozenset({"chosen_messages", "rejected_messages"}), "trinity"),
     (frozenset({"rejected_messages"}), "ms-swift"),
     (frozenset({"messages", "rejected_response"}), "ms-swift"),
     (frozenset({"conversations"}), "llamafactory"),
