@@ -33,7 +33,7 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
         ("pair --strategy best", ["best-vs-worst", "best-vs-rest"]),
         ("pair --from ", ["auto", *SOURCES]),
         ("dedupe --from ", ["auto", *DIALECTS]),
-        ("stats --from ", ["pairs", "auto", *DIALECTS, *SOURCES]),
+        ("stats --from ", [*dict.fromkeys(["pairs", "auto", *DIALECTS, *SOURCES])]),
         ("export --to ", [*TARGETS]),
         ("validate --to=o", ["--to=openai", "--to=openrlhf"]),
         ("pair --on-error ", ["fail", "skip", "quarantine"]),
