@@ -108,3 +108,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in "abc":
         unrenderer.messages(text)
     assert list(unrenderer._known) == ["c"]  # noqa: SLF001
+
+
+def test_only_what_renders_the_same_counts() -> None:
+    """A template that trims did not write these blanks, though it can be cut out of them."""
+    text = _text(CHATML, _chat([], [], " Q "))
+    assert Unrenderer(CHATML).messages(text) == _chat([], [], " Q ")
+    assert Unrenderer(TRIMS).messages(text) is None
