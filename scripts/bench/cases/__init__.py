@@ -9,6 +9,7 @@ from bench.cases.length import length
 from bench.cases.nat import nat
 from bench.cases.pair import pair
 from bench.cases.startup import startup
+from bench.cases.tokens import tokens
 from bench.results import Finding
 from bench.setting import Setting
 
@@ -20,4 +21,5 @@ CASES: dict[str, Callable[[Setting], Finding]] = {
     "startup": startup,
     "nat": nat,
     "generic": generic,
+    "tokens": tokens,
 }
