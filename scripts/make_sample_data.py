@@ -42,6 +42,7 @@ def main() -> None:
     write_lines("trinity_experiences.jsonl", map(dump, experiences()))
     write_lines("traces/traces.jsonl", map(dump, traces()))
     write_model(FOLDER / "traces" / "model")
+    (FOLDER / "traces" / "hints.toml").write_text(HINTS, encoding="utf-8")
 
 
 def traces() -> list[dict[str, Any]]:
@@ -102,6 +103,10 @@ CHATML = """\
 {%- if add_generation_prompt %}
     {{- '<|im_start|>assistant\\n' }}
 {%- endif %}
+"""
+HINTS = """\
+tool_not_found = "There is no tool {tool_name}. Use one of: {available_tools}."
+default = "The call failed. Read the error, and try another way."
 """
 WORDS = ("assistant", "system", "user", "tool", "_call", " read", "_file", " first", " line", " is")
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

@@ -82,6 +82,9 @@ PAIRS = {
     "prompt_ids_differ": "the prompt has other tokens on one side than on the other",
     "characters_lost": "the tokenizer has no token for a character",
     "no_tokens": "no tokens came with the rollouts, and there is no --tokenizer with a template",
+    "no_hint": "there is no hint for this kind of error, or it names a field that is not known",
+    "empty_recovery": "the turn that should mend an error says nothing",
+    "recovery_tokens_differ": "the turn that mends an error has other tokens behind a hint",
     "tokens_malformed": "the tokens that came with a rollout are not ids, prompt_length and mask",
     "cannot_be_held": "the target cannot hold it as it is (--lossy drop)",
 }

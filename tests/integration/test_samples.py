@@ -310,3 +310,27 @@ def test_tokens_of_traces(run: Any, tmp_path: Path) -> None:
         assert row["chosen_length"] == counted["exact_tokens"]
         assert "".join(map(text_of.__getitem__, row["chosen_ids"])) == counted["chosen_text"]
     assert [row["chosen_length"] for row in rows] == [53, 63, 15]
+
+
+def test_hints_of_traces(run: Any, tmp_path: Path) -> None:
+    """The student is as long as somebody else counted, who left out the call; so is its site."""
+    template, hints, traces = (tmp_path / name for name in ("chat.jinja", "h.toml", "t.jsonl"))
+    template.write_text(CHATML, "utf-8")
+    hints.write_text('tool_not_found = "Available: {available_tools}."', "utf-8")
+    given = [json.loads(line) for line in (COMPOSER / "traces.jsonl").read_bytes().splitlines()]
+    for trace in given:
+        trace["turns"] = [
+            {key: value for key, value in turn.items() if key != "tool_call"}
+            for turn in trace["turns"]
+        ]
+    traces.write_text("".join(f"{json.dumps(trace)}\n" for trace in given), "utf-8")
+    words = ["--to", "sdpo", "--tokenizer", COMPOSER / "tokenizer.json", "--template", template]
+    rows = run("export", *words, "--hints", hints, traces).rows
+    expected = json.loads((COMPOSER / "offset_comparison.json").read_bytes())
+    names = json.loads((COMPOSER / "vocab.json").read_bytes())
+    text_of = {number: name for name, number in names.items()}
+    for number, row in enumerate(rows):
+        counted = expected[f"trace{number}"]
+        assert row["length"] == counted["student_len_exact"]
+        site = "".join(text_of[row["input_ids"][place]] for place in row["student_index"])
+        assert site.removesuffix("<|im_end|>") == counted["student_site_text"]

@@ -1,33 +1,18 @@
 """Tokens: whatever the texts, ids are those of the whole text, and masks those of the model."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Row, examples
-from tokenizers import Tokenizer
+from laws_tokens import CHAT, END, TEXTS, TOKENS, decoded
 
-from prefpairs.files.tokenizer import Tokens
 from prefpairs.records.pair import pair_of
-from prefpairs.targets.chat import Chat
 from prefpairs.targets.example import example_of
 from prefpairs.targets.judge import judge
 from prefpairs.targets.protocol import ExportOptions, Unfit
-from prefpairs.targets.tokenised import TokenOptions
 from prefpairs.targets.tokens import TARGET
-
-MODEL = Path(__file__).parents[2] / "sample_data" / "traces" / "model"
-TOKENIZER = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
-CHAT = Chat((MODEL / "chat_template.jinja").read_text("utf-8"), {})
-TOKENS = TokenOptions(encode=Tokens(str(MODEL / "tokenizer.json"), exact=True).encode, chat=CHAT)
-END = "<|im_end|>"
-
-WORDS = ["a", " first line", "assistant", "user\n", "\n", " ", "tool_call", "{{ m }}", '"', "\\"]
-SIGNS = [END, "<|im_start|>assistant\n", "\U0001f600", "\u00e9", "\u4e2d", "e\u0301", "\u200b"]
-PIECES = st.sampled_from([*WORDS, *SIGNS])
-TEXTS = st.lists(PIECES, min_size=1, max_size=4).map("".join)
 
 
 def turn(role: str) -> st.SearchStrategy[Row]:
@@ -51,12 +36,6 @@ def pairs(draw: st.DrawFn) -> Row:
     asked = [draw(turn("user").filter(lambda one: one["content"].strip()))]
     chosen, rejected = draw(conversations()), draw(conversations())
     return {"prompt": asked, "chosen": chosen, "rejected": rejected, "chosen_score": 1.0}
-
-
-def decoded(ids: list[int]) -> str:
-    """The text of ids, special tokens included."""
-    text: str = TOKENIZER.decode(ids, skip_special_tokens=False)
-    return text
 
 
 def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:

@@ -10,6 +10,9 @@ from prefpairs.cli.words import word_group
 from prefpairs.engines.plan import InputPlan
 from prefpairs.targets.reading import DIALECTS, reader_named
 
+TRACES = "traces"
+"""What only `export --to sdpo` reads: there are no pairs in its rows."""
+
 
 @word_group
 class PairInputWords(InputWords):
@@ -22,12 +25,12 @@ class PairInputWords(InputWords):
             metavar="FORMAT",
             rich_help_panel=READ,
             help="auto (look at the columns of each row), or the format of a trainer: "
-            f"{', '.join(DIALECTS)}.",
+            f"{', '.join(DIALECTS)}; traces, with export --to sdpo.",
         ),
     ] = "auto"
 
     def input_plan(self) -> InputPlan:
         """The plan that these words ask for."""
-        if self.dialect != "auto":
+        if self.dialect not in ("auto", TRACES):
             reader_named(self.dialect)
         return replace(InputWords.input_plan(self), dialect=self.dialect)

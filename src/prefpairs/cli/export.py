@@ -3,9 +3,10 @@
 import os
 import re
 
-from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.dialect import TRACES, PairInputWords
 from prefpairs.cli.form import ExportWords, To
 from prefpairs.cli.reading import AsideWords
+from prefpairs.cli.sdpo import SDPO, export_traces
 from prefpairs.cli.words import command_of
 from prefpairs.cli.writing import PlaceWords
 from prefpairs.engines.export import export as run
@@ -44,6 +45,9 @@ def export(
     loaders know the type of every column. With --out-dir, files named train, val or test, or in
     folders of that name, become the sides of the dataset.
 
+    With --to sdpo it reads traces themselves, and writes a row of tokens for each: what the model
+    saw, and the same with a hint before the turns that mend an error.
+
     Memory: 12 bytes a row (trl-kto: 160 an answer); the rows wait in a temporary file until the
     last one is known.
 
@@ -56,6 +60,12 @@ def export(
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     report = Report()
+    if to == SDPO:
+        export_traces(reading, form, writing, report)
+        return
+    if reading.dialect == TRACES:
+        problem = f"--from {TRACES} goes with --to {SDPO}: traces are no pairs"
+        raise UsageError(problem, f"`prefpairs pair traces.jsonl --to {to}` makes pairs of them")
     read = reading.input_plan()
     sides = {given: side_of(given) if writing.out_dir else WHOLE for given in read.inputs}
     if writing.out_dir and read.inputs and "train" not in sides.values():

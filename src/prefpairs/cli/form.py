@@ -140,7 +140,7 @@ class ExportWords(TokenWords):
         self._check(target)
         model = self.model()
         path = self.template if model is None else self.template or model.template
-        facts = _facts(path) if path is not None else None
+        facts = facts_at(path) if path is not None else None
         options = ExportOptions(
             turns=one_of("--turns", self.turns, "auto", "first", "all"),
             lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
@@ -158,8 +158,9 @@ class ExportWords(TokenWords):
             results = target.speech.results and facts.results
             speech = replace(target.speech, calls=False, tools=False, results=results)
             target = replace(target, speech=speech)
-        read = (path, *(() if model is None else (model.tokenizer, model.config)))
-        references = [Input(name, name) for name in dict.fromkeys(read) if name is not None]
+        references = self.references()
+        if self.template is not None:
+            references.append(Input(self.template, self.template))
         return ExportPlan(target=target, options=options, temp_dir=temp_dir, references=references)
 
     def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
@@ -177,7 +178,7 @@ class ExportWords(TokenWords):
 
     def _check(self, target: "Target") -> None:
         """Raise for words that this target does not know."""
-        of_some = ("text", "last_message", "tokenizer", "max_tokens", "keep_end", "pad_to")
+        of_some = ("text", "last_message", "tokenizer", "max_tokens", "keep_end", "pad_to", "hints")
         for word in of_some:
             if getattr(self, word) and word not in target.words:
                 option = word.replace("_", "-")
@@ -194,7 +195,7 @@ class ExportWords(TokenWords):
             raise UsageError(f"--to {target.name} is the same for all releases: no --release")
 
 
-def _facts(path: str) -> "TemplateFacts":
+def facts_at(path: str) -> "TemplateFacts":
     """What the chat template of a file renders."""
     from prefpairs.files.template import read_template
     from prefpairs.targets.template import facts_of
@@ -220,6 +221,9 @@ class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields 
 
     def plan_of(self, temp_dir: str | None) -> ExportPlan | None:
         """The plan that these words ask for, if they name a target."""
+        if self.to == "sdpo":
+            hint = "`prefpairs export --to sdpo traces.jsonl` does"
+            raise UsageError("--to sdpo reads traces, not pairs made of them", hint)
         if self.to is not None:
             return self.plan(self.to, temp_dir)
         if self != TargetWords():

@@ -8,7 +8,7 @@ from prefpairs.files.output import open_output
 from prefpairs.records.wire import encode_pretty
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import ALIASES, STRATEGIES
-from prefpairs.targets import TARGETS
+from prefpairs.targets import OF_TRACES, TARGETS
 
 
 def formats(
@@ -47,7 +47,7 @@ def _listing() -> str:
         + "".join(f"  {name:14}  {line}\n" for name, line in STRATEGIES.items())
         + "".join(f"  {'':14}  {line}\n" for line in aliases)
         + "\nTargets (export --to)\n"
-        + "".join(f"  {name:14}  {line}\n" for name, line in TARGETS.items())
+        + "".join(f"  {name:14}  {line}\n" for name, line in {**TARGETS, **OF_TRACES}.items())
         + "\nRecords (formats --schema)\n"
         + "  candidate       one scored answer to one prompt, what `extract` writes\n"
         + "  pair            two answers to one prompt, what `pair` writes\n"

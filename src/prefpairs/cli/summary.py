@@ -28,9 +28,10 @@ def summary_text(command: str, report: Report, output: str) -> str:
     if command == "pair":
         lines += _groups(report)
     if command != "extract":
-        lines += [*_stages(report), *_pairs(report), *_sides(report)]
+        written = [f"{'traces':18}  {report.traces:,}"] if report.traces else _pairs(report)
+        lines += [*_stages(report), *written, *_sides(report)]
     lines += notes_text(report).splitlines()
-    if output != "-" and (report.kept if command == "extract" else report.pairs):
+    if output != "-" and (report.kept if command == "extract" else report.pairs or report.traces):
         lines.append(f"wrote {visible(output)}")
     return "".join(f"{line}\n" for line in lines)
 

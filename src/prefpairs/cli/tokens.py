@@ -6,6 +6,7 @@ from typer import Option
 
 from prefpairs.cli.words import FLAG, word_group
 from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input
 
 if TYPE_CHECKING:
     from prefpairs.files.tokenizer import Model
@@ -54,6 +55,21 @@ class TokenWords:
             help="tokens: columns padded to N tokens, with attention masks, too.",
         ),
     ] = None
+
+    hints: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_TOKENS,
+            help="sdpo: a hint for each kind of error, as TOML.",
+        ),
+    ] = None
+
+    def references(self) -> list[Input]:
+        """The files that --tokenizer names."""
+        model = self.model()
+        files = () if model is None else (model.tokenizer, model.config, model.template)
+        return [Input(path, path) for path in dict.fromkeys(files) if path is not None]
 
     def model(self) -> "Model | None":
         """The files that --tokenizer names."""

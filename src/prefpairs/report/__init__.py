@@ -77,6 +77,8 @@ class Report:
     groups_without_pair: Counter[str] = field(default_factory=Counter)
     stages: list[Stage] = field(default_factory=list)
     pairs: int = 0
+    traces: int = 0
+    """Traces that were written, where no pairs are made of them."""
     sides: dict[str, int] = field(default_factory=dict)
     written: Counter[str] = field(default_factory=Counter)
     """The number of lines of each output."""

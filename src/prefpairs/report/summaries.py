@@ -32,7 +32,7 @@ def sieve_summary(report: Report) -> dict[str, Any]:
         **_rows(report),
         **_noticed(report),
         **_stages(report),
-        **_pairs(report),
+        **(_pairs(report) if not report.traces else {"traces": report.traces}),
         **_sides(report),
     }
 

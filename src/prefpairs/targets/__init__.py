@@ -27,6 +27,10 @@ TARGETS = {
 """Every target."""
 
 
+OF_TRACES = {"sdpo": "traces as tokens, with and without hints before what mends an error"}
+"""What is made of traces themselves, and not of pairs."""
+
+
 CARD = "README.md"
 OF_TARGETS = frozenset(
     {

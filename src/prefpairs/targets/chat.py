@@ -74,7 +74,7 @@ class Chat:
             (at for at, message in enumerate(messages) if message["role"] == "assistant"), None
         )
         if not first:
-            raise Unfit("prompt_is_answer")
+            raise Unfit("no_response" if first is None else "prompt_is_answer")
         return self.spoken(messages[:first], messages[first:], tools)
 
     def _borders(self) -> tuple[str, str]:
@@ -141,11 +141,14 @@ class Chat:
 
     def _stop(self, told: str, place: int, limit: int, message: Message) -> int:
         """Where the model's turn ends: calls stand between its words and the end of turn."""
+        calls = message.get("tool_calls")
         if not self._end:
-            if message.get("tool_calls"):
+            if calls:
                 raise Unfit("not_traced")
             return place
-        found = told.rfind(self._end, place, limit)
+        in_calls = bool(calls) and self._end in encode(calls).decode()
+        find = told.rfind if in_calls else told.find
+        found = find(self._end, place, limit)
         if found < 0:
             raise Unfit("not_traced")
         return found + len(self._end)

@@ -119,7 +119,7 @@ class Speaker:
         beside = message["content"] and not self.speech.calls_beside_words
         if self.speech.calls and self.speech.broken_calls:
             return message
-        if self.speech.calls and not beside and _are_sound(calls):
+        if self.speech.calls and not beside and are_sound(calls):
             return {**message, "tool_calls": [_with_arguments(call, _arguments) for call in calls]}
         self._told.update(call["id"] for call in calls)
         broken = self.speech.calls and not beside
@@ -186,7 +186,7 @@ def _object(call: dict[str, Any]) -> Any:
     return _parsed(_arguments(call))
 
 
-def _are_sound(calls: list[dict[str, Any]]) -> bool:
+def are_sound(calls: list[dict[str, Any]]) -> bool:
     """Whether the arguments of all calls are objects."""
     return all(isinstance(_object(call), dict) for call in calls)
 

@@ -148,6 +148,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "max_tokens": 4096,
             "keep_end": True,
             "pad_to": 2048,
+            "hints": "hints.toml",
         },
     ),
     "write": (

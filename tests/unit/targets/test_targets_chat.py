@@ -50,6 +50,21 @@ def test_several_turns() -> None:
     ]
 
 
+def test_turns_that_say_nothing() -> None:
+    """Blank turns have spans of their own, also next to one of the same speaker."""
+    answer = [model("a"), model(" "), told("1"), model(""), told(""), model("b")]
+    _, spans = _parts(_chat(), [user("Q")], answer)
+    assert spans == ["a<|im_end|>", " <|im_end|>", "<|im_end|>", "b<|im_end|>"]
+
+
+def test_the_end_of_turn_in_a_call() -> None:
+    """The last one is the end."""
+    answer = [calling({"a": "<|im_end|>"}), told("1"), model("b")]
+    _, (first, second) = _parts(_chat(), [user("Q")], answer)
+    assert first.endswith('{"a": "<|im_end|>"}}</tool_call><|im_end|>')
+    assert second == "b<|im_end|>"
+
+
 @pytest.mark.parametrize("word", ["assistant", "user", "<|im_end|>", TURN, "Q", "\n", "tool"])
 def test_words_of_the_template_in_the_texts(word: str) -> None:
     """No text is searched for, so none is found in the wrong place."""

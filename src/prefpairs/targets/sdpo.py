@@ -1,0 +1,172 @@
+"""Traces as rows for distilling hints: what the model saw, and the same with a hint in it.
+
+The teacher's sequence holds a hint before each turn that mends an error; the student's holds
+nothing there. Two lists of places say which tokens of the one are those of the other.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from prefpairs.records.message import Message, says_something
+from prefpairs.records.wire import encode
+from prefpairs.targets.chat import Chat, Span
+from prefpairs.targets.protocol import Row, Unfit
+from prefpairs.targets.spoken import are_sound, in_text, with_objects, with_thoughts
+from prefpairs.targets.template import TemplateFacts
+from prefpairs.targets.tokenised import Encoded, tokens_of
+
+_FIELD = re.compile(r"\{(\w+)\}")
+_OTHERWISE = "default"
+_NAMELESS = "tool_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistilOptions:
+    """What makes tokens of traces, and hints of errors."""
+
+    encode: Callable[[str], Encoded]
+    chat: Chat
+    facts: TemplateFacts
+    hints: Mapping[str, str]
+    max_tokens: int | None = None
+
+
+class Site(NamedTuple):
+    """An error, and the turn that mends it, if one does."""
+
+    error: Any
+    meta: Any
+    mending: int | None
+
+
+class _Told(NamedTuple):
+    """A conversation as tokens: which the model wrote, and the places of each of its turns."""
+
+    ids: list[int]
+    mask: list[int]
+    turns: list[range]
+
+
+def row_of(
+    turns: Sequence[Message], tools: list[Any] | None, sites: Sequence[Site], options: DistilOptions
+) -> tuple[Row, list[str]]:
+    """The row of a trace, and a reason for each error that got no hint.
+
+    Raises Unfit where the trace itself can be no row.
+    """
+    messages = [_sayable(turn, options.facts) for turn in turns]
+    student = _told(messages, tools, options)
+    hinted, skipped = _hinted(turns, sites, options.hints)
+    row: Row = {
+        "input_ids": student.ids,
+        "response_mask": student.mask,
+        "length": len(student.ids),
+        "teacher_input_ids": [],
+        "teacher_length": 0,
+        "student_index": [],
+        "teacher_index": [],
+    }
+    if not hinted:
+        return row, skipped
+    try:
+        row |= _taught(messages, tools, hinted, student, options)
+    except Unfit as unfit:
+        skipped += [unfit.reason] * len(hinted)
+    return row, skipped
+
+
+def hint_of(error: Any, meta: Any, hints: Mapping[str, str]) -> str | None:
+    """The hint for a kind of error, its fields filled in; nothing where one is not known.
+
+    >>> hint_of("gone", {"name": "a", "tools": ["b", "c"]}, {"gone": "No {name}. Try {tools}."})
+    'No a. Try b, c.'
+    """
+    hint = hints.get(error if isinstance(error, str) else _NAMELESS, hints.get(_OTHERWISE))
+    known = meta if isinstance(meta, dict) else {}
+    if hint is None or not {*_FIELD.findall(hint)} <= known.keys():
+        return None
+    return _FIELD.sub(lambda found: _shown(known[found[1]]), hint).strip() or None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def _hinted(
+    turns: Sequence[Message], sites: Sequence[Site], hints: Mapping[str, str]
+) -> tuple[dict[int, str], list[str]]:
+    """The hint before each turn that gets one, and why the other errors get none."""
+    hinted: dict[int, str] = {}
+    skipped: list[str] = []
+    for error, meta, mending in sites:
+        hint = hint_of(error, meta, hints)
+        if mending is None:
+            skipped.append("no_recovery")
+        elif not says_something(turns[mending]):
+            skipped.append("empty_recovery")
+        elif hint is None:
+            skipped.append("no_hint")
+        else:
+            hinted[mending] = hint
+    return hinted, skipped
+
+
+def _taught(
+    messages: list[Message],
+    tools: list[Any] | None,
+    hinted: Mapping[int, str],
+    student: _Told,
+    options: DistilOptions,
+) -> Row:
+    """The sequence with the hints, and the places at which both have the same tokens."""
+    taught: list[Message] = []
+    for place, message in enumerate(messages):
+        if place in hinted:
+            taught.append({"role": "system", "content": hinted[place]})
+        taught.append(message)
+    teacher = _told(taught, tools, options)
+    ours: list[int] = []
+    theirs: list[int] = []
+    spoken = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
+    for number, place in enumerate(spoken):
+        if place in hinted:
+            ours += student.turns[number]
+            theirs += teacher.turns[number]
+    if [student.ids[at] for at in ours] != [teacher.ids[at] for at in theirs]:
+        raise Unfit("recovery_tokens_differ")
+    return {
+        "teacher_input_ids": teacher.ids,
+        "teacher_length": len(teacher.ids),
+        "student_index": ours,
+        "teacher_index": theirs,
+    }
+
+
+def _told(messages: list[Message], tools: list[Any] | None, options: DistilOptions) -> _Told:
+    spoken = options.chat.spans_of(messages, tools)
+    encoded = options.encode(spoken.text)
+    side = tokens_of(spoken, lambda _: encoded)
+    ids = [*side.prompt, *side.ids]
+    if options.max_tokens is not None and len(ids) > options.max_tokens:
+        raise Unfit("too_many_tokens")
+    return _Told(ids, [*[0] * len(side.prompt), *side.mask], _places(encoded[1], spoken.spans))
+
+
+def _places(offsets: Sequence[Span], spans: Sequence[Span]) -> list[range]:
+    """The tokens of each span."""
+    starts, ends = [start for start, _ in offsets], [end for _, end in offsets]
+    return [range(bisect_left(starts, start), bisect_right(ends, end)) for start, end in spans]
+
+
+def _sayable(turn: Message, facts: TemplateFacts) -> Message:
+    """A turn in the form that the template renders."""
+    said = turn if facts.reasoning else with_thoughts(turn)
+    calls = said.get("tool_calls")
+    if calls and (facts.tool_args is None or not are_sound(calls)):
+        return in_text(said)
+    return with_objects([said])[0] if facts.tool_args == "dict" else said

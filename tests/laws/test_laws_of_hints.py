@@ -1,0 +1,60 @@
+"""Hints: whatever the traces, both sequences have the same tokens where they are to be compared."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Collected, Row, examples, lines_of, named_files
+from laws_tokens import CHAT, END, PIECES, TEXTS, TOKENS, decoded
+
+from prefpairs.engines.distil import distil
+from prefpairs.engines.plan import InputPlan
+from prefpairs.report import Report
+from prefpairs.targets.sdpo import DistilOptions
+from prefpairs.targets.template import TemplateFacts
+
+assert TOKENS.encode is not None
+FACTS = TemplateFacts("dict", reasoning=True, system=True)
+HINTS = {"known": "Try {what} \u00e9 assistant", "bare": "No."}
+OPTIONS = DistilOptions(encode=TOKENS.encode, chat=CHAT, facts=FACTS, hints=HINTS)
+
+ERRORS: Any = st.sampled_from([{}, {}, {"tool_error": "bare"}, {"tool_error": "unheard of"}])
+ERRORS |= st.builds(lambda what: {"tool_error": "known", "error_meta": {"what": what}}, PIECES)
+TURNS = st.builds(
+    lambda role, content, error: {"role": role, "content": content, **error},
+    st.sampled_from(["user", "assistant", "assistant", "tool"]),
+    TEXTS | st.just(""),
+    ERRORS,
+)
+
+
+def written(rows: list[Row]) -> tuple[list[Row], Report]:
+    """What export makes of traces."""
+    output, report = Collected(), Report()
+    with named_files({"t.jsonl": b"".join(lines_of(*rows))}) as inputs:
+        distil(InputPlan(inputs=inputs), OPTIONS, output, report, allow_empty=True)
+    return [json.loads(line) for line in output.lines], report
+
+
+@examples(200)
+@given(turns=st.lists(TURNS, min_size=1, max_size=7), reward=st.sampled_from([None, 0.5, 1]))
+def test_both_have_the_same_tokens(turns: list[Row], reward: Any) -> None:
+    """The student is the trace; the teacher without its hints is the student; places agree."""
+    asked = {"role": "user", "content": "Q"}
+    trace = {"trace_id": "t", "turns": [asked, *turns], "final_reward": reward}
+    rows, report = written([trace])
+    assert report.rows_read == report.rows_used + report.rows_dropped.total() == 1
+    for row in rows:
+        plain = [{"role": turn["role"], "content": turn["content"]} for turn in [asked, *turns]]
+        assert decoded(row["input_ids"]) == CHAT.text(plain, None)
+        mask = zip(row["input_ids"], row["response_mask"], strict=True)
+        said = "".join(turn["content"] + END for turn in plain if turn["role"] == "assistant")
+        assert decoded([token for token, own in mask if own]) == said
+        ours = [row["input_ids"][place] for place in row["student_index"]]
+        theirs = [row["teacher_input_ids"][place] for place in row["teacher_index"]]
+        assert ours == theirs
+        assert bool(ours) == bool(row["teacher_input_ids"])
+        assert row["teacher_length"] == len(row["teacher_input_ids"])
+        (stage,) = report.stages
+        assert stage.kept == decoded(row["teacher_input_ids"]).count("<|im_start|>system\n")

@@ -1,0 +1,30 @@
+"""Hints out of a TOML file."""
+
+from pathlib import Path
+
+import pytest
+
+from prefpairs.errors import BadInput, FileTrouble
+from prefpairs.files.hints import read_hints
+
+
+def test_hints(tmp_path: Path) -> None:
+    """A text for each kind."""
+    (tmp_path / "h.toml").write_text('a = "No {x}."\n"b c" = "é"\n', "utf-8")
+    assert read_hints(str(tmp_path / "h.toml")) == {"a": "No {x}.", "b c": "é"}
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [(b"a =", "no TOML"), (b"\xff", "no TOML"), (b"a = 1", "a is no text"), (b"[a]", "a is no")],
+)
+def test_bad_files(tmp_path: Path, data: bytes, problem: str) -> None:
+    """The error names the file and what is wrong."""
+    path = tmp_path / "h.toml"
+    path.write_bytes(data)
+    with pytest.raises(BadInput) as caught:
+        read_hints(str(path))
+    assert caught.value.path == str(path)
+    assert caught.value.problem.startswith(problem)
+    with pytest.raises(FileTrouble):
+        read_hints(str(tmp_path / "none.toml"))
