@@ -8,7 +8,7 @@ from prefpairs.cli.form import ExportWords, To
 from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.sdpo import SDPO, export_traces
 from prefpairs.cli.words import command_of
-from prefpairs.cli.writing import PlaceWords
+from prefpairs.cli.writing import PlaceWords, check_written
 from prefpairs.engines.export import export as run
 from prefpairs.engines.plan import DatasetPlan
 from prefpairs.engines.writing import WHOLE
@@ -77,6 +77,7 @@ def export(
             f"{', '.join(dict.fromkeys(named))} go into one file; --out-dir keeps them apart"
         )
     plan = DatasetPlan(read=read, sides=sides, export=form.plan(to, aside.temp_dir))
+    check_written([writing.output], form.references())
     with writing.placed("export", plan, report) as outputs:
         run(plan, outputs, report, allow_empty=writing.allow_empty)
 

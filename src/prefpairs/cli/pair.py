@@ -9,7 +9,7 @@ from typer import Option
 from prefpairs.cli.form import TargetWords
 from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.words import FLAG, command_of, one_of, word_group
-from prefpairs.cli.writing import PlaceWords
+from prefpairs.cli.writing import PlaceWords, check_written
 from prefpairs.engines.pair import pair as run
 from prefpairs.engines.plan import DatasetPlan, PairPlan, ReadPlan
 from prefpairs.engines.writing import WHOLE
@@ -220,5 +220,6 @@ def pair(
         return
     whole = dict.fromkeys(plan.read.inputs, WHOLE)
     dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
+    check_written([writing.output], form.references())
     with writing.placed("pair", dataset, report) as outputs:
         run(plan, outputs, report, export=export, allow_empty=writing.allow_empty)

@@ -80,13 +80,14 @@ def tokens_of(spoken: Spoken, encode: Callable[[str], Encoded]) -> Side:
     ids, offsets = encode(spoken.text)
     _refuse_lost(spoken.text, offsets)
     start = bisect_right(offsets, spoken.border, key=lambda offset: offset[1])
-    if start < len(offsets) and offsets[start][0] < spoken.border:
-        raise Unfit("token_across_border")
     return Side([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], spoken.spans)))
 
 
 def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
-    """1 for each token that stands in a span, 0 for each that stands in none."""
+    """1 for each token that stands in a span, 0 for each that stands in none.
+
+    The first span begins where the prompt ends, so a token across that border is refused, too.
+    """
     coming = iter([*spans, _NOWHERE])
     begin, end = next(coming)
     for start, stop in offsets:
