@@ -11,7 +11,7 @@ from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.records.message import Message, Text, as_chat, read_message
-from prefpairs.records.wire import decode, decode_counting, encode
+from prefpairs.records.wire import decode, decode_counting, encode, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.ready import refine_pair
@@ -105,7 +105,7 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
         scores=[("final_reward", 1.0, row.get("final_reward"))],
         group=group_of_prompt(digest_prompt(prompt)) if task is None else encode([task]).decode(),
         tools=read_tools(row.get("tools"), "tools"),
-        meta=None if row.get("trace_id") is None else {"trace_id": row["trace_id"]},
+        meta=None if row.get("trace_id") is None else {"trace_id": _plain(row["trace_id"])},
     )
 
 
@@ -141,8 +141,14 @@ def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | No
         if mending is None or wrong is None:
             yield None
             continue
-        meta = {"recovery_turn": mending + 1, "tool_error": row["turns"][place]["tool_error"]}
+        error = _plain(row["turns"][place]["tool_error"])
+        meta = {"recovery_turn": mending + 1, "tool_error": error}
         yield meta, turns[:wrong], [turns[mending]], [turns[wrong]]
+
+
+def _plain(value: Any) -> Any:
+    """A name as it is; anything else that stands in its place as JSON."""
+    return encode(value).decode() if isinstance(value, (dict, list)) else finite(value)
 
 
 def _words(text: Text | None) -> list[Any]:

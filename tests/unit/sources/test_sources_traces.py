@@ -198,6 +198,15 @@ def test_thinking_is_kept_or_dropped() -> None:
     assert _only(_read(row, reasoning="drop")).chosen[0] == {"role": "assistant", "content": "yes"}
 
 
+def test_names_of_any_kind() -> None:
+    """Text and numbers stay; what is neither is written as JSON, and NaN is null."""
+    for given, told in ((7, 7), ({"a": [1]}, '{"a":[1]}'), (float("nan"), None)):
+        (candidate,) = _read(_trace(DONE, trace_id=given)).kept
+        assert candidate.meta == {"trace_id": told}
+    pair = _only(_read(_trace(WRONG, {**MENDED, "tool_error": {"kind": 1}})))
+    assert (pair.meta or {})["tool_error"] == '{"kind":1}'
+
+
 @pytest.mark.parametrize(
     ("row", "field"),
     [
