@@ -88,6 +88,20 @@ class Rig:
         """A run in a fresh folder that meets a fault."""
         return run(given.scene, given.setting(self.here), self.library, fault, counting)
 
+    def meet_at_lines(self, given: Stage, number: int, most: int) -> list[tuple[Path, int, str]]:
+        """Folders of runs that met a signal before a line of Python, and how they ended."""
+        folders = [given.setting(self.here.with_name(f"here_{at}")) for at in range(most + 2)]
+        asked = [given.scene.words.split(), number, [str(folder) for folder in folders]]
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("stress_lines.py"))],
+            input=json.dumps(asked).encode(),
+            env={**surroundings(self.here), "PYTHONPATH": str(Path(__file__).parent)},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        ended = json.loads(done.stdout)
+        return [(folder, *end) for folder, end in zip(folders[2:], ended, strict=True)]
+
     def begin(self, given: Stage) -> "subprocess.Popen[bytes]":
         """A run in a fresh folder that has begun."""
         return begin(given.scene, given.setting(self.here))

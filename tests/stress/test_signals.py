@@ -117,6 +117,19 @@ def test_a_signal_while_new_files_come_leaves_nothing_behind(
 
 @pytest.mark.stress
 @pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize("name", SENT)
+def test_a_signal_before_any_line_leaves_nothing_behind(name: str, number: int, rig: Rig) -> None:
+    """Between any two lines, too: while something is begun or ended, or a process is forked."""
+    given = rig.set(name, counted=False)
+    problems = []
+    for folder, code, stderr in rig.meet_at_lines(given, number, 60):
+        problems += problems_of(given, folder, number, code, stderr)
+    rig.tell("signals", 60)
+    assert problems == []
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("number", ENDINGS)
 def test_a_signal_while_it_starts_leaves_nothing_behind(number: int, rig: Rig) -> None:
     """From the first file that the interpreter opens: its own death, or ours, but no litter."""
     given = rig.set("pair")

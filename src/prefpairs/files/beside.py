@@ -32,18 +32,25 @@ def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
     try:
         with held_signals():
             descriptor, beside = _held(target, _new_file)
-        file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - closed in silence
-        try:
+        with _closed_in_silence(descriptor) as file:
             os.fchmod(descriptor, _mode_of(target))
             yield file, beside
-        finally:
-            with suppress(OSError):  # it is on the disk, or not wanted
-                file.close()
     except BaseException:
         if beside is not None:
             with suppress(OSError):
                 os.unlink(beside)
         raise
+
+
+@contextmanager
+def _closed_in_silence(descriptor: int) -> Iterator[IO[bytes]]:
+    """A file that is on the disk when the block ends, or not wanted any more."""
+    file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - see below
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 @contextmanager
