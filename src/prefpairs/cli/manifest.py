@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,6 +12,7 @@ from prefpairs.cli.recipe import Recipe
 from prefpairs.errors import BadInput, UsageError
 from prefpairs.files.digest import Stamp, digest_file
 from prefpairs.files.output import naming_trouble
+from prefpairs.files.watched import Passed
 from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
@@ -46,12 +47,14 @@ class FileModel(BaseModel):
     records: int | None = None
 
 
-class Read(NamedTuple):
-    """A file that a run reads: what it is before, and how many records were read of it."""
+class Hashed(NamedTuple):
+    """A file that will be hashed: what it must still be, and how many records it holds."""
 
     path: str
-    stamp: Stamp | None
+    stamp: Stamp | None = None
     records: int | None = None
+    passed: Passed | None = None
+    """Who is told how much of it was hashed."""
 
 
 class ManifestModel(BaseModel):
@@ -71,8 +74,8 @@ class ManifestModel(BaseModel):
 def manifest_of(
     path: str,
     recipe: Recipe,
-    read: Sequence[Read],
-    outputs: Mapping[str, int | None],
+    read: Sequence[Hashed],
+    outputs: Sequence[Hashed],
     counts: dict[str, Any],
 ) -> bytes:
     """The manifest that will stand at a path."""
@@ -90,14 +93,14 @@ def manifest_of(
             if name != "write"
         },
         inputs=[_file(given, folder) for given in inputs],
-        outputs=[_file(Read(name, None, count), folder) for name, count in outputs.items()],
+        outputs=[_file(made, folder) for made in outputs],
         counts={name: value for name, value in counts.items() if name not in told},
     )
     return encode_pretty(model.model_dump(exclude_none=True))
 
 
-def _file(given: Read, folder: str) -> FileModel:
-    digest = digest_file(given.path, given.stamp)
+def _file(given: Hashed, folder: str) -> FileModel:
+    digest = digest_file(given.path, given.stamp, given.passed)
     seen = os.path.relpath(os.path.realpath(given.path), folder)
     return FileModel(path=seen, size=digest.size, sha256=digest.sha256, records=given.records)
 
@@ -152,24 +155,29 @@ def read_manifest(path: str) -> ManifestModel:
     return manifest
 
 
-def differences(path: str, manifest: ManifestModel) -> Sequence[str]:
+def differences(path: str, manifest: ManifestModel, passed: Passed | None = None) -> Sequence[str]:
     """What is not as the manifest says, a sentence a file."""
     folder = os.path.dirname(os.path.realpath(path))
-    files = [("recipe", manifest.recipe)] if manifest.recipe else []
-    files += [("input", file) for file in manifest.inputs]
-    files += [("output", file) for file in manifest.outputs]
     problems = [
-        (kind, file, _problem(os.path.join(folder, file.path), file)) for kind, file in files
+        (kind, file, _problem(os.path.join(folder, file.path), file, passed))
+        for kind, file in files_of(manifest)
     ]
     return [f"{kind} {file.path} {problem}" for kind, file, problem in problems if problem]
 
 
-def _problem(path: str, file: FileModel) -> str | None:
+def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:
+    """The files that a manifest lists, each with what it was for the run."""
+    files = [("recipe", manifest.recipe)] if manifest.recipe else []
+    files += [("input", file) for file in manifest.inputs]
+    return files + [("output", file) for file in manifest.outputs]
+
+
+def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
     if not os.path.exists(path):
         return "is missing"
     if not (os.path.isfile(path) or os.path.isdir(path)):  # a device has no end
         return "is no file"
-    digest = digest_file(path)
+    digest = digest_file(path, passed=passed)
     if digest.size != file.size:
         return f"has {digest.size:,} bytes, not {file.size:,}"
     return None if digest.sha256 == file.sha256 else "has other bytes"

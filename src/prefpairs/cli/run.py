@@ -1,6 +1,8 @@
 """prefpairs run: a whole pipeline out of a recipe."""
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,7 +116,7 @@ def run(*, words: RunWords, telling: TellWords) -> None:
             output.write(outline_of(recipe, pipeline).encode())
         return
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
-    with telling.telling(kind, report, ", ".join(files) or STDOUT):
+    with telling.telling(kind, report, ", ".join(files) or STDOUT, pipeline.plan.read):
         stamps = {path: stamp_of(path) for path in _paths(words, pipeline)}
         with pipeline.opened(keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)
@@ -169,6 +171,15 @@ def _together(typed: TellWords, written: TellWords) -> TellWords:
     )
 
 
+def _length(paths: list[str]) -> int:
+    """How long files are together; of one that is gone something is said when it is read."""
+    total = 0
+    for path in paths:
+        with suppress(OSError):
+            total += os.path.getsize(path)
+    return total
+
+
 def _leave_records(
     recipe: "Recipe",
     words: RunWords,
@@ -177,16 +188,19 @@ def _leave_records(
     report: Report,
 ) -> None:
     """Write the manifest, and the rule for make. What cannot be read twice is in neither."""
-    from prefpairs.cli.manifest import Read, depfile_of, manifest_of
+    from prefpairs.cli.manifest import Hashed, depfile_of, manifest_of
 
+    passed = report.course.pass_by
     counts_of = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
-    read = [Read(path, stamp, counts_of.get(path)) for path, stamp in stamps.items() if stamp]
+    stamped = [(path, stamp) for path, stamp in stamps.items() if stamp]
+    read = [Hashed(path, stamp, counts_of.get(path), passed) for path, stamp in stamped]
     names = [*pipeline.folder.files] if pipeline.folder else [WHOLE]
     rows = zip(pipeline.outputs, names, strict=False)
-    outputs = {path: report.written.get(name) for path, name in rows}
+    made = [Hashed(path, None, report.written.get(name), passed) for path, name in rows]
     if pipeline.manifest is not None:
+        report.course.turn_to_hashing(_length([given.path for given in (*read, *made)]))
         counts = summary_of(pipeline.kind, report)
-        write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, outputs, counts))
+        write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, made, counts))
     if words.depfile is not None:
         paths = [given.path for given in read]
         write_file(words.depfile, depfile_of(pipeline.manifest or "", paths))

@@ -9,6 +9,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from prefpairs.cli.form import target_of
+from prefpairs.cli.progress import progress
 from prefpairs.cli.reading import LONGEST, MaxLine, MaxUnpacked, limits_of
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, word_group
@@ -197,7 +198,11 @@ def validate(
     tokenizer = [Input(words.tokenizer, words.tokenizer)] if words.tokenizer else []
     check_written([words.summary], [*plan.inputs, *tokenizer])
     judgement = Judgement(files=[given.label for given in plan.inputs])
-    with open_output(STDOUT, plan.inputs) as output:
+    inputs = () if plan.limit is not None else plan.inputs
+    with (
+        progress(judgement.course, inputs, quiet=words.quiet),
+        open_output(STDOUT, plan.inputs) as output,
+    ):
         for verdict in _worth_telling(run(plan, judgement)):
             output.write(_json(verdict) if words.json else _line(verdict))
     if words.summary is not None:

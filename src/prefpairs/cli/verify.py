@@ -4,8 +4,10 @@ from typing import Annotated
 
 from typer import Argument
 
+from prefpairs.cli.progress import progress
 from prefpairs.cli.wording import plural, say, visible
 from prefpairs.errors import FilesDiffer
+from prefpairs.report.course import Course
 
 
 def verify(
@@ -23,10 +25,14 @@ def verify(
         # train on what was made, or not at all
         prefpairs verify data/manifest.json && accelerate launch train.py
     """
-    from prefpairs.cli.manifest import differences, read_manifest
+    from prefpairs.cli.manifest import differences, files_of, read_manifest
 
     read = read_manifest(manifest)
-    if found := differences(manifest, read):
+    files = files_of(read)
+    course = Course()
+    course.turn_to_hashing(sum(file.size for _, file in files))
+    with progress(course):
+        found = differences(manifest, read, course.pass_by)
+    if found:
         raise FilesDiffer(manifest, found)
-    files = len(read.inputs) + len(read.outputs) + (read.recipe is not None)
-    say(f"{visible(manifest)}: {plural(files, 'file')} as they were\n")
+    say(f"{visible(manifest)}: {plural(len(files), 'file')} as they were\n")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from prefpairs.cli.advice import next_steps, why_nothing
+from prefpairs.cli.progress import progress
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG, word_group
@@ -72,12 +73,16 @@ class TellWords:
     ] = False
 
     @contextmanager
-    def telling(self, command: str, report: Report, written: str) -> Iterator[None]:
-        """Write the summary of a run, and say it, however the run ends."""
+    def telling(
+        self, command: str, report: Report, written: str, plan: InputPlan | None = None
+    ) -> Iterator[None]:
+        """Show how far a run is; write its summary, and say it, however it ends."""
         if self.summary == STDOUT:
             raise UsageError("--summary -: standard output is for data", "name a file")
+        inputs = () if plan is None or plan.limit is not None else plan.inputs
         try:
-            yield
+            with progress(report.course, inputs, quiet=self.quiet):
+                yield
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
             raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
@@ -106,7 +111,7 @@ class TellWords:
         check_written(written, [*plan.inputs, *also_read], new=folder.path)
         gates = self.gates(command)
         with (
-            self.telling(command, report, ", ".join(folder.paths.values())),
+            self.telling(command, report, ", ".join(folder.paths.values()), plan),
             folder.opened(plan.inputs) as outputs,
         ):
             yield outputs
@@ -165,7 +170,7 @@ class WriteWords(TellWords):
         check_written(written, [*plan.inputs, *also_read])
         gates = self.gates(command)
         with (
-            self.telling(command, report, self.output),
+            self.telling(command, report, self.output, plan),
             opening(self.output, plan.inputs) as output,
         ):
             yield output

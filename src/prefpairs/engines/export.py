@@ -16,6 +16,7 @@ from prefpairs.files.table import Table
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode_line
 from prefpairs.report import Report, Stage
+from prefpairs.report.course import Step
 from prefpairs.sieves.entry import Entry
 from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
@@ -79,6 +80,7 @@ class Exporter:
         report.written.update(dict.fromkeys(self._outputs, 0))
         self._singles = {side: Singles() for side in self._outputs}
         self._drafts: dict[str, Drafts] = {}
+        self._finished = 0
 
     def __enter__(self) -> Self:
         """Hold the rows that wait for the time of a block."""
@@ -132,6 +134,7 @@ class Exporter:
         if target.unpaired:
             self._take_turns()
         self._check_sides()
+        self._report.course.turn_to(self._step)
         columns = functools.reduce(or_, (drafts.columns for drafts in self._drafts.values()), 0)
         for side, drafts in self._drafts.items():
             output = self._outputs[side]
@@ -140,11 +143,16 @@ class Exporter:
                 output.begin(kinds_of(drafts.shape, target.columns))
             for line in drafts.lines(columns):
                 output.write(line)
+                self._finished += 1
         self._tell_of_arguments()
         if self._extras:
             texts = target.extras(self._dataset())
             for name, output in self._extras.items():
                 output.write(texts[name].encode())
+
+    def _step(self) -> Step:
+        total = sum(drafts.count for drafts in self._drafts.values())
+        return Step("writing", self._finished, total, "rows")
 
     def _tell_of_arguments(self) -> None:
         """Say which templates disagree about the form of arguments, if anybody calls a tool."""

@@ -54,13 +54,16 @@ def _fill_from_lines(
     start, end = opened.lines_from or 0, os.fstat(opened.descriptor).st_size
     number = processes_for(workers, end - start, _WORTH_A_WORKER)
     scanner = Scanner(given.how, source, shelf, index, reader)
+    longest, course = source.limits.line, reader.report.course
+    course.passed = given.before  # the rows that were looked at are read once more
     with naming_trouble_of(source):
         parts = stretches(opened.descriptor, start, end, number)
-        with Workers(given, reader.plan.options, parts[1:]) as others:
+        with Workers(given, reader.plan.options, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):
                 found = others.result(place - 1) if place else None
                 if found is None:
-                    lines = lines_between(opened.descriptor, begin, stop, source.limits.line)
+                    passed = course.pass_by
+                    lines = lines_between(opened.descriptor, begin, stop, longest, passed)
                     scanner.scan(lines, begin)
                 else:
                     scanner.take(found)

@@ -9,7 +9,7 @@ from functools import partial
 from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.filling import fill
 from prefpairs.engines.index import Index
-from prefpairs.engines.pair import decide, made
+from prefpairs.engines.pair import decide, made, step_of_groups
 from prefpairs.engines.pairs import entry_of
 from prefpairs.engines.plan import PairPlan
 from prefpairs.engines.reading import reading_inputs
@@ -46,7 +46,9 @@ class MadePairs:
             fill(self.index, self._library, reader, self._plan)
         for number, slot in enumerate(self._ready.slots()):
             yield self._entry_of_ready(number, slot)
-        numbers = decide(self.index, self.fetch, self._plan, self._report)
+        report, plan = self._report, self._plan
+        report.course.turn_to(partial(step_of_groups, "pairing", self.index, plan, report))
+        numbers = decide(self.index, self.fetch, plan, report)
         for number, (chosen, rejected) in enumerate(numbers, len(self._ready)):
             yield self._entry(number, chosen, rejected)
 

@@ -22,6 +22,7 @@ from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import canonical, digest_tools
 from prefpairs.records.pair import Digests, Pair, make_pair
 from prefpairs.report import Report
+from prefpairs.report.course import Step, Verb
 from prefpairs.strategies import strategy_named
 
 _WORTH_A_SHARE = 20_000
@@ -69,7 +70,7 @@ def _pair_by_index(
     _write(ready.pairs(), plan, sink, report)
     fetch = partial(library.fetch, index)
 
-    def write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
+    def write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
         numbers = _pairs_of_groups(index, fetch, plan, report, groups)
         _write(_made(numbers, index, fetch, report), plan, PairLines(outputs, report), report)
         library.check()
@@ -80,9 +81,17 @@ def _pair_by_index(
             _refuse_too_many(index, fetch, plan)
         Shares(write, _order(index, plan), number, plan.temp_dir).write(lines, report)
         return
+    report.course.turn_to(partial(step_of_groups, "writing", index, plan, report))
     pairs = _made(decide(index, fetch, plan, report), index, fetch, report)
     _write(pairs, plan, sink, report)
     library.check()
+
+
+def step_of_groups(verb: Verb, index: Index, plan: PairPlan, report: Report) -> Step:
+    """How many groups have had their turn; pairs across all of them are merely counted."""
+    if plan.across_prompts:
+        return Step(verb, report.pairs, None, "pairs")
+    return Step(verb, report.groups, index.groups, "groups")
 
 
 def _shares_worth(index: Index, plan: PairPlan) -> int:
@@ -112,7 +121,7 @@ def _order(index: Index, plan: PairPlan) -> Sequence[int]:
 
 
 def _pairs_of_groups(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Iterable[int]
 ) -> Iterator[Numbers]:
     _, strategy = strategy_named(plan.strategy)
     for contest in contests(index, fetch, plan, report, groups):
@@ -129,7 +138,7 @@ def _pairs_of_groups(
 
 
 def contests(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Sequence[int]
+    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Iterable[int]
 ) -> Iterator[Contest]:
     """The groups as strategies see them, each rollout once."""
     keys = index.group_keys()

@@ -44,7 +44,7 @@ def pair_readings(rows: Rows, report: Report) -> Iterator[tuple[Input, OpenInput
     Once a bad row was met that is not to be passed over, there are none any more.
     """
     for source in rows.plan.inputs:
-        with open_input(source) as opened:
+        with open_input(source, report.course.pass_by) as opened:
             report.sources.append((source.label, "pairs"))
             before = report.rows_read
             yield source, opened, _booked(rows, opened, source.label, report)

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -77,6 +77,26 @@ class Process:
         self.receiver.close()
         self._process.kill()
         self._process.join()
+
+
+class Counter(NamedTuple):
+    """Where a process counts what it has done, for us to see."""
+
+    counts: "memoryview | list[int]"
+    place: int
+
+    def add(self, number: int) -> None:
+        """Count so many more."""
+        self.counts[self.place] += number
+
+
+def counts_for(number: int) -> "memoryview | list[int]":
+    """A count for each of so many processes; those that are not forked count for themselves."""
+    if not CAN_FORK:
+        return [0] * number
+    import mmap
+
+    return memoryview(mmap.mmap(-1, 8 * max(1, number))).cast("Q")
 
 
 def tell(sender: "Connection", found: Any) -> None:

@@ -38,6 +38,8 @@ class BeingRead(NamedTuple):
     format: str
     shapes: Shapes
     how: Opened
+    before: int
+    """The bytes that were read before any of it."""
     readings: Iterator[Read]
 
 
@@ -57,14 +59,16 @@ class Reader:
     def inputs(self) -> Iterator[BeingRead]:
         """Each input with how it is read and its readings; bad rows are told at the end."""
         samples = Samples(self.plan)
+        course = self.report.course
         for source in self.plan.inputs:
-            with open_input(source) as opened:
+            before = course.passed
+            with open_input(source, course.pass_by) as opened:
                 first = first_records(opened.records)
                 name, shapes = samples.add(source, first)
                 how = self._open_reader(source, name, shapes, empty=not first)
                 records = chain(_handed_over(first), opened.records)
                 readings = self._readings(records, how, source.label)
-                yield BeingRead(source, opened, name, shapes, how, readings)
+                yield BeingRead(source, opened, name, shapes, how, before, readings)
         self.rows.settle()
         self._settle_doubts(samples)
         self.report.joined_tasks = len(self._joined)

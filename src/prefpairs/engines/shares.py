@@ -6,21 +6,25 @@ write its share ourselves, and meet what it met.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from prefpairs.engines.processes import begin, tell
+from prefpairs.engines.processes import Counter, begin, counts_for, tell
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.output import Output
 from prefpairs.files.shelf import Spool
 from prefpairs.files.stretch import lines_between
 from prefpairs.report import PairCounts, Report
+from prefpairs.report.course import Step
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-Write = Callable[[Sequence[int], Mapping[str, Output], Report], None]
+_FEW = 64
+
+Write = Callable[[Iterable[int], Mapping[str, Output], Report], None]
 """Writes the pairs of some groups, and reports on them."""
 
 
@@ -39,28 +43,47 @@ class Shares:
         """Write all of them, one behind the other."""
         first, *others = self._shares
         spools = [Spool(self._temp_dir) for _ in others]
-        processes = begin(self._work, zip(others, spools, strict=True))
+        done = counts_for(len(others))
+        report.course.turn_to(partial(self._step, report, done))
+        counters = [Counter(done, place) for place in range(len(others))]
+        processes = begin(self._work, zip(others, spools, counters, strict=True))
         try:
             self._write(first, outputs, report)
-            for share, spool, process in zip_longest(others, spools, processes):
+            for place, (share, spool, process) in enumerate(zip_longest(others, spools, processes)):
                 found = None if process is None else process.hear(PairCounts)
                 if found is None:
+                    done[place] = 0
                     self._write(share, outputs, report)
                     continue
                 for line in _lines(spool):
                     outputs[WHOLE].write(line)
                 report.join_pairs(found)
+                done[place] = 0  # they are counted among ours now
         finally:
             for process in processes:
                 process.end()
             for spool in spools:
                 spool.close()
 
-    def _work(self, share: Sequence[int], spool: Spool, sender: "Connection") -> None:
+    def _step(self, report: Report, done: Sequence[int]) -> Step:
+        total = sum(map(len, self._shares))
+        return Step("writing", report.groups + sum(done), total, "groups")
+
+    def _work(
+        self, share: Sequence[int], spool: Spool, counter: Counter, sender: "Connection"
+    ) -> None:
         report = Report()
-        self._write(share, {WHOLE: _Aside(spool)}, report)
+        self._write(_counted(share, counter), {WHOLE: _Aside(spool)}, report)
         spool.settle()
         tell(sender, report.pair_counts())
+
+
+def _counted(groups: Sequence[int], counter: Counter) -> Iterator[int]:
+    """The groups; after every few it is told that they are done."""
+    for start in range(0, len(groups), _FEW):
+        few = groups[start : start + _FEW]
+        yield from few
+        counter.add(len(few))
 
 
 class _Aside:

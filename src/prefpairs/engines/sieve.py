@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.made import MadePairs
@@ -12,6 +13,7 @@ from prefpairs.engines.writing import WHOLE, open_sink
 from prefpairs.errors import NothingCameOut
 from prefpairs.files.output import Output
 from prefpairs.report import Report, Stage
+from prefpairs.report.course import Step
 from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sources.pairs import PairReading
@@ -24,7 +26,7 @@ def sieve(
 ) -> None:
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
     with open_pairs(plan, report, _wanted_again(plan)) as pairs:
-        entries = _sieved(pairs.entries(), pairs, plan, report)
+        entries = _sieved(_to_the_end(pairs.entries(), report), pairs, plan, report)
         parted = _parted(entries, pairs, plan, report)
         with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
             for entry, side in parted:
@@ -95,6 +97,20 @@ def _tell_empty_sides(plan: SievePlan, report: Report) -> None:
             why = "too few keys, or all of them hang together"
             why = why if plan.parting.exact else _TRY_EXACT
             stage.notes.append(f"{side} came out empty: {why}")
+
+
+def _to_the_end(entries: Iterator[Entry], report: Report) -> Iterator[Entry]:
+    """All entries; what is held back of them is dealt with when the last one has come."""
+    yield from entries
+    report.course.turn_to(partial(_step_of_held_back, report))
+
+
+def _step_of_held_back(report: Report) -> Step:
+    """How many of the pairs that were held back are looked at once more, or written."""
+    for stage in report.stages:
+        if stage.weighed < stage.to_weigh:
+            return Step("comparing", stage.weighed, stage.to_weigh, "pairs")
+    return Step("writing", report.pairs, report.stages[-1].kept if report.stages else None, "pairs")
 
 
 def _stage_of(name: str, report: Report) -> Stage:

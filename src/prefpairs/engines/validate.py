@@ -48,7 +48,7 @@ def validate(plan: ValidatePlan, judgement: Judgement) -> Iterator[Verdict]:
     """All that a trainer would lose, and what should be known about the rest."""
     shapes: list[set[str]] = []
     for source in plan.inputs:
-        with open_input(source) as opened:
+        with open_input(source, judgement.course.pass_by) as opened:
             typed = plan.target.typed and not (opened.parquet or source in plan.typed)
             reading = _FileReading(plan, source, judgement, typed)
             for record in opened.records:

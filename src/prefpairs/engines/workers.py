@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.processes import Process, begin, tell
+from prefpairs.engines.processes import Counter, Process, begin, counts_for, tell
 from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
@@ -20,6 +20,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.stretch import lines_between
 from prefpairs.report import Report, RowCounts
+from prefpairs.report.course import Course
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.detect import Shapes
@@ -51,7 +52,11 @@ class Workers:
     """A process for each stretch of an input; they end with the block."""
 
     def __init__(
-        self, given: BeingRead, options: ReadOptions, stretches: Sequence[tuple[int, int]]
+        self,
+        given: BeingRead,
+        options: ReadOptions,
+        stretches: Sequence[tuple[int, int]],
+        course: Course,
     ) -> None:
         seen = fingerprint(os.fstat(given.opened.descriptor))
         self._jobs = [
@@ -59,25 +64,32 @@ class Workers:
             for start, end in stretches
         ]
         self._begun: list[Process] = []
+        self._course = course
+        self._passed: memoryview | list[int] = []
 
     def __enter__(self) -> Self:
         """Begin them all, or as many as the system allows: those that run will do."""
-        self._begun = begin(_work, ((job,) for job in self._jobs))
+        if self._jobs:
+            self._passed = counts_for(len(self._jobs))
+            self._course.count_beside(self._passed)
+        jobs = ((job, Counter(self._passed, place)) for place, job in enumerate(self._jobs))
+        self._begun = begin(_work, jobs)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Whatever still runs is not wanted any more."""
         for process in self._begun:
             process.end()
+        self._course.join_beside()
 
     def result(self, number: int) -> Part | None:
         """What one of them found; nothing where the stretch has to be scanned here."""
-        if number >= len(self._begun):
+        process = self._begun[number] if number < len(self._begun) else None
+        found = None if process is None else process.hear(Stretch)
+        if process is None or found is None:
+            self._passed[number] = 0  # whoever scans it instead counts it again
             return None
-        process = self._begun[number]
-        found = process.hear(Stretch)
-        if found is None:
-            return None
+        self._passed[number] = self._jobs[number].end - self._jobs[number].start
         return Part(found.lines, found.counts, _columns(process.receiver))
 
 
@@ -89,9 +101,9 @@ def _columns(receiver: "Connection") -> Iterator[bytes]:
             raise FileTrouble("a worker", "it ended before it had told all it found") from None
 
 
-def _work(job: Job, sender: "Connection") -> None:
+def _work(job: Job, passed: Counter, sender: "Connection") -> None:
     """What a worker does: scan its stretch, and send what it found."""
-    found = _found(job)
+    found = _found(job, passed)
     if found is None:
         tell(sender, None)
         return
@@ -101,14 +113,14 @@ def _work(job: Job, sender: "Connection") -> None:
         sender.send_bytes(column)
 
 
-def _found(job: Job) -> tuple[Index, int, RowCounts] | None:
+def _found(job: Job, passed: Counter) -> tuple[Index, int, RowCounts] | None:
     index, report, label = Index(), Report(), job.source.label
     plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
     reader = Reader(plan, Rows(plan, report), report)
     how = source_named(job.format).open_reader(job.shapes, job.options, label)
     scanner = Scanner(how, job.source, 0, index, reader)
     descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
-    lines = lines_between(descriptor, job.start, job.end, job.source.limits.line)
+    lines = lines_between(descriptor, job.start, job.end, job.source.limits.line, passed.add)
     scanner.scan(lines, job.start)
     other_file = fingerprint(os.fstat(descriptor)) != job.seen
     if other_file or report.rows_bad or reader.compares_rows:

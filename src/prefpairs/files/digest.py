@@ -8,6 +8,7 @@ from typing import NamedTuple
 from prefpairs.errors import InputChanged
 from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import fingerprint
+from prefpairs.files.watched import Passed, WatchedFile
 
 Stamp = tuple[int, int, int, int]
 """What a file was when it was looked at."""
@@ -27,9 +28,9 @@ def stamp_of(path: str) -> Stamp | None:
     return fingerprint(status) if stat.S_ISREG(status.st_mode) else None
 
 
-def digest_file(path: str, stamp: Stamp | None = None) -> FileDigest:
+def digest_file(path: str, stamp: Stamp | None = None, passed: Passed | None = None) -> FileDigest:
     """Size and SHA-256 of a file; InputChanged if it is not what its stamp says."""
-    with naming_trouble(path), open(path, "rb") as file:
+    with naming_trouble(path), WatchedFile(path, passed) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         status = os.fstat(file.fileno())
     if stamp not in (None, fingerprint(status)):

@@ -14,6 +14,7 @@ from typing import IO, Any, Protocol, TextIO, cast
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.beside import BUFFER, file_beside, make_last, status_of, sync_folder
 from prefpairs.files.inputs import Input
+from prefpairs.files.screen import make_room
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -133,6 +134,7 @@ class _Stdout:
         self._size = 0
         self.begun = False
         self._terminal = os.isatty(1) and not styled
+        self._seen = not _is_kept(1)
 
     def write(self, line: bytes, /) -> object:
         self._lines.append(line)
@@ -146,6 +148,8 @@ class _Stdout:
         data = memoryview(_harmless(lines) if self._terminal else lines)
         self._lines, self._size = [], 0
         self.begun = self.begun or bool(data)
+        if data and self._seen:
+            make_room()
         try:
             while data:
                 data = data[os.write(1, data) :]
@@ -153,6 +157,14 @@ class _Stdout:
             raise ClosedPipe from None
         except OSError as error:
             raise FileTrouble.of("standard output", error) from None
+
+
+def _is_kept(descriptor: int) -> bool:
+    """Whether what is written there goes into a file, or nowhere: nobody sees it on a terminal."""
+    with suppress(OSError):
+        mode = os.fstat(descriptor).st_mode
+        return stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor))
+    return True
 
 
 def _harmless(lines: bytes) -> bytes:
@@ -256,6 +268,7 @@ class _Terminal(io.BufferedIOBase):
         return True
 
     def write(self, lines: Any, /) -> int:
+        make_room()
         self._file.write(_harmless(bytes(lines)))
         return len(lines)
 

@@ -14,6 +14,7 @@ from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.unpacking import HEAD, PACKED, unpacked, with_head
+from prefpairs.files.watched import Passed, WatchedFile
 from prefpairs.records.wire import decode
 
 OLD_PICKLE = (
@@ -44,11 +45,11 @@ class OpenInput:
 
 
 @contextmanager
-def open_input(source: Input) -> Iterator[OpenInput]:
+def open_input(source: Input, passed: Passed | None = None) -> Iterator[OpenInput]:
     """The records of one input; trouble with the file becomes an error that names it."""
     with ExitStack() as stack:
         with naming_trouble_of(source):
-            file = _open_binary(source)
+            file = _open_binary(source, passed)
             stack.callback(_close, file)
             descriptor = file.fileno()
             regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
@@ -83,10 +84,10 @@ def fingerprint(status: os.stat_result) -> Fingerprint:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open_binary(source: Input) -> io.BufferedReader:
+def _open_binary(source: Input, passed: Passed | None) -> io.BufferedReader:
     if source.is_stdin:
-        return io.BufferedReader(io.FileIO(0, closefd=False), _BUFFER)
-    return io.BufferedReader(io.FileIO(source.path), _BUFFER)
+        return io.BufferedReader(WatchedFile(0, passed, closefd=False), _BUFFER)
+    return io.BufferedReader(WatchedFile(source.path, passed), _BUFFER)
 
 
 def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord
+from prefpairs.report.course import Course
 from prefpairs.report.tally import WHAT_IF_GAPS, Counted, Tally
 
 FIRST_FEW = 5
@@ -49,6 +50,10 @@ class Stage:
     dropped: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    weighed: int = 0
+    """Of the pairs that it held back and looks at once more: how many it has looked at,"""
+    to_weigh: int = 0
+    """and how many there are."""
 
     @property
     def kept(self) -> int:
@@ -88,6 +93,7 @@ class Report:
     across_prompts: int = 0
     joined_tasks: int = 0
     example: tuple[Any, Any, Any] | None = None
+    course: Course = field(default_factory=Course)
 
     @property
     def kept(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from prefpairs.report.course import Course
 from prefpairs.report.summaries import ordered
 
 
@@ -19,6 +20,7 @@ class Judgement:
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each effect had each cause."""
     warnings: Counter[str] = field(default_factory=Counter)
+    course: Course = field(default_factory=Course, compare=False)
 
     def add_row(self, found: Sequence[tuple[str, str]], *, lost: bool) -> None:
         """Count a row, and each different thing that was found in it."""

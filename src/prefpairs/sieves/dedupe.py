@@ -47,6 +47,8 @@ class Dedupe:
             entries = _outside(self.reference, entries, texts, stage)
         store = Store({"id", *wanted, *self._keys})
         reversed_ids = _fill(store, entries, texts, stage)
+        if self.near is not None:
+            stage.to_weigh = len(store)
         slots = self._settle_conflicts(store, reversed_ids, stage)
         if self._keys:
             slots = _strongest_by(self._keys, store, slots, stage)
@@ -68,7 +70,9 @@ class Dedupe:
         shingles_at = prompt_at if self.near_on == "prompt" else chosen_at
         table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
         kept = array("I")
+        stage.to_weigh = len(slots)
         for slot in in_order(slots, lambda slot: store.entry(slot).strength()):
+            stage.weighed += 1
             shingles = shingles_at(slot)
             near = table.near(shingles)
             if self.near_on == "both":

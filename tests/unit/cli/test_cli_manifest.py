@@ -13,8 +13,8 @@ import pytest
 import prefpairs
 from prefpairs.cli.manifest import (
     FileModel,
+    Hashed,
     ManifestModel,
-    Read,
     depfile_of,
     differences,
     manifest_of,
@@ -46,13 +46,15 @@ def _recipe(path: str = "r.toml", *settings: str) -> Recipe:
     return recipe
 
 
-def _read(*paths: str, records: int | None = None) -> list[Read]:
-    return [Read(path, stamp_of(path), records) for path in paths]
+def _read(*paths: str, records: int | None = None) -> list[Hashed]:
+    return [Hashed(path, stamp_of(path), records) for path in paths]
 
 
 def _manifest(path: str = "data/manifest.json", recipe: str = "r.toml") -> bytes:
     read = [*_read(recipe), *_read("runs/a.jsonl", records=7)]
-    return manifest_of(path, _recipe(recipe), read, {"data/train.jsonl": 0}, {"pairs": 0})
+    return manifest_of(
+        path, _recipe(recipe), read, [Hashed("data/train.jsonl", None, 0)], {"pairs": 0}
+    )
 
 
 def test_manifest() -> None:
@@ -61,7 +63,9 @@ def test_manifest() -> None:
     recipe.words("read", ReadTable)
     counts = {"pairs": 3, "notes": ["n"], "inputs": [], "passed_over": [], "gap": None}
     read = [*_read("r.toml"), *_read("runs/a.jsonl", records=7), *_read("data/train.jsonl")]
-    manifest = manifest_of("data/manifest.json", recipe, read, {"runs/a.jsonl": 3}, counts)
+    manifest = manifest_of(
+        "data/manifest.json", recipe, read, [Hashed("runs/a.jsonl", None, 3)], counts
+    )
     assert json.loads(manifest) == {
         "manifest": 1,
         "prefpairs": prefpairs.__version__,
@@ -117,7 +121,7 @@ def test_files_behind_links() -> None:
     """A link is followed, so that `..` leads where it should."""
     Path("runs/link").symlink_to("../data")
     read = _read("runs/link/train.jsonl", "runs/a.jsonl")
-    manifest = json.loads(manifest_of("m.json", _recipe(), read, {}, {}))
+    manifest = json.loads(manifest_of("m.json", _recipe(), read, [], {}))
     assert [file["path"] for file in manifest["inputs"]] == ["data/train.jsonl", "runs/a.jsonl"]
 
 
@@ -129,7 +133,7 @@ def test_words_that_name_files(word: str) -> None:
     """They hang on the machine, and are no options."""
     recipe = _recipe()
     recipe.settled["read"] = {word: "/home/me/x", "limit": 3}
-    manifest = json.loads(manifest_of("m.json", recipe, _read("r.toml"), {}, {}))
+    manifest = json.loads(manifest_of("m.json", recipe, _read("r.toml"), [], {}))
     assert manifest["stages"]["read"] == {"limit": 3}
 
 
@@ -137,14 +141,14 @@ def test_what_is_written_is_no_option() -> None:
     """Only what steers the bytes of the result is."""
     recipe = _recipe()
     recipe.settled["write"] = {"quiet": True}
-    assert [*json.loads(manifest_of("m.json", recipe, _read("r.toml"), {}, {}))["stages"]] == [
+    assert [*json.loads(manifest_of("m.json", recipe, _read("r.toml"), [], {}))["stages"]] == [
         "sample"
     ]
 
 
 def test_recipe_that_cannot_be_read_twice() -> None:
     """Out of a pipe: it is left out, and verified without."""
-    content = manifest_of("m.json", _recipe(), _read("runs/a.jsonl"), {}, {})
+    content = manifest_of("m.json", _recipe(), _read("runs/a.jsonl"), [], {})
     assert "recipe" not in json.loads(content)
     Path("m.json").write_bytes(content)
     assert differences("m.json", read_manifest("m.json")) == []
@@ -155,7 +159,7 @@ def test_input_that_changes_under_the_run() -> None:
     read = _read("r.toml", "runs/a.jsonl")
     Path("runs/a.jsonl").write_bytes(b"abcd")
     with pytest.raises(InputChanged) as caught:
-        manifest_of("m.json", _recipe(), read, {}, {})
+        manifest_of("m.json", _recipe(), read, [], {})
     assert caught.value.path == "runs/a.jsonl"
 
 
@@ -262,7 +266,7 @@ def test_manifest_of_the_same_recipe() -> None:
     Path("link.toml").symlink_to("r.toml")
     for recipe in ("r.toml", "./data/../r.toml", "link.toml"):
         refuse_strange_manifest("data/manifest.json", recipe)
-    Path("m.json").write_bytes(manifest_of("m.json", _recipe(), [], {}, {}))
+    Path("m.json").write_bytes(manifest_of("m.json", _recipe(), [], [], {}))
     refuse_strange_manifest("m.json", "r.toml")
 
 

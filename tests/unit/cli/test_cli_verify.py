@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.cli.manifest import Read, manifest_of
+from prefpairs.cli.manifest import Hashed, manifest_of
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.verify import verify
 from prefpairs.cli.wording import word_error
@@ -19,8 +19,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("r.toml").write_bytes(b"[sample]\n")
     for name in ("a.jsonl", "b.jsonl", "o.jsonl"):
         Path(name).write_bytes(b"abc")
-    read = [Read(name, None) for name in ("r.toml", "a.jsonl", "b.jsonl")]
-    content = manifest_of("m.json", read_recipe("r.toml", []), read, {"o.jsonl": 1}, {})
+    read = [Hashed(name, None) for name in ("r.toml", "a.jsonl", "b.jsonl")]
+    content = manifest_of(
+        "m.json", read_recipe("r.toml", []), read, [Hashed("o.jsonl", None, 1)], {}
+    )
     Path("m.json").write_bytes(content)
 
 

@@ -61,9 +61,9 @@ def _stretches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers = []
     before = Workers.__init__
 
-    def counted(self: Workers, given: Any, options: Any, stretches: Any) -> None:
+    def counted(self: Workers, given: Any, options: Any, stretches: Any, course: Any) -> None:
         numbers.append(len(stretches))
-        before(self, given, options, stretches)
+        before(self, given, options, stretches, course)
 
     monkeypatch.setattr(Workers, "__init__", counted)
     return numbers

@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import pytest
 from engine_driver import Lines
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not CAN_FORK, reason="several write only where o
 OURS = os.getpid()
 
 
-def _write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
+def _write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
     """A line and a pair for each group; every third has none."""
     for group in groups:
         report.groups += 1
@@ -32,7 +32,8 @@ def _write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report)
             report.groups_without_pair["all_tied"] += 1
 
 
-def _dies(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
+def _dies(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
+    groups = [*groups]
     if os.getpid() != OURS and 7 in groups:
         outputs[WHOLE].write(b"half of it\n")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -56,10 +57,28 @@ def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.parametrize("write", [_write, _dies])
+def test_course(write: object) -> None:
+    """All groups are counted, those of the others as they go and once only."""
+    report, seen = Report(), []
+
+    class Watching(Lines):
+        def write(self, line: bytes, /) -> object:
+            seen.append(report.course.step)
+            return super().write(line)
+
+    shares = Shares(write, range(300), 2, None)  # type: ignore[arg-type]
+    shares.write({WHOLE: Watching()}, report)
+    assert {(step.verb, step.total, step.unit) for step in seen} == {("writing", 300, "groups")}
+    assert max(step.done for step in seen) == 300
+    assert report.course.step.done == 300
+
+
 def test_trouble_is_told_here(capfd: pytest.CaptureFixture[str]) -> None:
     """What one of them meets, we meet as well; it says nothing itself."""
 
-    def write(groups: Sequence[int], outputs: Mapping[str, Output], report: Report) -> None:
+    def write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
+        groups = [*groups]
         if 3 in groups:
             raise InputChanged("r.jsonl")
         _write(groups, outputs, report)

@@ -16,12 +16,15 @@ from engine_driver import Lines, Row, data_of
 from prefpairs.engines import processes, workers
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.processes import CAN_FORK, Counter
 from prefpairs.engines.reading import reading_inputs
+from prefpairs.engines.scanning import Part, Scanner
 from prefpairs.engines.workers import Job, Workers
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import find_inputs
 from prefpairs.report import Report
+from prefpairs.report.course import Course, Step
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
 
@@ -48,19 +51,19 @@ def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 
     return [row["chosen"] for row in output.rows()]
 
 
-def _dies(_: Job, __: Connection) -> None:
+def _dies(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _exits(_: Job, sender: Connection) -> None:
+def _exits(_: Job, __: Counter, sender: Connection) -> None:
     sender.close()
 
 
-def _gives_up(_: Job, sender: Connection) -> None:
+def _gives_up(_: Job, __: Counter, sender: Connection) -> None:
     processes.tell(sender, None)
 
 
-def _begins_to_tell(_: Job, sender: Connection) -> None:
+def _begins_to_tell(_: Job, __: Counter, sender: Connection) -> None:
     sender._send(b"\0\0")  # type: ignore[attr-defined]  # noqa: SLF001 - half a length
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -80,8 +83,8 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """What the others found is taken."""
     data = data_of(ROWS)
 
-    def some(job: Job, sender: Connection) -> None:
-        (_dies if job.start < len(data) // 2 else work)(job, sender)
+    def some(job: Job, passed: Counter, sender: Connection) -> None:
+        (_dies if job.start < len(data) // 2 else work)(job, passed, sender)
 
     monkeypatch.setattr(workers, "_work", some)
     assert _run(tmp_path, data) == CHOSEN
@@ -108,13 +111,63 @@ def test_worker_that_dies_while_it_tells(
 ) -> None:
     """Half of what it found is nothing to go on with; no pair is written."""
 
-    def torn(job: Job, sender: Connection) -> None:
-        work(job, Torn(sender, pieces))  # type: ignore[arg-type]
+    def torn(job: Job, passed: Counter, sender: Connection) -> None:
+        work(job, passed, Torn(sender, pieces))  # type: ignore[arg-type]
 
     monkeypatch.setattr(workers, "_work", torn)
     with pytest.raises(FileTrouble) as caught:
         _run(tmp_path, data_of(ROWS))
     assert caught.value.args == ("a worker", "it ended before it had told all it found")
+
+
+def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
+    """How far a run seems to be whenever what a worker found was taken, or is scanned here."""
+    report, seen = Report(), []
+    taken, scanned = Scanner.take, Scanner.scan
+
+    def take(scanner: Scanner, part: Part) -> None:
+        taken(scanner, part)
+        seen.append(report.course.step)
+
+    def scan(scanner: Scanner, *stretch: Any) -> None:
+        scanned(scanner, *stretch)
+        seen.append(report.course.step)
+
+    monkeypatch.setattr(Scanner, "take", take)
+    monkeypatch.setattr(Scanner, "scan", scan)
+    assert _run(folder, data, report, 3) == CHOSEN
+    assert report.course.step == Step("writing", 10, 10, "groups")
+    return seen
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="others have no memory to share")
+@pytest.mark.parametrize("fails", [None, _dies, _gives_up])
+def test_bytes_are_counted_wherever_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None] | None
+) -> None:
+    """Once, also where a worker has read a part of its stretch in vain."""
+    if fails is not None:
+
+        def fails_late(job: Job, passed: Counter, sender: Connection) -> None:
+            passed.add(100)
+            fails(job, passed, sender)
+
+        monkeypatch.setattr(workers, "_work", fails_late)
+    data = data_of(ROWS)
+    seen = _steps(tmp_path, data, monkeypatch)
+    assert [step.verb for step in seen] == ["reading"] * 3
+    assert seen[-1].done == len(data)
+    assert [step.done for step in seen] == sorted(step.done for step in seen)
+
+
+def test_bytes_of_workers_that_share_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are counted when what was found in them is taken."""
+    monkeypatch.setattr(workers, "counts_for", lambda number: [0] * number)
+    data = data_of(ROWS)
+    seen = _steps(tmp_path, data, monkeypatch)
+    assert seen[0].done < seen[1].done < seen[2].done == len(data)
 
 
 @pytest.mark.parametrize("number", [2, 5])
@@ -134,7 +187,7 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
     plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
     with reading_inputs(plan, Report()) as reader:
         given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-        with Workers(given, plan.options, [(start, len(data))]) as others:
+        with Workers(given, plan.options, [(start, len(data))], Course()) as others:
             part = others.result(0)
             return part and (part.lines, part.counts, list(_pieces(part.columns)))
 
@@ -201,7 +254,7 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
     def run() -> None:
         with reading_inputs(plan, Report()) as reader:
             given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-            with Workers(given, plan.options, parts):
+            with Workers(given, plan.options, parts, Course()):
                 assert len(multiprocessing.active_children()) == 3
                 raise KeyboardInterrupt
 

@@ -1,0 +1,57 @@
+"""Files that tell how much is read from them."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from prefpairs.files.digest import digest_file
+from prefpairs.files.inputs import Input
+from prefpairs.files.reading import open_input
+from prefpairs.files.stretch import lines_between
+from prefpairs.files.watched import WatchedFile
+
+LINES = b"".join(b'{"a": %d}\n' % number for number in range(100_000))
+
+
+def test_blocks_are_told_as_they_are_read(tmp_path: Path) -> None:
+    """Each one, the empty one at the end included."""
+    (tmp_path / "f").write_bytes(b"abcde")
+    told: list[int] = []
+    with WatchedFile(str(tmp_path / "f"), told.append) as file:
+        buffer = bytearray(2)
+        while file.readinto(buffer):
+            pass
+    assert told == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_input(tmp_path: Path, packed: bool) -> None:
+    """All of it is told, as long as it is on the disk, in few large blocks."""
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(gzip.compress(LINES) if packed else LINES)
+    told: list[int] = []
+    with open_input(Input(str(path), "in.jsonl"), told.append) as opened:
+        assert sum(1 for _ in opened.records) == 100_000
+    assert sum(told) == path.stat().st_size
+    assert len(told) < 10
+
+
+def test_stretch(tmp_path: Path) -> None:
+    """Its bytes alone."""
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(LINES)
+    told: list[int] = []
+    descriptor = os.open(path, os.O_RDONLY)
+    assert len(lines_between(descriptor, 100, 5000, None, told.append).read()) == 4900
+    os.close(descriptor)
+    assert sum(told) == 4900
+
+
+def test_digest(tmp_path: Path) -> None:
+    """What is hashed is read."""
+    (tmp_path / "f").write_bytes(LINES)
+    told: list[int] = []
+    assert digest_file(str(tmp_path / "f"), None, told.append) == digest_file(str(tmp_path / "f"))
+    assert sum(told) == len(LINES)
