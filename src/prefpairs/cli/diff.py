@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.progress import progress, read_whole
 from prefpairs.cli.reading import READ
 from prefpairs.cli.summary import losses_text
 from prefpairs.cli.wording import say, visible
@@ -20,6 +21,7 @@ from prefpairs.files.output import STDOUT, open_output
 from prefpairs.looks.comparison import KINDS, Comparison, Spread, Traits, compare, ids_of
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
+from prefpairs.report.course import Course
 
 _TOLD = "What is told"
 _DIFFERENT = 4
@@ -119,9 +121,12 @@ def diff(
     kind = None if ids is None else one_of("--ids", ids, *KINDS)
     if kind is not None and json:
         raise UsageError("--ids and --json do not go together", "choose one")
-    plan, reports = reading.diff_plan(), (Report(), Report())
+    course = Course()
+    plan, reports = reading.diff_plan(), (Report(course=course), Report(course=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
-    before, after = read_both(plan, reports)
+    whole = [*read_whole(plan.before), *read_whole(plan.after)]
+    with progress(course, whole, quiet=quiet):
+        before, after = read_both(plan, reports)
     found = compare(before, after)
     with open_output(STDOUT) as output:
         if kind is not None:

@@ -15,6 +15,7 @@ from stat import S_ISREG
 from threading import Event, Thread
 
 from prefpairs.cli.bar import bar_line
+from prefpairs.engines.plan import InputPlan
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import drawn
 from prefpairs.files.signals import held_signals
@@ -54,6 +55,11 @@ def progress(
     finally:
         bar.leave()
         _bars.remove(bar)
+
+
+def read_whole(plan: InputPlan) -> Sequence[Input]:
+    """The inputs of a run that reads them to their end; else nobody knows how much that is."""
+    return plan.inputs if plan.limit is None else ()
 
 
 def _has_screen() -> bool:

@@ -7,6 +7,7 @@ from typer import Option
 
 from prefpairs.cli.looking import LookWords, looked_at
 from prefpairs.cli.pair import PairWords
+from prefpairs.cli.progress import progress, read_whole
 from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, word_group
@@ -92,7 +93,8 @@ def report(
     with looked_at(reading, pairing, aside, counts, of_all={"seed"}) as plan:
         check_written([output, plan.read.quarantine], plan.read.inputs)
         with open_output(output, plan.read.inputs) as file:
-            found = survey(plan, counts, gallery.add)
+            with progress(counts.course, read_whole(plan.read), quiet=showing.quiet):
+                found = survey(plan, counts, gallery.add)
             size = 0
             for part in page(found, counts, gallery, showing.title):
                 file.write(part)

@@ -8,6 +8,7 @@ from typer import Option
 from prefpairs.cli.gates import read_gates
 from prefpairs.cli.looking import LookWords, looked_at
 from prefpairs.cli.pair import PairWords
+from prefpairs.cli.progress import progress, read_whole
 from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import check_written
@@ -58,6 +59,13 @@ class ToldWords:
         ),
     ] = None
 
+    quiet: Annotated[
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="Show no bar while it runs."
+        ),
+    ] = False
+
     def written(self, found: Survey, report: Report) -> bytes:
         """What is told of a survey."""
         if self.json:
@@ -97,7 +105,8 @@ def stats(*, reading: LookWords, pairing: PairWords, aside: AsideWords, told: To
         check_written([told.output, plan.read.quarantine], plan.read.inputs)
         tables = not (told.json or told.markdown)
         with open_output(told.output, plan.read.inputs, styled=tables) as output:
-            found = survey(plan, report)
+            with progress(report.course, read_whole(plan.read), quiet=told.quiet):
+                found = survey(plan, report)
             output.write(told.written(found, report))
     for gate in gates:
         gate.check(figures(found, report))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from prefpairs.cli.advice import next_steps, why_nothing
-from prefpairs.cli.progress import progress
+from prefpairs.cli.progress import progress, read_whole
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG, word_group
@@ -79,7 +79,7 @@ class TellWords:
         """Show how far a run is; write its summary, and say it, however it ends."""
         if self.summary == STDOUT:
             raise UsageError("--summary -: standard output is for data", "name a file")
-        inputs = () if plan is None or plan.limit is not None else plan.inputs
+        inputs = () if plan is None else read_whole(plan)
         try:
             with progress(report.course, inputs, quiet=self.quiet):
                 yield
