@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, named_files, pair_lines
+from laws_driver import Asked, Row, examples, pair_lines
+from laws_looks import looked_at
 from laws_pairs import pair_lines_mixed
 from laws_rollouts import asked, lines, shards_of
 
 from prefpairs.engines.looking import survey
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.looks.page.document import page
 from prefpairs.looks.page.gallery import Gallery
 from prefpairs.report import Report
@@ -25,18 +25,7 @@ def on_the_page(
     shards: Sequence[Sequence[bytes]], number: int, asked: Asked | None = None
 ) -> list[Row]:
     """The pairs on a page about these files, or about the pairs that `pair` would make of them."""
-    files = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
-    with named_files(files) as inputs:
-        plan = SievePlan(read=InputPlan(inputs=inputs, on_error="skip"))
-        if asked is not None:
-            read = ReadPlan(inputs=inputs, options=asked.read, on_error="skip")
-            making = PairPlan(
-                read=read,
-                strategy=asked.strategy,
-                options=asked.options,
-                across_prompts=asked.across_prompts,
-            )
-            plan = SievePlan(read=read, pair=making)
+    with looked_at(shards, asked) as plan:
         report, gallery = Report(), Gallery(number, seed=0)
         found = survey(plan, report, gallery.add)
         assert gallery.number == found.pairs.pairs

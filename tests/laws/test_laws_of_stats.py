@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, named_files, pair_lines
+from laws_driver import Asked, Row, examples, lines_of, pair_lines
+from laws_looks import looked_at
 from laws_pairs import answers_of, identity_of, pair_lines_mixed, question_of, tools_of
 from laws_rollouts import asked, lines, shards_of
 from laws_sieves import sieve_lines
 
 from prefpairs.engines.looking import survey
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.looks.figures import figures
 from prefpairs.looks.tables import sections, warnings
 from prefpairs.report import Report
@@ -25,18 +25,7 @@ OF_NAMES = ("inputs", "notes", "wins")
 
 def stats_of(shards: Sequence[Sequence[bytes]], asked: Asked | None = None) -> Row:
     """All figures of the pairs in these files, or of those that `pair` would make of them."""
-    files = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
-    with named_files(files) as inputs:
-        plan = SievePlan(read=InputPlan(inputs=inputs, on_error="skip"))
-        if asked is not None:
-            read = ReadPlan(inputs=inputs, options=asked.read, on_error="skip")
-            making = PairPlan(
-                read=read,
-                strategy=asked.strategy,
-                options=asked.options,
-                across_prompts=asked.across_prompts,
-            )
-            plan = SievePlan(read=read, pair=making)
+    with looked_at(shards, asked) as plan:
         report = Report()
         found = survey(plan, report)
         assert sections(found, report)

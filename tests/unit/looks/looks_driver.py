@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xxhash import xxh3_128_digest
-
+from prefpairs.engines import pairs
 from prefpairs.looks.survey import PairSurvey
 from prefpairs.records.pair import Digests, Pair, other_prompt, pair_of
 from prefpairs.sieves.entry import Entry
+from prefpairs.sources.pairs import PairReading
 
 Row = dict[str, Any]
 
@@ -23,17 +23,4 @@ def survey_of(rows: Sequence[Row]) -> PairSurvey:
 
 def entry_of(number: int, pair: Pair, digests: Digests) -> Entry:
     """The pair as sieves and surveys see it."""
-    return Entry(
-        number=number,
-        place=0,
-        length=0,
-        gap=pair.gap,
-        chosen_score=pair.chosen_score,
-        id=bytes.fromhex(pair.id),
-        prompt=digests.prompt,
-        tools=digests.tools,
-        chosen=digests.chosen,
-        rejected=digests.rejected,
-        group=xxh3_128_digest(pair.group.encode()),
-        other_prompt=other_prompt(pair),
-    )
+    return pairs.entry_of(PairReading(pair, digests, other_prompt(pair), None), number, 0, 0)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xxhash import xxh3_128_digest
-
+from prefpairs.engines.pairs import entry_of
 from prefpairs.records.message import Message, tool_call
 from prefpairs.records.pair import Pair, other_prompt, pair_of
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.protocol import Sieve
+from prefpairs.sources.pairs import PairReading
 
 Row = dict[str, Any]
 
@@ -24,20 +24,8 @@ class Held:
     def entries(self) -> Iterator[Entry]:
         """What a sieve may know of each pair."""
         for place, (pair, digests) in enumerate(self._read):
-            yield Entry(
-                number=place + 1,
-                place=place,
-                length=1,
-                gap=pair.gap,
-                chosen_score=pair.chosen_score,
-                id=bytes.fromhex(pair.id),
-                prompt=digests.prompt,
-                tools=digests.tools,
-                chosen=digests.chosen,
-                rejected=digests.rejected,
-                group=xxh3_128_digest(pair.group.encode()),
-                other_prompt=other_prompt(pair),
-            )
+            reading = PairReading(pair, digests, other_prompt(pair), None)
+            yield entry_of(reading, place + 1, place, 1)
 
     def pair(self, entry: Entry, /) -> Pair:
         """The pair behind an entry."""
