@@ -85,7 +85,7 @@ class Reader:
         for doubt in samples.doubtful_paths():
             if not self.report.kept:
                 raise doubt
-            near = near_of(doubt.path, doubt.known)
+            near = near_of(doubt.path, sorted(doubt.known))
             meant = f"; did you mean {listed(near, 'or')}?" if near else ""
             self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it{meant}")
 

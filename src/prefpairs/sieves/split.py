@@ -22,6 +22,9 @@ from prefpairs.sieves.sample import DRAWS, bound_of
 from prefpairs.sieves.shares import SIDES, TEST, TRAIN, VAL, Joined, filled_sides
 from prefpairs.sieves.store import Store, in_order
 
+_MOST_KNOWN = 200
+"""So many fields of meta are remembered, to be held against one that no pair has."""
+
 _META, _NULL = "meta.", b"null"
 _DEVIATIONS, _PART = 5, 0.75
 """A side that has so much less than its share was not drawn from fresh keys."""
@@ -102,7 +105,7 @@ class Split:
         self, entries: Iterable[Entry], texts: Texts, stage: Stage
     ) -> Iterator[tuple[Entry, list[bytes]]]:
         """Each entry with the keys that must not stand on two sides: one, or one an answer."""
-        keyless: Pair | None = None
+        known: set[str] = set()
         for entry in entries:
             if self.by == "prompt":
                 keys = [entry.prompt, entry.other_prompt] if entry.other_prompt else [entry.prompt]
@@ -112,10 +115,13 @@ class Split:
                 yield entry, keys
             else:
                 stage.dropped["no_key"] += 1
-                keyless = texts.pair(entry)
-        if keyless is not None and stage.dropped["no_key"] == stage.found:
-            known = ["prompt", "group", *(f"meta.{path}" for path in paths_of(keyless.meta))]
-            stage.notes.append(f"no pair has {self.by}; {nearest(self.by, known)}")
+                known.update(paths_of(texts.pair(entry).meta))
+                if len(known) > 2 * _MOST_KNOWN:  # whatever the order in which they came
+                    known = set(sorted(known)[:_MOST_KNOWN])
+        if stage.found and stage.dropped["no_key"] == stage.found:
+            paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
+            meant = nearest(self.by, ["prompt", "group", *paths])
+            stage.notes.append(f"no pair has {self.by}; {meant}")
 
     def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
         """Tell the input of a split that is one side of an earlier one with the same seed."""
