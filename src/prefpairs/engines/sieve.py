@@ -26,7 +26,10 @@ def sieve(
 ) -> None:
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
     with open_pairs(plan, report, _wanted_again(plan)) as pairs:
-        entries = _sieved(_to_the_end(pairs.entries(), report), pairs, plan, report)
+        coming = pairs.entries()
+        if _holds_back(plan):
+            coming = _to_the_end(coming, report)
+        entries = _sieved(coming, pairs, plan, report)
         parted = _parted(entries, pairs, plan, report)
         with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
             for entry, side in parted:
@@ -54,10 +57,15 @@ def open_pairs(plan: SievePlan, report: Report, keep: Keep) -> Iterator[FiledPai
         library.check()
 
 
+def _holds_back(plan: SievePlan) -> bool:
+    """Whether pairs wait somewhere until the last one has come."""
+    held_back = any(sieve.holds_back for sieve in plan.sieves)
+    return held_back or (plan.parting is not None and plan.parting.holds_back)
+
+
 def _wanted_again(plan: SievePlan) -> Keep:
     """What is wanted of pairs after they have passed: lines only where most will be written."""
-    held_back = any(sieve.holds_back for sieve in plan.sieves)
-    if not (held_back or (plan.parting is not None and plan.parting.holds_back)):
+    if not _holds_back(plan):
         return "nothing"
     few = any(sieve.picks for sieve in plan.sieves)
     return "pairs" if few or plan.export is not None else "lines"
