@@ -21,7 +21,8 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
     if _is_file():
         yield
         return
-    where = folder or tempfile.gettempdir()
+    with held_signals():
+        where = folder or tempfile.gettempdir()  # which tries it out with a file
     with naming_trouble(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:

@@ -53,7 +53,7 @@ class Spool:
     label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
-        with naming_trouble(folder or tempfile.gettempdir()), held_signals():
+        with held_signals(), naming_trouble(folder or tempfile.gettempdir()):
             self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
                 buffering=BUFFER, dir=folder, prefix="prefpairs-"
             )
