@@ -166,7 +166,7 @@ class ShowReadWords(ReadWords):
 
 
 @word_group
-class LookWords:
+class ViewWords:
     """The words about how it looks, as they were typed."""
 
     full: Annotated[
@@ -228,7 +228,7 @@ class LookWords:
 def show(
     *,
     choice: ChoiceWords,
-    looking: LookWords,
+    looking: ViewWords,
     reading: ShowReadWords,
     pairing: PairWords,
     aside: AsideWords,
@@ -259,7 +259,7 @@ def show(
         _show_pairs(reading.pairs_plan(choice, pairing.seed), looking, report)
 
 
-def _show_pairs(plan: ShowPlan, looking: LookWords, report: Report) -> None:
+def _show_pairs(plan: ShowPlan, looking: ViewWords, report: Report) -> None:
     with looking.opened(plan.read, report) as screen:
         for number, found in enumerate(show_pairs(plan, report), 1):
             for row in pair_rows(found.pair, found.place, number, looking.view(screen)):
@@ -269,7 +269,7 @@ def _show_pairs(plan: ShowPlan, looking: LookWords, report: Report) -> None:
 
 
 def _show_group(
-    plan: PairPlan, name: str, most: int | None, looking: LookWords, report: Report
+    plan: PairPlan, name: str, most: int | None, looking: ViewWords, report: Report
 ) -> None:
     with looking.opened(plan.read, report) as screen:
         try:
