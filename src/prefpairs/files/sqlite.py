@@ -55,7 +55,7 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes]:
                 written += len(row)
                 if written > most:
                     raise too_much(source)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # it cites names that are no text
         raise BadInput(source.label, f"not a SQLite database that can be read ({error})") from None
 
 
