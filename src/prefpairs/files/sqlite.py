@@ -95,7 +95,11 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes]:
 def _tables(database: sqlite3.Connection) -> list[_Table]:
     """The tables of experiences. Their names are whatever a configuration says."""
     listed = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    names = [name for name, sql in listed if not str(sql).upper().startswith(_VIRTUAL)]
+    names = [
+        name
+        for name, sql in listed  # in a damaged database a name may be anything
+        if isinstance(name, str) and not str(sql).upper().startswith(_VIRTUAL)
+    ]
     columns = {name: own for name in sorted(names) if (own := _columns(database, name))}
     found = []
     for name, own in columns.items():
@@ -113,7 +117,7 @@ def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
     keys = [(name, str(kind).upper()) for _, name, kind, _, _, key in columns if key]
     if keys != [("id", "INTEGER")]:
         return frozenset()
-    return frozenset(name for _, name, *_ in columns)
+    return frozenset(name for _, name, *_ in columns if isinstance(name, str))
 
 
 def _quoted(name: str) -> str:
