@@ -55,6 +55,9 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes]:
                 written += len(row)
                 if written > most:
                     raise too_much(source)
+    except MemoryError:  # of lengths that a damaged page tells; nothing of it was taken
+        problem = "not a SQLite database that can be read (it tells of more than memory holds)"
+        raise BadInput(source.label, problem) from None
     except (sqlite3.Error, UnicodeDecodeError) as error:  # it cites names that are no text
         raise BadInput(source.label, f"not a SQLite database that can be read ({error})") from None
 
