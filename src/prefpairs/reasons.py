@@ -9,7 +9,6 @@ LOSSES = {
     "incomplete": "the answer was cut off before its end (incomplete_details, truncate_status)",
     "placeholder": "a placeholder line instead of a rollout",
     "prompt_truncated": "the prompt was too long for the model; what stands there is no answer",
-    "ready_pair": "the row is a pair already; dedupe, filter, split and export read it",
     "multi_modal": "the prompt holds images or the like, of which the text says nothing",
     "only_tokens": "its texts are missing, but not its tokens: --tokenizer FILE makes text of them",
     "no_score": "the score is missing",

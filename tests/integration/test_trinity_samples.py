@@ -62,7 +62,14 @@ def test_databases(tmp_path: Path) -> None:
     assert (last["chosen"], last["rejected"]) == ("call 0 r1", "call 0 r0")
     assert (json.loads(last["group"])[:2], last["meta"]["step"]) == (["6", "0"], 0)
     assert last["prompt"].startswith("<|im_start|>user\nFix the failing test.")
-    _pairs(tmp_path, str(SAMPLES / "dpo_buffer.db"), code=3)
+    (ready,) = _pairs(tmp_path, str(SAMPLES / "dpo_buffer.db"))
+    assert [ready[side][0]["content"] for side in ("prompt", "chosen", "rejected")] == [
+        "2+2?",
+        "4",
+        "5",
+    ]
+    lengths = [len(ready[f"{side}_tokens"]["ids"]) for side in ("chosen", "rejected")]
+    assert (ready["gap"], lengths, ready["chosen_origin"]) == (None, [26, 26], "dpo_buffer.db:1")
 
 
 def test_ready_made_pairs(tmp_path: Path) -> None:

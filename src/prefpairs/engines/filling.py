@@ -25,9 +25,7 @@ def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> N
     for given in reader.inputs():
         if not given.opened.seekable:
             _put_aside(given, index, library, plan.temp_dir)
-        elif (
-            given.opened.lines_from is None or plan.read.limit is not None or given.how.gives_pairs
-        ):
+        elif given.opened.lines_from is None or plan.read.limit is not None:
             _fill_record_by_record(given, index, _shelf_of(given, library))
         else:
             _fill_from_lines(given, index, reader, _shelf_of(given, library), plan.workers)

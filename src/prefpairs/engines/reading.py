@@ -1,13 +1,12 @@
 """Inputs to candidates: opens each file, finds its source, and books what became of each row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.ready import ReadyPairs
 from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.engines.samples import Samples, first_records
 from prefpairs.files.inputs import Input
@@ -15,6 +14,7 @@ from prefpairs.files.lines import Record
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.nearest import listed, near_of
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.pair import Pair
 from prefpairs.report import Report
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import TASK, Reading
@@ -43,6 +43,18 @@ class BeingRead(NamedTuple):
     readings: Iterator[Read]
 
 
+class TakesPairs(Protocol):
+    """Who takes the pairs that stand ready in rows."""
+
+    def add(self, pair: Pair) -> None:
+        """Take a pair."""
+        ...
+
+    def lose(self, reasons: Sequence[str]) -> None:
+        """Take the reasons for which others are unfit."""
+        ...
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads the inputs of a plan and keeps the ledgers of rows and candidates."""
@@ -50,8 +62,7 @@ class Reader:
     plan: ReadPlan
     rows: Rows
     report: Report
-    ready: ReadyPairs | None = None
-    """Who takes the pairs that stand ready in rows, if somebody does."""
+    ready: TakesPairs | None = None
     _items: set[bytes] = field(default_factory=set)
     _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
@@ -94,6 +105,7 @@ class Reader:
         reading = self.rows.read_one(record, how.read, label)
         if reading is not None:
             self._book(reading)
+            self._book_pairs(reading, f"{label}:{record.number}")
         return reading
 
     @property
@@ -147,7 +159,7 @@ class Reader:
 
 @contextmanager
 def reading_inputs(
-    plan: ReadPlan, report: Report, ready: ReadyPairs | None = None
+    plan: ReadPlan, report: Report, ready: TakesPairs | None = None
 ) -> Iterator[Reader]:
     """A reader of the plan's inputs; its quarantine file appears when the block ends well."""
     with reading_rows(plan, report) as rows:

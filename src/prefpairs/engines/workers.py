@@ -1,8 +1,9 @@
 """Processes that scan stretches of a file at the same time as we do.
 
 What they find comes back in compact arrays. A worker gives up where something has to be told
-with its place in the file (bad rows) or compared over the whole of it (ids that should stand
-once): whoever waits for it then scans the stretch himself. So counts need only be added up.
+with its place in the file (bad rows, pairs that stand ready) or compared over the whole of it
+(ids that should stand once): whoever waits for it then scans the stretch himself. So counts need
+only be added up.
 """
 
 import os
@@ -19,6 +20,7 @@ from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.stretch import lines_between
+from prefpairs.records.pair import Pair
 from prefpairs.report import Report, RowCounts
 from prefpairs.report.course import Course
 from prefpairs.sources import source_named
@@ -27,6 +29,21 @@ from prefpairs.sources.detect import Shapes
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+
+class _PairFound(Exception):
+    """A pair stands ready in a row of the stretch."""
+
+
+class _NoPairs:
+    """Takes no pairs that stand ready: they need their place."""
+
+    def add(self, _: Pair) -> None:
+        raise _PairFound
+
+    def lose(self, reasons: Sequence[str]) -> None:
+        if reasons:
+            raise _PairFound
 
 
 class Job(NamedTuple):
@@ -116,12 +133,15 @@ def _work(job: Job, passed: Counter, sender: "Connection") -> None:
 def _found(job: Job, passed: Counter) -> tuple[Index, int, RowCounts] | None:
     index, report, label = Index(), Report(), job.source.label
     plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
-    reader = Reader(plan, Rows(plan, report), report)
+    reader = Reader(plan, Rows(plan, report), report, _NoPairs())
     how = source_named(job.format).open_reader(job.shapes, job.options, label)
     scanner = Scanner(how, job.source, 0, index, reader)
     descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
     lines = lines_between(descriptor, job.start, job.end, job.source.limits.line, passed.add)
-    scanner.scan(lines, job.start)
+    try:
+        scanner.scan(lines, job.start)
+    except _PairFound:
+        return None
     other_file = fingerprint(os.fstat(descriptor)) != job.seen
     if other_file or report.rows_bad or reader.compares_rows:
         return None

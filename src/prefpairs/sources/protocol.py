@@ -30,8 +30,6 @@ class Opened(NamedTuple):
     read: Callable[[bytes], Reading]
     notes: tuple[str, ...] = ()
     shortcut: Shortcut | None = None
-    gives_pairs: bool = False
-    """Pairs may stand ready in its rows, beside the candidates."""
 
 
 class Source(Protocol):

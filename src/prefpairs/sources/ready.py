@@ -27,11 +27,14 @@ _FENCE = "```"
 
 
 def refine_pair(
-    chosen: Answer, rejected: Text | None, options: ReadOptions, label: str, reading: Reading
+    better: Answer, worse: Answer, options: ReadOptions, label: str, reading: Reading
 ) -> None:
-    """Add a pair to what the row gave, or the reason for which it is unfit."""
+    """Add a pair to what the row gave, or the reason for which it is unfit.
+
+    Of the worse answer nothing counts but what was said, and its tokens.
+    """
     try:
-        pair = _pair(chosen, rejected, options, label, reading.mends)
+        pair = _pair(better, worse, options, label, reading.mends)
     except Lost as loss:
         reading.pairs_lost.append(loss.reason)
     else:
@@ -39,13 +42,13 @@ def refine_pair(
 
 
 def _pair(
-    answer: Answer, other: Text | None, options: ReadOptions, label: str, mends: list[str]
+    answer: Answer, other: Answer, options: ReadOptions, label: str, mends: list[str]
 ) -> Pair:
-    if answer.response is None or other is None:
+    if answer.response is None or other.response is None:
         raise Lost("no_response")
     asked = answer.prompt or []
     prompt, chosen = fair_turns(asked, answer.response, options, answer, mends)
-    same, rejected = fair_turns(asked, other, options, answer, mends)
+    same, rejected = fair_turns(asked, other.response, options, answer, mends)
     if digest_prompt(prompt) != digest_prompt(same):
         raise Lost("environment_differs")
     if not asks_something(prompt):
@@ -60,7 +63,8 @@ def _pair(
     group = group_of(answer.group or task, prompt, answer.row, options, label)
     meta = meta_of(answer, task, options)
     better, worse = (
-        Candidate(group, prompt, said, 0.0, tools=tools, meta=meta) for said in (chosen, rejected)
+        Candidate(group, prompt, said, 0.0, tools=tools, tokens=tokens, meta=meta)
+        for said, tokens in ((chosen, answer.tokens), (rejected, other.tokens))
     )
     pair = make_pair(better, worse, digests, digests.prompt)
     return pair._replace(chosen_score=None, rejected_score=None, gap=None)

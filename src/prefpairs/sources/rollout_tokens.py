@@ -80,6 +80,15 @@ def read_tokens(ids: Any, prompt_length: Any, mask: Any) -> RolloutTokens | None
     return RolloutTokens(ids, prompt_length, mask)
 
 
+def read_appended(prompt: Any, answer: Any, field: str) -> dict[str, Any] | None:
+    """What a candidate carries whose answer has its tokens apart, where a row has both."""
+    if prompt is None or answer is None:
+        return None
+    asked = _whole_numbers(prompt, "tokens", _LARGEST)
+    said = _whole_numbers(answer, field, _LARGEST)
+    return RolloutTokens([*asked, *said], len(asked), [1] * len(said)).field
+
+
 def _whole_numbers(values: Any, field: str, end: int) -> list[int]:
     """Whole numbers below an end; some writers have them as floats or truth values."""
     if not isinstance(values, list):

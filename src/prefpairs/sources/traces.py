@@ -33,7 +33,7 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
     """How the traces of one file are read."""
-    return Opened(lambda record: _read(record, options, label), gives_pairs=True)
+    return Opened(lambda record: _read(record, options, label))
 
 
 def turns_of(row: dict[str, Any]) -> list[Message]:
@@ -74,18 +74,17 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     trace = _trace(row, turns)
     refine(trace, options, label, reading)
     embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]
-    for meta, state, chosen, rejected in embedded:
-        refine_pair(_stating(trace, state, chosen, meta), rejected, options, label, reading)
+    for found in embedded:
+        refine_pair(*_sides(trace, found), options, label, reading)
     known = [tuple(map(_words, texts)) for _, *texts in embedded]
     for found in _recovered(row, turns):
         if found is None:
             reading.pairs_lost.append("no_recovery")
             continue
-        meta, state, chosen, rejected = found
-        if tuple(map(_words, (state, chosen, rejected))) in known:
+        if tuple(map(_words, found[1:])) in known:
             reading.pairs_lost.append("ready_twice")
         else:
-            refine_pair(_stating(trace, state, chosen, meta), rejected, options, label, reading)
+            refine_pair(*_sides(trace, found), options, label, reading)
     return reading
 
 
@@ -109,9 +108,11 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     )
 
 
-def _stating(trace: Answer, state: Text, chosen: Text | None, meta: dict[str, Any]) -> Answer:
-    """The chosen answer of a pair, known by its trace."""
-    return trace._replace(prompt=state, response=chosen, meta={**(trace.meta or {}), **meta})
+def _sides(trace: Answer, pair: Ready) -> tuple[Answer, Answer]:
+    """Both answers of a pair, known by their trace."""
+    meta, state, chosen, rejected = pair
+    better = trace._replace(prompt=state, response=chosen, meta={**(trace.meta or {}), **meta})
+    return better, better._replace(response=rejected)
 
 
 def _pairs_of(row: dict[str, Any]) -> list[Any]:

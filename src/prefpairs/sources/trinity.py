@@ -10,6 +10,7 @@ from typing import Any
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import LARGEST_INDEX, read_tools
 from prefpairs.records.message import Message, Text, read_messages
+from prefpairs.records.parting import back_to_turn, shared_length
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting, encode
 from prefpairs.sources.answer import (
@@ -22,7 +23,8 @@ from prefpairs.sources.answer import (
     refine,
 )
 from prefpairs.sources.protocol import Opened
-from prefpairs.sources.rollout_tokens import RolloutTokens, read_tokens
+from prefpairs.sources.ready import refine_pair
+from prefpairs.sources.rollout_tokens import RolloutTokens, read_appended, read_tokens
 
 OWN_FIELDS = encode({"task": "", "run": "", "step": "", "sample": []})
 """What --group-by and --keep may name besides the fields of a row: its identities."""
@@ -55,29 +57,60 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bo
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
-    if row.get("chosen_messages") is not None and row.get("rejected_messages") is not None:
-        reading.row_lost = "ready_pair"
-        return reading
-    try:
-        answer = _answer(row, options, reading.mends)
-        if named:
-            answer = answer._replace(row={**_identities(row), **row})
-    except Lost as loss:
-        reading.lost.append(loss.reason)
-        return reading
-    refine(answer, options, label, reading)
-    return reading
-
-
-def _answer(row: dict[str, Any], options: ReadOptions, mends: list[str]) -> Answer:
     eid = row.get("eid")
     if not isinstance(eid, dict):
         raise BadField("eid", eid, "an object")
+    found = {**_identities(row), **row} if named else row
+    if row.get("chosen_messages") is not None and row.get("rejected_messages") is not None:
+        try:
+            better, worse = _ready(row, eid)
+        except Lost as loss:
+            reading.pairs_lost.append(loss.reason)
+        else:
+            refine_pair(better._replace(row=found), worse, options, label, reading)
+        return reading
+    try:
+        answer = _answer(row, eid, options, reading.mends)
+    except Lost as loss:
+        reading.lost.append(loss.reason)
+        return reading
+    refine(answer._replace(row=found), options, label, reading)
+    return reading
+
+
+def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
+    """Both answers of an experience for DPO: two conversations, with one prompt or more in common.
+
+    Its tokens, where it has any, are those of the prompt, and of what followed on either side.
+    """
+    _check_prompt(row)
+    chosen, rejected = (
+        read_messages(row[field], field) for field in ("chosen_messages", "rejected_messages")
+    )
+    place = back_to_turn(chosen, rejected, shared_length(chosen, rejected))
+    tokens, others = (
+        read_appended(row.get("tokens"), row.get(side), side) for side in ("chosen", "rejected")
+    )
+    better = Answer(
+        row=row,
+        prompt=chosen[:place],
+        response=chosen[place:],
+        scores=(),
+        task=_task(eid),
+        tools=read_tools(row.get("tools"), "tools"),
+        tokens=tokens,
+        meta=_meta(row, eid),
+    )
+    return better, better._replace(response=rejected[place:], tokens=others)
+
+
+def _answer(
+    row: dict[str, Any], eid: dict[str, Any], options: ReadOptions, mends: list[str]
+) -> Answer:
     tokens = read_tokens(row.get("tokens"), row.get("prompt_length"), row.get("action_mask"))
     _check_fit(row, tokens, options)
     prompt, response, rendered = _texts(row, tokens, options, mends)
-    batch, name = _name(eid, "batch"), _name(eid, "task")
-    task = [batch, name] if batch or name else None
+    task = _task(eid)
     if task is not None and tokens is not None and row.get("prompt_text") is None:
         task.append(tokens.prompt)
     run = eid.get("run")
@@ -95,14 +128,23 @@ def _answer(row: dict[str, Any], options: ReadOptions, mends: list[str]) -> Answ
     )
 
 
-def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
-    """Raise the reason for which this answer should not be trained on."""
+def _task(eid: dict[str, Any]) -> list[Any] | None:
+    batch, name = _name(eid, "batch"), _name(eid, "task")
+    return [batch, name] if batch or name else None
+
+
+def _check_prompt(row: dict[str, Any]) -> None:
+    """Raise the reason for which no answer to this prompt should be trained on."""
     if row.get("multi_modal_input_keys"):
         raise Lost("multi_modal")
-    status = row.get("truncate_status")
-    if status == "prompt_truncated":
+    if row.get("truncate_status") == "prompt_truncated":
         raise Lost("prompt_truncated")
-    if status == "response_truncated" and "incomplete" not in options.keep_rows:
+
+
+def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
+    """Raise the reason for which this answer should not be trained on."""
+    _check_prompt(row)
+    if row.get("truncate_status") == "response_truncated" and "incomplete" not in options.keep_rows:
         raise Lost("incomplete")
     learns = tokens is None or tokens.mask is None or not tokens.mask or any(tokens.mask)
     if not learns and "masked" not in options.keep_rows:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.records.message import Message
+from prefpairs.records.parting import in_common
 from prefpairs.records.wire import encode
-from prefpairs.targets.cut import in_common
 from prefpairs.targets.protocol import Unfit
 from prefpairs.targets.template import compiled
 

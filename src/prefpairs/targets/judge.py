@@ -8,7 +8,7 @@ from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import read_text
 from prefpairs.records.identity import canonical
 from prefpairs.records.message import Message, as_chat, flat_text, says_something
-from prefpairs.targets.cut import shared_length
+from prefpairs.records.parting import shared_length
 from prefpairs.targets.protocol import Row, Rules
 from prefpairs.targets.verdict import Effect, Finding
 

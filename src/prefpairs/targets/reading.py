@@ -6,9 +6,9 @@ from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UnknownWord, UsageError
 from prefpairs.records.pair import Pair
+from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
 from prefpairs.targets import target_named
-from prefpairs.targets.cut import back_to_turn, in_common
 from prefpairs.targets.protocol import Row, role_of
 
 DIALECTS = (

@@ -244,6 +244,31 @@ def test_what_must_be_compared_over_the_whole_file(
     assert _found_by(tmp_path, data, len(data) // 2, **options) is None
 
 
+def _experience(run: int, **more: Any) -> Row:
+    eid = {"batch": 1, "task": run // 4, "run": run}
+    texts = {"prompt_text": f"Q{run // 4}", "response_text": f"A{run}", "reward": float(run % 4)}
+    return {"eid": eid, "prompt_length": 3, **texts, **more}
+
+
+@pytest.mark.parametrize(("rejected", "found"), [("no", 11), ("yes", 10)])
+def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> None:
+    """They need their place in the file, so a worker leaves its stretch to us."""
+    asked = {"role": "user", "content": "Q"}
+    sides = {
+        f"{side}_messages": [asked, {"role": "assistant", "content": said}]
+        for side, said in (("chosen", "yes"), ("rejected", rejected))
+    }
+    data = data_of([*map(_experience, range(40)), _experience(40, **sides)])
+    assert _found_by(tmp_path, data, len(data) // 2) is None
+    ledgers = []
+    for number in (1, 4):
+        report = Report()
+        assert len(_run(tmp_path, data, report, number)) == found
+        ledgers.append((report.row_counts(), [(s.name, s.found, s.kept) for s in report.stages]))
+    assert ledgers[0] == ledgers[1]
+    assert ledgers[0][1] == [("ready-made", 1, found - 10)]
+
+
 def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
     """Also those that wait for somebody to listen to them."""
     path = tmp_path / "r.jsonl"

@@ -174,10 +174,62 @@ def test_kept_on_request() -> None:
     assert _kept(cut, keep_rows=frozenset({"incomplete", "masked"})).response == "A"
 
 
+WORSE = [*CHAT[:4], {"role": "assistant", "content": "Wait."}]
+
+
+def _ready(**more: Any) -> dict[str, Any]:
+    return _row(**{"chosen_messages": CHAT, "rejected_messages": WORSE, "reward": None, **more})
+
+
 def test_ready_pair() -> None:
-    """Pairs of a DPO buffer are no rollouts, whatever their type says."""
-    reading = _read(_row(chosen_messages=CHAT, rejected_messages=CHAT))
-    assert (reading.row_lost, reading.kept, reading.lost) == ("ready_pair", [], [])
+    """An experience for DPO is a pair, whatever its type says: what both sides share is prompt."""
+    reading = _read(_ready(tools=[{"type": "function"}]))
+    assert (reading.kept, reading.lost, reading.pairs_lost) == ([], [], [])
+    (pair,) = reading.pairs
+    assert (pair.prompt, pair.chosen, pair.rejected) == (CHAT[:4], CHAT[4:], WORSE[4:])
+    assert (pair.chosen_score, pair.rejected_score, pair.gap) == (None, None, None)
+    assert (pair.group, pair.tools) == ('["5","0"]', [{"type": "function"}])
+    assert pair.meta == {"step": 0, "model_version": 5, "sample": [0, 17]}
+    assert (pair.chosen_tokens, pair.rejected_tokens) == (None, None)
+
+
+def test_ready_pair_with_options() -> None:
+    """Its group and meta are those that were asked for."""
+    (pair,) = _read(_ready(), group_by=("run",), keep=("eid.suffix",)).pairs
+    assert (pair.group, pair.meta and pair.meta["eid.suffix"]) == ('["5/0/2"]', "dbe565")
+    nameless = {"batch": "", "task": "", "run": 0, "step": 0}
+    assert _read(_ready(eid=nameless)).pairs[0].group.startswith("prompt:")
+
+
+def test_ready_pair_with_tokens() -> None:
+    """Those of the prompt, and of what followed on either side."""
+    (pair,) = _read(_ready(tokens=[1, 2], chosen=[3], rejected=[4.0, 5])).pairs
+    assert pair.chosen_tokens == {"ids": [1, 2, 3], "prompt_length": 2, "mask": [1]}
+    assert pair.rejected_tokens == {"ids": [1, 2, 4, 5], "prompt_length": 2, "mask": [1, 1]}
+    (pair,) = _read(_ready(tokens=[1, 2], chosen=[3])).pairs
+    assert (pair.chosen_tokens is None, pair.rejected_tokens) == (False, None)
+    with pytest.raises(BadField, match="rejected"):
+        _read(_ready(tokens=[1, 2], chosen=[3], rejected=[-1]))
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"truncate_status": "prompt_truncated"}, "prompt_truncated"),
+        ({"multi_modal_input_keys": ["pixels"]}, "multi_modal"),
+        ({"rejected_messages": CHAT}, "sides_equal"),
+        (
+            {"rejected_messages": [{"role": "user", "content": "P"}, *CHAT[2:3]]},
+            "environment_differs",
+        ),
+        ({"rejected_messages": CHAT[:2]}, "empty_answer"),
+        ({"rejected_messages": []}, "empty_answer"),
+    ],
+)
+def test_ready_pairs_that_are_unfit(more: dict[str, Any], reason: str) -> None:
+    """Each has its reason, and is no candidate either."""
+    reading = _read(_ready(**more))
+    assert (reading.pairs, reading.pairs_lost, reading.kept, reading.lost) == ([], [reason], [], [])
 
 
 def test_messages() -> None:
