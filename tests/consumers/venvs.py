@@ -26,6 +26,7 @@ ENVIRONMENTS = {
     "axolotl": "axolotl",
     "ms_swift": "axolotl",
     "openrlhf": "axolotl",
+    "trinity_rft": "trinity",
 }
 
 

@@ -323,6 +323,54 @@ def test_llamafactory_keeps_every_row(pairs: Path, tmp_path: Path) -> None:
 
 
 @slow
+def test_trinity_reads_the_folder_and_we_its_frames(short_pairs: Path, tmp_path: Path) -> None:
+    """By its own configuration, reader and formatter; its frames come back as pairs with tokens."""
+    folder, frames = exported(short_pairs, tmp_path / "out", "trinity"), tmp_path / "dpo.trxp"
+    answer = told("trinity_rft", folder, "--frames", str(frames))
+    facts = answer["facts"]
+    assert (answer["error"], facts["mode"], facts["types"]) == (None, "train", ["dpo"])
+    assert (facts["identical_sides"], facts["empty_sides"]) == (0, 0)
+    rows = [json.loads(line) for line in (folder / "train.jsonl").read_bytes().splitlines()]
+    assert answer["rows_out"] == len(rows) > facts["train_batch_size"] / 2
+    for row, shown in zip(rows, answer["examples"], strict=False):
+        assert shown["prompt"].endswith("<|im_start|>assistant\n")
+        for side in ("chosen", "rejected"):
+            assert row[side][0]["content"] in shown[side]
+    prefpairs("pair", "-q", "--order", "input", frames, "-o", tmp_path / "back.jsonl")
+    back = [json.loads(line) for line in (tmp_path / "back.jsonl").read_bytes().splitlines()]
+    assert len(back) == len(rows)
+    prefpairs("export", "-q", "--to", "tokens", tmp_path / "back.jsonl", "-o", tmp_path / "t.jsonl")
+    for pair, line in zip(back, (tmp_path / "t.jsonl").read_bytes().splitlines(), strict=True):
+        row = json.loads(line)
+        for side in ("chosen", "rejected"):
+            assert row["prompt_ids"] + row[f"{side}_ids"] == pair[f"{side}_tokens"]["ids"]
+
+
+@slow
+def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
+    """A template that thinks for the model: every answer loses its head, short ones are gone."""
+    template = tmp_path / "thinks.jinja"
+    template.write_text(
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n\n</think>\n\n{% endif %}"
+    )
+    folder = exported(ROWS, tmp_path / "out", "trinity")
+    words = ["validate", "-q", "--json", "--to", "trinity", "--template", template, folder]
+    done = subprocess.run(
+        [sys.executable, "-m", "prefpairs", *words], capture_output=True, text=True, check=False
+    )
+    effects = [json.loads(line)["effect"] for line in done.stdout.splitlines()]
+    answer = told("trinity_rft", folder, "--template", str(template))
+    rows = [json.loads(line) for line in (folder / "train.jsonl").read_bytes().splitlines()]
+    for row, shown in zip(rows, answer["examples"], strict=True):
+        assert row["chosen"][0]["content"] not in shown["chosen"]
+    nothing = effects.count("trains on nothing")
+    assert (done.returncode, nothing + effects.count("trains on the wrong thing")) == (4, len(rows))
+    # Trinity cuts tokens, of which the marks of a turn are one each: not fewer answers are gone.
+    assert answer["facts"]["identical_sides"] >= nothing > 0
+
+
+@slow
 @pytest.mark.parametrize(
     ("target", "options"),
     [
