@@ -21,6 +21,7 @@ ENVIRONMENTS = {
     "trl_kto": "trl",
     "trl_reward": "trl",
     "trl_collator": "trl",
+    "trl_templates": "trl",
     "together_check": "together",
     "llamafactory": "llamafactory",
     "axolotl": "axolotl",

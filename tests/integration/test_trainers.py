@@ -305,6 +305,32 @@ def test_trl_collator_takes_tokens(short_pairs: Path, tmp_path: Path) -> None:
 
 
 @slow
+def test_tokens_of_real_chat_templates(short_pairs: Path, tmp_path: Path) -> None:
+    """The ids of transformers; the model's are at most those that TRL's own variants mark."""
+    told("trl_templates", tmp_path, "--make", str(MODEL / "tokenizer.json"))
+    used = []
+    for folder in sorted(tmp_path.iterdir()):
+        words: list[str | Path] = ["--turns", "all", "--allow-empty", "-q"]
+        words.append(short_pairs / "train.jsonl")
+        command: list[str | Path] = [sys.executable, "-m", "prefpairs", "export", *words]
+        command += ["--to", "tokens", "--tokenizer", folder, "-o", folder / "tokens.jsonl"]
+        if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+            words += ["--template", folder / "tokenizer_config.json", "-o", folder / "chats.jsonl"]
+            prefpairs("export", "--to", "trl", *words)
+            used.append(folder.name)
+    assert len(used) >= 35
+    answer = told("trl_templates", tmp_path)
+    assert (answer["error"], sorted(answer["facts"])) == (None, used)
+    for name, facts in answer["facts"].items():
+        assert (name, facts["ids_differ"], facts["beyond"]) == (name, 0, 0)
+        # What templates ask and close with, or write between the parts of a turn.
+        thinks = {"<think>", "<think>\n\n</think>"}
+        assert set(facts["left_out"]) <= {"", "<eos-of-model>", "<|start|>assistant", *thinks}, name
+    assert sum(facts["answers"] for facts in answer["facts"].values()) > 500
+    assert sum(facts["masks"] for facts in answer["facts"].values()) > 300
+
+
+@slow
 def test_trl_kto_learns(short_pairs: Path, tmp_path: Path) -> None:
     """The first loss is a half, and it falls."""
     folder = exported(short_pairs, tmp_path / "out", "trl-kto")
@@ -355,10 +381,20 @@ def test_trinity_cuts_what_validate_says(tmp_path: Path) -> None:
         "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n\n</think>\n\n{% endif %}"
     )
     folder = exported(ROWS, tmp_path / "out", "trinity")
-    words = ["validate", "-q", "--json", "--to", "trinity", "--template", template, folder]
-    done = subprocess.run(
-        [sys.executable, "-m", "prefpairs", *words], capture_output=True, text=True, check=False
-    )
+    words: list[str | Path] = [
+        "-m",
+        "prefpairs",
+        "validate",
+        "-q",
+        "--json",
+        "--to",
+        "trinity",
+        "--template",
+        template,
+        folder,
+    ]
+    command: list[str | Path] = [sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     effects = [json.loads(line)["effect"] for line in done.stdout.splitlines()]
     answer = told("trinity_rft", folder, "--template", str(template))
     rows = [json.loads(line) for line in (folder / "train.jsonl").read_bytes().splitlines()]

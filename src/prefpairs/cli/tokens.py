@@ -111,4 +111,5 @@ def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> 
         raise UsageError(problem, "--tokenizer DIR, with the tokenizer_config.json of the model")
     tokens = Tokens(model.tokenizer, exact=True)
     pad = tokens.id_of(specials.get("pad_token", ""))
-    return replace(asked, encode=tokens.encode, chat=Chat(source, specials), pad_id=pad or 0)
+    chat = Chat(source, specials, tokens.marks())
+    return replace(asked, encode=tokens.encode, chat=chat, pad_id=pad or 0)

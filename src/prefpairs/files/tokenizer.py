@@ -115,6 +115,11 @@ class Tokens:
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
+    def marks(self) -> list[str]:
+        """The texts that are one token wherever they stand, such as the end of a turn."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        return [token.content for token in added.values()]
+
 
 def _opened(path: str, *, exact: bool) -> Any:
     try:

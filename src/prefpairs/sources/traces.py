@@ -74,8 +74,8 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     trace = _trace(row, turns)
     refine(trace, options, label, reading)
     embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]
-    for found in embedded:
-        refine_pair(*_sides(trace, found), options, label, reading)
+    for given in embedded:
+        refine_pair(*_sides(trace, given), options, label, reading)
     known = [tuple(map(_words, texts)) for _, *texts in embedded]
     for found in _recovered(row, turns):
         if found is None:

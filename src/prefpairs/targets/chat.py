@@ -5,7 +5,7 @@ of the private use area; that the one rendering becomes the other, sign by sign,
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.records.message import Message
@@ -38,12 +38,17 @@ class _Piece(NamedTuple):
 
 
 class Chat:
-    """A chat template with the names of its special tokens."""
+    """A chat template with the names of its special tokens.
 
-    def __init__(self, source: str, specials: Mapping[str, str]) -> None:
+    `marks` are the texts that the tokenizer never takes apart: one of them ends a turn.
+    """
+
+    def __init__(
+        self, source: str, specials: Mapping[str, str], marks: Collection[str] = ()
+    ) -> None:
         self._template = compiled(source)
         self._specials = {"bos_token": "", "eos_token": "", **specials}
-        self._begin, self._end = self._borders()
+        self._begin, self._inner_end, self._last_end = self._borders(marks)
 
     def text(
         self, messages: Sequence[Message], tools: list[Any] | None, *, go_on: bool = False
@@ -77,15 +82,22 @@ class Chat:
             raise Unfit("no_response" if first is None else "prompt_is_answer")
         return self.spoken(messages[:first], messages[first:], tools)
 
-    def _borders(self) -> tuple[str, str]:
-        """What stands before the model's words, and behind them, whatever comes next."""
+    def _borders(self, marks: Collection[str]) -> tuple[str, str, str]:
+        """What stands before the model's words, and behind them: inside, and at the very end.
+
+        A turn ends with what stands there whatever comes next; or, where that is nothing, with
+        the first mark: some templates close a conversation with another one.
+        """
         sign = f"{_OPEN}0{_CLOSE}"
         said: Message = {"role": "assistant", "content": sign}
         asked, begun = self.text([_ASK], None), self.text([_ASK], None, go_on=True)
         begin = begun[len(asked) :] if begun.startswith(asked) else ""
         last = self.text([_ASK, said], None).partition(sign)[2]
         inner = self.text([_ASK, said, _ASK], None).partition(sign)[2]
-        return begin, last[: in_common(last, inner)].rstrip()
+        end = last[: _whole_marks(last, in_common(last, inner), marks)].rstrip()
+        if not end and any(mark in last for mark in marks):
+            return begin, _to_mark(inner, marks), _to_mark(last, marks)
+        return begin, end, end
 
     def _pieces(
         self, prompt: list[Message], answer: list[Message], tools: list[Any] | None, told: str
@@ -119,13 +131,20 @@ class Chat:
         for at, message in enumerate(answer):
             own = [piece for piece in pieces if piece.message == at]
             if message["role"] == "assistant":
-                start = border if at == 0 else self._start(told, place, own)
+                start = self._start(told, place, own) if at else self._first(told, border, own)
                 later = (piece.start for piece in pieces if piece.message > at)
                 limit = next(later, len(told))
-                place = self._stop(told, own[-1].end if own else start, limit, message)
+                end = self._last_end if message is answer[-1] else self._inner_end
+                place = _stop(told, own[-1].end if own else start, limit, message, end)
                 yield start, place
             elif own:
                 place = own[-1].end
+
+    def _first(self, told: str, border: int, own: list[_Piece]) -> int:
+        """Where the model begins to speak first; some templates ask it without words of theirs."""
+        start = border + len(self._begin)
+        asked_without = told.startswith(self._begin, border) and own and own[0].start >= start
+        return start if asked_without else border
 
     def _start(self, told: str, place: int, own: list[_Piece]) -> int:
         """Where the model begins to speak, behind this place."""
@@ -139,19 +158,45 @@ class Chat:
             raise Unfit("not_traced")
         return start
 
-    def _stop(self, told: str, place: int, limit: int, message: Message) -> int:
-        """Where the model's turn ends: calls stand between its words and the end of turn."""
-        calls = message.get("tool_calls")
-        if not self._end:
-            if calls:
-                raise Unfit("not_traced")
+
+def _whole_marks(text: str, place: int, marks: Collection[str]) -> int:
+    """The place, or where the mark begins in whose midst it stands.
+
+    >>> _whole_marks("<|end|><|user|>", 9, ["<|user|>", "<|end|>"])
+    7
+    """
+    begins = (text.rfind(mark, 0, place + len(mark) - 1) for mark in marks)
+    inside = [
+        at for at, mark in zip(begins, marks, strict=True) if at >= 0 > place - at - len(mark)
+    ]
+    return min([place, *inside])
+
+
+def _to_mark(closing: str, marks: Collection[str]) -> str:
+    """The text up to the first mark in it, that one included.
+
+    >>> _to_mark(" <|end|><|user|>", ["<|user|>", "<|end|>"])
+    ' <|end|>'
+    """
+    ends = [(closing.find(mark), len(mark)) for mark in marks if mark in closing]
+    place, length = min(ends, key=lambda end: (end[0], -end[1]), default=(0, 0))
+    return closing[: place + length]
+
+
+def _stop(told: str, place: int, limit: int, message: Message, end: str) -> int:
+    """Where the model's turn ends: calls stand between its words and the end of turn."""
+    calls = message.get("tool_calls")
+    if not end:
+        if not calls:
             return place
-        in_calls = bool(calls) and self._end in encode(calls).decode()
-        find = told.rfind if in_calls else told.find
-        found = find(self._end, place, limit)
-        if found < 0:
+        if limit < len(told):
             raise Unfit("not_traced")
-        return found + len(self._end)
+        return len(told.rstrip())
+    in_calls = bool(calls) and end in encode(calls).decode()
+    found = (told.rfind if in_calls else told.find)(end, place, limit)
+    if found < 0:
+        raise Unfit("not_traced")
+    return found + len(end)
 
 
 def _signed(message: Message, at: int, texts: list[tuple[int, str]]) -> Message:

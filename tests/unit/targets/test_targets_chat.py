@@ -104,6 +104,52 @@ def test_templates_without_a_generation_prompt() -> None:
     assert spans == [" Aye</s>", "Bye</s>"]
 
 
+def test_templates_that_ask_without_words() -> None:
+    """What stands before the model's words is no word of its own then; unless it says so itself."""
+    source = CHATML.replace("{%- if add_gen", "{%- if messages[-1].role != 'tool' and add_gen")
+    prompt, spans = _parts(_chat(source), [user("Q"), calling({}), told("1")], [model("Aye")])
+    assert (prompt.endswith("1<|im_end|>\n"), spans) == (True, ["Aye<|im_end|>"])
+    _, spans = _parts(_chat(), [user("Q")], [model(TURN)])
+    assert spans == [f"{TURN}<|im_end|>"]
+
+
+MARKS = ["<|im_start|>", "<|im_end|>", "<|return|>", "<|end|>", "</s>"]
+
+
+def test_marks_are_whole() -> None:
+    """What closes a conversation may begin as the next turn would: no mark is torn apart."""
+    source = CHATML + "{%- if not add_generation_prompt %}{{- '</s>' }}{%- endif %}"
+    _, spans = _parts(
+        Chat(source, {}, MARKS), [user("Q")], [model("Aye"), user("So?"), model("Bye")]
+    )
+    assert spans == ["Aye<|im_end|>", "Bye<|im_end|>"]
+
+
+def test_another_mark_at_the_very_end() -> None:
+    """Inside a turn ends with one mark, and the last one with another."""
+    source = (
+        "{%- for m in messages %}{{- '<|start|>' + m.role + '<|message|>' + m.content }}"
+        "{{- '<|return|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{%- endfor %}"
+        "{%- if add_generation_prompt %}{{- '<|start|>assistant' }}{%- endif %}"
+    )
+    chat = Chat(source, {}, [*MARKS, "<|start|>", "<|message|>"])
+    _, spans = _parts(chat, [user("Q")], [model("Aye"), user("So?"), model("Bye")])
+    assert spans == ["<|message|>Aye<|end|>", "<|message|>Bye<|return|>"]
+
+
+def test_calls_before_an_end_without_a_mark() -> None:
+    """They are the last thing in the text, so all that follows is the model's."""
+    source = (
+        "{%- for m in messages %}{{- '<|' + m.role + '|>' + m.content }}"
+        "{%- for c in m.tool_calls or [] %}{{- '<call>' + c.function.name }}{%- endfor %}"
+        "{%- endfor %}{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}"
+    )
+    chat = Chat(source, {}, ["<|user|>", "<|assistant|>", "<|tool|>"])
+    assert _parts(chat, [user("Q")], [calling({}, "So")])[1] == ["So<call>add"]
+    with pytest.raises(Unfit):
+        _parts(chat, [user("Q")], [calling({}, "So"), told("1"), model("Aye")])
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
