@@ -299,8 +299,10 @@ def rollouts(data: bytes) -> None:
         if skipping.code == 0 and all_of_it:
             piped = run("pair", "candidates.jsonl", output="piped.jsonl")
             assert (piped.code, piped.written) == (direct.code, direct.written)
-        if direct.code == 0:
-            _hold_lines("candidates.jsonl", "pairs.jsonl")
+        if skipping.code == 0:
+            _hold_lines("candidates.jsonl")
+        if direct.code == 0:  # of pairs that stood ready, where no candidate came out
+            _hold_lines("pairs.jsonl")
             _train(data)
 
 

@@ -60,22 +60,26 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bo
     eid = row.get("eid")
     if not isinstance(eid, dict):
         raise BadField("eid", eid, "an object")
-    found = {**_identities(row), **row} if named else row
     if row.get("chosen_messages") is not None and row.get("rejected_messages") is not None:
         try:
             better, worse = _ready(row, eid)
         except Lost as loss:
             reading.pairs_lost.append(loss.reason)
-        else:
-            refine_pair(better._replace(row=found), worse, options, label, reading)
+            return reading
+        refine_pair(_named(better) if named else better, worse, options, label, reading)
         return reading
     try:
         answer = _answer(row, eid, options, reading.mends)
     except Lost as loss:
         reading.lost.append(loss.reason)
         return reading
-    refine(answer._replace(row=found), options, label, reading)
+    refine(_named(answer) if named else answer, options, label, reading)
     return reading
+
+
+def _named(answer: Answer) -> Answer:
+    """The answer with its identities beside the fields of its row."""
+    return answer._replace(row={**_identities(answer.row), **answer.row})
 
 
 def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
