@@ -43,6 +43,7 @@ TYPED = (
     "ms-swift",
     "openrlhf",
     "axolotl",
+    "trinity",
     "ultrafeedback",
 )
 
