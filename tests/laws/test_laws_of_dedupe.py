@@ -238,7 +238,7 @@ def _entries(count: int) -> Iterator[Entry]:
     for number in range(count):
         prompt, yes, no = (xxh3_128_digest(f"{side}{number}".encode()) for side in "pyn")
         identity = xxh3_128_digest(prompt + yes + no)
-        yield Entry(number, number, 9, 1.0, 1.0, identity, prompt, b"", yes, no, prompt)
+        yield Entry(number, number, 9, 1.0, 1.0, 0.0, identity, prompt, b"", yes, no, prompt)
 
 
 def test_dedupe_holds_digests_only() -> None:

@@ -346,7 +346,7 @@ class _NoTexts:
 def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
     """What a split of pairs of these prompts has to say."""
     entries = (
-        Entry(number, 0, 0, None, None, prompt, prompt, b"", prompt, prompt, prompt)
+        Entry(number, 0, 0, None, None, None, prompt, prompt, b"", prompt, prompt, prompt)
         for number, prompt in enumerate(prompts)
     )
     stage = Stage("split")

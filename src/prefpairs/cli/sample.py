@@ -80,8 +80,8 @@ def sample(
     Whether a pair is drawn depends on the seed and its content, never on its place: a smaller
     sample is part of a larger one, and samples of shards sampled again are a sample of the whole.
 
-    Memory: 410 bytes a pair of the sample with --max-pairs, 90 a pair of the input with --per-group
-    or another order, none with --fraction.
+    Memory: 410 bytes a pair of the sample with --max-pairs, 100 a pair of the input with
+    --per-group or another order, none with --fraction.
 
         prefpairs sample --max-pairs 5000 --seed 1 pairs.jsonl -o small.jsonl
 

@@ -79,6 +79,7 @@ class MadePairs:
             length=0,
             gap=gap_between(index.scores[chosen], index.scores[rejected]),
             chosen_score=index.scores[chosen],
+            rejected_score=index.scores[rejected],
             id=digest_pair(*digests),
             prompt=prompt,
             tools=tools,

@@ -147,10 +147,9 @@ class FiledPairs:
 
 def _is_of(pair: Pair, entry: Entry) -> bool:
     """Whether a pair is still the one that was decided on. Groups that nobody asks for are gone."""
-    return (
-        (bytes.fromhex(pair.id), pair.gap, pair.chosen_score)
-        == (entry.id, entry.gap, entry.chosen_score)
-    ) and entry.group in (b"", _group_of(pair))
+    numbers = pair.gap, pair.chosen_score, pair.rejected_score
+    same = numbers == (entry.gap, entry.chosen_score, entry.rejected_score)
+    return same and bytes.fromhex(pair.id) == entry.id and entry.group in (b"", _group_of(pair))
 
 
 def _group_of(pair: Pair) -> bytes:
@@ -166,6 +165,7 @@ def entry_of(reading: PairReading, number: int, place: int, length: int) -> Entr
         length=length,
         gap=pair.gap,
         chosen_score=pair.chosen_score,
+        rejected_score=pair.rejected_score,
         id=bytes.fromhex(pair.id),
         prompt=digests.prompt,
         tools=digests.tools,

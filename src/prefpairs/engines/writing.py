@@ -6,7 +6,7 @@ from typing import Protocol
 
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.files.output import Output
-from prefpairs.records.pair import Pair, numbers_of, pair_line
+from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
 
@@ -79,7 +79,7 @@ class PairLines:
             return self.put(pairs.pair(entry), side)
         self._outputs[side].write(line)
         self._report.written[side] += 1
-        self._report.add_pair(*numbers_of(line))
+        self._report.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
         return True
 
 

@@ -3,8 +3,6 @@
 import re
 from typing import Any, NamedTuple
 
-import msgspec
-
 from prefpairs.errors import BadField
 from prefpairs.records.candidate import Candidate, read_index, read_text, read_tools
 from prefpairs.records.identity import (
@@ -154,25 +152,6 @@ def pair_line(pair: Pair) -> bytes:
         named = zip(_LEFT_OUT_IF_EMPTY, others, strict=True)
         row |= {key: value for key, value in named if value}
     return encode_line(row)
-
-
-class _Numbers(msgspec.Struct, gc=False):
-    gap: float | None
-    chosen_score: float | None
-    rejected_score: float | None
-
-
-_numbers_of = msgspec.json.Decoder(_Numbers).decode
-
-
-def numbers_of(line: bytes) -> tuple[float | None, float | None, float | None]:
-    """Gap and scores of the line of a pair, whose other fields are passed over.
-
-    >>> numbers_of(pair_line(make_pair(Candidate("g", "Q", "y", 1.0), Candidate("g", "Q", "n", 0))))
-    (1.0, 1.0, 0.0)
-    """
-    numbers = _numbers_of(line)
-    return numbers.gap, numbers.chosen_score, numbers.rejected_score
 
 
 def without_origins(pair: Pair) -> bytes:

@@ -16,6 +16,7 @@ class Entry(NamedTuple):
     length: int
     gap: float | None
     chosen_score: float | None
+    rejected_score: float | None
     id: bytes
     prompt: bytes
     tools: bytes

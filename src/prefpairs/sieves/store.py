@@ -14,10 +14,20 @@ _RUN = 1 << 15
 
 
 class Store:
-    """Entries in arrays: 40 bytes each, and 16 for each digest that somebody needs later.
+    """Entries in arrays: 48 bytes each, and 16 for each digest that somebody needs later.
 
     The digests that are not kept come back empty.
     """
+
+    _columns = (
+        "_numbers",
+        "_places",
+        "_lengths",
+        "_gaps",
+        "_chosen_scores",
+        "_rejected_scores",
+        "_seals",
+    )
 
     def __init__(self, digests: Iterable[str]) -> None:
         self._digests = {name: bytearray() for name in sorted(set(digests))}
@@ -25,7 +35,8 @@ class Store:
         self._places = array("Q")
         self._lengths = array("I")
         self._gaps = array("d")
-        self._scores = array("d")
+        self._chosen_scores = array("d")
+        self._rejected_scores = array("d")
         self._seals = array("I")
 
     def __len__(self) -> int:
@@ -38,7 +49,8 @@ class Store:
         self._places.append(entry.place)
         self._lengths.append(entry.length)
         self._gaps.append(_known(entry.gap))
-        self._scores.append(_known(entry.chosen_score))
+        self._chosen_scores.append(_known(entry.chosen_score))
+        self._rejected_scores.append(_known(entry.rejected_score))
         self._seals.append(entry.seal)
         for name in self._digests:
             self._digests[name] += getattr(entry, name) or _NONE
@@ -50,20 +62,22 @@ class Store:
         self._places[slot] = entry.place
         self._lengths[slot] = entry.length
         self._gaps[slot] = _known(entry.gap)
-        self._scores[slot] = _known(entry.chosen_score)
+        self._chosen_scores[slot] = _known(entry.chosen_score)
+        self._rejected_scores[slot] = _known(entry.rejected_score)
         self._seals[slot] = entry.seal
         for name, column in self._digests.items():
             column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(entry, name) or _NONE
 
     def entry(self, slot: int) -> Entry:
         """The entry that stands there."""
-        score, digest = self._scores[slot], self.digest
+        digest = self.digest
         return Entry(
             self._numbers[slot],
             self._places[slot],
             self._lengths[slot],
             self.gap(slot),
-            None if isnan(score) else score,
+            _or_none(self._chosen_scores[slot]),
+            _or_none(self._rejected_scores[slot]),
             digest("id", slot),
             digest("prompt", slot),
             digest("tools", slot),
@@ -76,7 +90,7 @@ class Store:
 
     def gap(self, slot: int) -> float | None:
         """The gap of an entry, where it is known."""
-        return None if isnan(self._gaps[slot]) else self._gaps[slot]
+        return _or_none(self._gaps[slot])
 
     def digest(self, name: str, slot: int) -> bytes:
         """One digest of an entry, or nothing where it had none, or none is kept."""
@@ -101,7 +115,7 @@ class Store:
     def keep(self, slots: Iterable[int]) -> None:
         """Let all other entries go; those that stay stand in the order given."""
         kept = array("I", slots)
-        for column in ("_numbers", "_places", "_lengths", "_gaps", "_scores", "_seals"):
+        for column in self._columns:
             old = getattr(self, column)
             setattr(self, column, array(old.typecode, (old[slot] for slot in kept)))
         for name, digests in self._digests.items():
@@ -124,3 +138,7 @@ def in_order(slots: Iterable[int], key: Callable[[int], Any]) -> Iterator[int]:
 
 def _known(number: float | None) -> float:
     return nan if number is None else number
+
+
+def _or_none(number: float) -> float | None:
+    return None if isnan(number) else number

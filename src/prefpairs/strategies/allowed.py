@@ -75,11 +75,12 @@ class AllowedPairs:
     def __iter__(self) -> Iterator[Positions]:
         """Merge the ordered partners of every chosen place through a heap."""
         digests, partners = self._digests, self._worst_first
+        scores, ranked = self.group.scores, self._ranked_scores
         heap = []
         for chosen in self.chosen:
             start, end = self._span(chosen)
             if (first := self._other_answer(start, chosen)) < end:
-                heap.append((-self._gap(chosen, first), chosen, first, end))
+                heap.append((-gap_between(scores[chosen], ranked[first]), chosen, first, end))
         heapq.heapify(heap)
         while heap:
             _, chosen, rank, end = heap[0]
@@ -88,7 +89,8 @@ class AllowedPairs:
             if rank < end and digests[partners[rank]] == digests[chosen]:
                 rank = self._next_answer[rank]
             if rank < end:
-                heapq.heapreplace(heap, (-self._gap(chosen, rank), chosen, rank, end))
+                wide = gap_between(scores[chosen], ranked[rank])
+                heapq.heapreplace(heap, (-wide, chosen, rank, end))
             else:
                 heapq.heappop(heap)
 
@@ -153,9 +155,6 @@ class AllowedPairs:
         gap = self.gap(chosen, rejected)
         widest = self.options.max_gap
         return gap >= self.options.min_gap and (widest is None or gap <= widest)
-
-    def _gap(self, chosen: int, rank: int) -> float:
-        return self.gap(chosen, self._worst_first[rank])
 
     def _span(self, chosen: int) -> tuple[int, int]:
         """The ranks, worst first, whose gap to the chosen one is neither too wide nor too small."""

@@ -59,6 +59,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
         "length": len(line),
         "gap": 2.0,
         "chosen_score": 2.0,
+        "rejected_score": 0.0,
         "id": bytes.fromhex(pair_of(row)[0].id),
         "prompt": digest_prompt("Q2"),
         "tools": digest_tools(tools),

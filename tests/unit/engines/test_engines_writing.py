@@ -57,7 +57,8 @@ def test_lines_as_they_stand() -> None:
         put, taken = Report(), Report()
         one, other = Lines(), Lines()
         for place, pair in enumerate(given):
-            entry = Entry(0, place, 0, None, None, b"", b"", b"", b"", b"", b"")
+            known = pair.gap, pair.chosen_score, pair.rejected_score
+            entry = Entry(0, place, 0, *known, b"", b"", b"", b"", b"", b"")
             assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
             assert PairLines({WHOLE: other}, taken).take(entry, _Held(given), WHOLE)
         assert one.lines == other.lines == [pair_line(pair) for pair in given]

@@ -9,7 +9,7 @@ ONE, TWO = bytes([1]) * 16, bytes([2]) * 16
 
 
 def _entry(gap: float | None, score: float | None = None, identity: bytes = ONE) -> Entry:
-    return Entry(1, 0, 0, gap, score, identity, b"", b"", b"", b"", b"")
+    return Entry(1, 0, 0, gap, score, None, identity, b"", b"", b"", b"", b"")
 
 
 @pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])

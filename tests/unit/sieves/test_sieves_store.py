@@ -8,9 +8,12 @@ from prefpairs.sieves.store import Store, in_order
 DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
 
 
-def _entry(number: int, gap: float | None = 0.5, score: float | None = 1.0) -> Entry:
+def _entry(
+    number: int, gap: float | None = 0.5, score: float | None = 1.0, worse: float | None = 0.25
+) -> Entry:
     digests = {name: bytes([place + 1, number]) * 8 for place, name in enumerate(DIGESTS)}
-    return Entry(number, 3 << 48 | number, 10 * number, gap, score, **digests, seal=number)
+    place, length = 3 << 48 | number, 10 * number
+    return Entry(number, place, length, gap, score, worse, **digests, seal=number)
 
 
 def _store(*entries: Entry) -> Store:
@@ -25,8 +28,9 @@ def _store(*entries: Entry) -> Store:
     [
         _entry(1),
         _entry(2, 0.0, 0.0),
-        _entry(3, None, None),
-        _entry(4, -8e307, 5e-324),
+        _entry(3, None, None, None),
+        _entry(4, -8e307, 5e-324, -8e307),
+        _entry(7, 0.5, None, 0.0),
         _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1, seal=2**32 - 1),
         _entry(6)._replace(tools=b"", other_prompt=b"", seal=0),
     ],
