@@ -106,7 +106,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [f"no {error.what} came out, so nothing was written"], error.hint
         case GateNotMet():
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
-            hint = "the summary says what was lost, and why"
+            hint = "the counts say what was lost, and why"
             return [f"--require {error.gate} is not met: it is {actual}"], hint
         case DoesNotTrain():
             hint = "`prefpairs validate` names the rows that a trainer would lose"

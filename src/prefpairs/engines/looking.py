@@ -27,10 +27,13 @@ _WIDEST_FIRST = ("best-vs-worst", "exhaustive")
 def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
     """A survey of all pairs of the plan; `look` is shown each of them, too."""
     found = PairSurvey()
+    ready: list[bytes] = []
     with open_pairs(plan, report, "nothing") as pairs:
         for entry in pairs.entries():
             pair = pairs.pair(entry)
             found.add(entry, pair)
+            if entry.gap is None and plan.pair is not None:
+                ready.append(entry.prompt + entry.tools)
             if look is not None:
                 look(entry, pair)
             report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
@@ -39,20 +42,25 @@ def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
         whole = range(pairs.index.groups)
         fair = contests(pairs.index, pairs.fetch, plan.pair, Report(), whole)
         groups = survey_groups(contest.group.scores for contest in fair)
-        return Survey(found, _what_if(found, pairs, plan.pair), groups)
+        return Survey(found, _what_if(found, pairs, plan.pair, ready), groups)
 
 
-def _what_if(found: PairSurvey, pairs: MadePairs, plan: PairPlan) -> list[WhatIf]:
-    """What each `--min-gap` would leave; most strategies then make other pairs."""
+def _what_if(
+    found: PairSurvey, pairs: MadePairs, plan: PairPlan, ready: list[bytes]
+) -> list[WhatIf]:
+    """What each `--min-gap` would leave; most strategies then make other pairs.
+
+    Pairs that stood ready have no gap, and stay.
+    """
     if plan.strategy in _WIDEST_FIRST:
-        return found.what_if()
-    return [_decided_again(least, pairs, plan) for least in WHAT_IF_GAPS]
+        return found.what_if(unknown_stay=True)
+    return [_decided_again(least, pairs, plan, ready) for least in WHAT_IF_GAPS]
 
 
-def _decided_again(least: float, pairs: MadePairs, plan: PairPlan) -> WhatIf:
+def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
     options = replace(plan.options, min_gap=max(least, plan.options.min_gap))
     again = replace(plan, options=options, yes_all=True)
-    number, prompts = 0, set[bytes]()
+    number, prompts = len(ready), set(ready)
     for chosen, _ in decide(pairs.index, pairs.fetch, again, Report()):
         number += 1
         prompts.add(b"".join(pairs.index.question(chosen)[1:]))

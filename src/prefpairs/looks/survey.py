@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 from xxhash import xxh3_128_digest
@@ -196,9 +196,12 @@ class PairSurvey:
         """How often a shortcut is right."""
         return Shortcut(name, self._differ[name], self._chosen_more[name]).share
 
-    def what_if(self) -> list[WhatIf]:
-        """What each `--min-gap` would leave of these pairs."""
-        return [what_if(least, self._gaps, self._prompt_of) for least in WHAT_IF_GAPS]
+    def what_if(self, *, unknown_stay: bool = False) -> list[WhatIf]:
+        """What each `--min-gap` would leave of these pairs; gaps that nobody knows go, or stay."""
+        gaps: Iterable[float] = self._gaps
+        if unknown_stay:
+            gaps = array("d", (inf if isnan(gap) else gap for gap in gaps))
+        return [what_if(least, gaps, self._prompt_of) for least in WHAT_IF_GAPS]
 
     def pairs_per_prompt(self) -> Spread | None:
         """How many pairs the prompts have."""

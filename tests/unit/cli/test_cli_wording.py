@@ -87,17 +87,17 @@ def test_bad_rows_of_several_kinds() -> None:
         (
             errors.GateNotMet("pairs>=5000\x1b", 1234),
             ["--require pairs>=5000\\x1b is not met: it is 1,234"],
-            "the summary says what was lost, and why",
+            "the counts say what was lost, and why",
         ),
         (
             errors.GateNotMet("gap.mean>=0.5", 0.25),
             ["--require gap.mean>=0.5 is not met: it is 0.25"],
-            "the summary says what was lost, and why",
+            "the counts say what was lost, and why",
         ),
         (
             errors.GateNotMet("mean_chosen_score>0", None),
             ["--require mean_chosen_score>0 is not met: it is unknown"],
-            "the summary says what was lost, and why",
+            "the counts say what was lost, and why",
         ),
         (
             errors.FilesDiffer("m.json", ["input a\x1b is missing", "output b has other bytes"]),

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_driver import Lines
 
 from prefpairs.engines.looking import holds_pairs, survey
+from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.looks.survey import WhatIf
@@ -55,6 +58,32 @@ def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
     ]
     plan = making(inputs, "adjacent", PairOptions(min_gap=0.95))
     assert {told.pairs for told in survey(plan, Report()).what_if} == {1}
+
+
+@pytest.mark.parametrize("strategy", ["exhaustive", "adjacent"])
+def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> None:
+    """As `pair` writes them whatever `--min-gap` says."""
+    asked = {"role": "user", "content": "Q"}
+    ready = {"state_messages": [asked], "chosen": "yes", "rejected": "no"}
+    traces = [
+        {
+            "task_id": "t",
+            "final_reward": score,
+            "turns": [asked, {"role": "assistant", "content": f"A{score}"}],
+            "dpo_pairs": pairs,
+        }
+        for score, pairs in ((1.0, [ready]), (0.9, [{**ready, "state_messages": "R"}]), (0.0, []))
+    ]
+    inputs = written(tmp_path, traces)
+    found = survey(making(inputs, strategy, PairOptions()), Report()).what_if
+    for told in found:
+        output = Lines()
+        plan = making(inputs, strategy, PairOptions(min_gap=told.min_gap)).pair
+        assert plan is not None
+        pair(plan, {WHOLE: output}, Report())
+        prompts = {json.dumps(row["prompt"]) for row in output.rows()}
+        assert (told.pairs, told.prompts) == (len(output.rows()), len(prompts))
+    assert [told.pairs for told in found][::5] == [2 + 3 - (strategy == "adjacent"), 4]
 
 
 def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
