@@ -43,10 +43,19 @@ def pairs_across_prompts(
         return contest.member(places[number])
 
     chosen = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
-    pairs = ((settled(better), settled(worse)) for better, worse in chosen)
+    pairs = _counted(((settled(better), settled(worse)) for better, worse in chosen), index, report)
     if plan.order == "key":
         return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
     return pairs
+
+
+def _counted(
+    pairs: Iterator[tuple[int, int]], index: Index, report: Report
+) -> Iterator[tuple[int, int]]:
+    """The pairs; how many of them have two prompts is told in the summary."""
+    for numbers in pairs:
+        report.across_prompts += not index.same_question(*numbers)
+        yield numbers
 
 
 def _refuse_too_many(scores: Sequence[float], options: PairOptions) -> None:

@@ -67,6 +67,7 @@ class Index:
         self._groups: dict[bytes, int] = {}
         self._asked: dict[bytes, int] = {}
         self._questions = bytearray()
+        self._asked_last = -1, (b"", b"", b"")
         self._last: tuple[Candidate | None, int] = (None, 0)
         self.confirmed: set[int] = set()
         """Candidates that were fetched of late, and are asked what they were."""
@@ -226,10 +227,14 @@ class Index:
 
     def question(self, number: int) -> tuple[bytes, bytes, bytes]:
         """The digests of a candidate's group, prompt and tools."""
-        start = 3 * _DIGEST * self._group_of[number]
-        question = bytes(self._questions[start : start + 3 * _DIGEST])
-        group, prompt, tools = question[:16], question[16:32], question[32:]
-        return group, prompt, NO_TOOLS if tools == _NO_DIGEST else tools
+        own = self._group_of[number]
+        if own != self._asked_last[0]:  # pairs of a group come one after the other
+            start = 3 * _DIGEST * own
+            question = bytes(self._questions[start : start + 3 * _DIGEST])
+            group, prompt, tools = question[:16], question[16:32], question[32:]
+            told = group, prompt, NO_TOOLS if tools == _NO_DIGEST else tools
+            self._asked_last = own, told
+        return self._asked_last[1]
 
     def same_question(self, one: int, other: int) -> bool:
         """Whether two candidates were asked the same, with the same tools."""

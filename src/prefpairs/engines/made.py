@@ -71,7 +71,6 @@ class MadePairs:
         index = self.index
         group, prompt, tools = index.question(chosen)
         _, other_prompt, _ = index.question(rejected)
-        self._report.across_prompts += not index.same_question(chosen, rejected)
         digests = prompt, tools, index.digest(chosen), index.digest(rejected)
         return Entry(
             number=number,

@@ -72,7 +72,7 @@ def _pair_by_index(
 
     def write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
         numbers = _pairs_of_groups(index, fetch, plan, report, groups)
-        _write(_made(numbers, index, fetch, report), plan, PairLines(outputs, report), report)
+        _write(_made(numbers, index, fetch), plan, PairLines(outputs, report), report)
         library.check()
 
     number = _shares_worth(index, plan)
@@ -82,7 +82,7 @@ def _pair_by_index(
         Shares(write, _order(index, plan), number, plan.temp_dir).write(lines, report)
         return
     report.course.turn_to(partial(step_of_groups, "writing", index, plan, report))
-    pairs = _made(decide(index, fetch, plan, report), index, fetch, report)
+    pairs = _made(decide(index, fetch, plan, report), index, fetch)
     _write(pairs, plan, sink, report)
     library.check()
 
@@ -178,7 +178,7 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             fetch = members.__getitem__
             numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
-            _write(_made(numbers, index, fetch, report), plan, sink, report)
+            _write(_made(numbers, index, fetch), plan, sink, report)
     _write(ready.pairs(), plan, sink, report)
 
 
@@ -189,10 +189,8 @@ def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, report: Report) ->
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 
 
-def _made(pairs: Iterable[Numbers], index: Index, fetch: Fetch, report: Report) -> Iterator[Pair]:
-    for numbers in pairs:
-        report.across_prompts += not index.same_question(*numbers)
-        yield made(numbers, index, fetch)
+def _made(pairs: Iterable[Numbers], index: Index, fetch: Fetch) -> Iterator[Pair]:
+    return map(partial(made, index=index, fetch=fetch), pairs)
 
 
 def made(numbers: Numbers, index: Index, fetch: Fetch) -> Pair:
