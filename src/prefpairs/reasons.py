@@ -72,6 +72,8 @@ PAIRS = {
     "prompt_is_answer": "the prompt is nothing but the model's own words",
     "not_text": "a message holds an image or another part that is no text",
     "not_plain_text": "it is a chat, and --text takes plain texts",
+    "rendered_prompt": "a chat template stands in the prompt already, and trainers put another one "
+    "around it: pair --prompt-template takes it apart, --to trl --text writes it as it is",
     "turns_do_not_alternate": "the user's and the model's turns do not alternate",
     "answer_miscut": "the trainer would find the answer's text before the answer, and cut there",
     "template_refuses": "the chat template refuses the conversation",
@@ -177,6 +179,7 @@ TRAPS = {
     "uneven_turns": "the user's and the model's turns do not alternate",
     "call_not_json": "the value of a function_call is no JSON",
     "miscut": "the answer's text stands before the answer, too, and is cut there",
+    "template_in_prompt": "a chat template stands in the message already; another one comes around",
     "sliced_by_template": "the template asks with text that the turn lacks: the answer is cut",
     "space_around_answer": "white space around an answer, which templates trim: it is not found",
     "same_neighbour": "neighbours share a prompt, against which KTO holds them",

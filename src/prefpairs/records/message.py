@@ -34,6 +34,28 @@ _END_OF_BLOCK = "</think>"
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
+_ASKS = re.compile(
+    r"(?:<\|im_start\|>assistant|<\|(?:start_header_id|start_of_role)\|>assistant<\|[a-z_]+\|>"
+    r"|<start_of_turn>model|<\|turn>model|\[/INST\]|<\|[Aa]ssistant\|>|<\uff5cAssistant\uff5c>"
+    r"|<\|start\|>assistant|<\|CHATBOT_TOKEN\|>)\s*+(?:<think>\s*+(?:</think>\s*+)?)?\Z"
+)
+"""How chat templates end a text when the model is to speak next."""
+_LONGEST_ASKING = 120
+
+
+def asks_by_template(text: Text) -> bool:
+    r"""Whether a prompt ends as chat templates end it, so that one stands in it already.
+
+    >>> asks_by_template("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
+    True
+    """
+    words = text if isinstance(text, str) else text[-1]["content"] if text else None
+    if not isinstance(words, str):
+        return False
+    end = words[-_LONGEST_ASKING:]
+    return (">" in end or "[/INST]" in end) and _ASKS.search(end) is not None
+
+
 def read_messages(value: Any, field: str) -> list[Message]:
     """The messages of a list in chat-completions form.
 

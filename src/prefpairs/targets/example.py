@@ -1,7 +1,13 @@
 """From a pair to an example: cut, said as the target can say it, and checked once more."""
 
 from prefpairs.records.identity import digest_response
-from prefpairs.records.message import Message, as_chat, renumber_calls, says_something
+from prefpairs.records.message import (
+    Message,
+    as_chat,
+    asks_by_template,
+    renumber_calls,
+    says_something,
+)
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
 from prefpairs.targets.plain import plain_example
@@ -41,6 +47,8 @@ def example_of(
     """
     if options.text:
         return _of_texts(pair), frozenset()
+    if asks_by_template(pair.prompt):
+        raise Unfit("rendered_prompt")
     if (plain := plain_example(pair, target.speech, options)) is not None:
         return plain
     return by_steps(pair, target, options)

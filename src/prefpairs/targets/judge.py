@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import read_text
 from prefpairs.records.identity import canonical
-from prefpairs.records.message import Message, as_chat, flat_text, says_something
+from prefpairs.records.message import (
+    Message,
+    as_chat,
+    asks_by_template,
+    flat_text,
+    says_something,
+)
 from prefpairs.records.parting import shared_length
 from prefpairs.targets.protocol import Row, Rules
 from prefpairs.targets.verdict import Effect, Finding
@@ -131,6 +137,8 @@ def _of_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]
     content = message.get("content")
     if content is None and not message.get("tool_calls"):
         yield Finding(Effect.CRASH, "content_null", f"{field}.content")
+    if isinstance(content, str) and asks_by_template(content):
+        yield Finding(Effect.WRONG, "template_in_prompt", f"{field}.content")
     if isinstance(content, list):
         yield Finding(Effect.NOTHING, "content_parts", f"{field}.content")
     if message.get("reasoning_content"):
