@@ -193,7 +193,9 @@ class ReadWords(InputWords):
     ] = None
     response: Annotated[
         str | None,
-        Option(metavar="PATH", rich_help_panel=READ, help="Path of the response, or of several."),
+        Option(
+            metavar="PATH", rich_help_panel=READ, help="Path of the response, or of a list of them."
+        ),
     ] = None
     group_by: Annotated[
         str,

@@ -93,7 +93,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             near = nearest(error.word, error.known, error.hint)
             return [f"unknown {error.what}: {error.word}"], near
         case NoSuchPath():
-            near = nearest(error.path, error.known)
+            near = nearest(error.path.replace(".*", "[]"), error.known)
             return [f"{error.option} {error.path}: no row has this field"], near
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"

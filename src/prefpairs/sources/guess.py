@@ -124,8 +124,18 @@ def _is_number(rows: Rows, key: str) -> bool:
     return bool(values) and all(isinstance(value, (int, float)) for value in values)
 
 
+def _paths(row: dict[str, Any]) -> Iterator[str]:
+    """The fields of a row, and those of its lists of objects."""
+    for key, value in row.items():
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, dict) and "role" not in first:
+            yield from (f"{key}[].{name}" for name in first)
+        else:
+            yield key
+
+
 def _cannot_guess(what: str, rows: Rows) -> OtherRows:
-    keys = list({key: None for row, _ in rows for key in row})
+    keys = list({key: None for row, _ in rows for key in _paths(row)})
     return OtherRows(
         f"cannot tell which field holds the {what}",
         f"name it with --{what} PATH; the rows have: {', '.join(keys[:20])}",
