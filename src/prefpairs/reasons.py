@@ -34,6 +34,8 @@ SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conf
 
 MENDS = {
     "trailing_turn_cut": "tool or user turns after the model's last word were cut off",
+    "tokens_left_out": "the tokens that came with it are no longer those of its text "
+    "(--prompt, --response, --response-part, --reasoning drop)",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",
@@ -61,7 +63,7 @@ PAIRS = {
     "too_short": "a text is shorter than its bound",
     "too_long": "a text is longer than its bound",
     "length_ratio": "one answer is too many times as long as the other",
-    "too_many_tokens": "the prompt and an answer together have more than --max-tokens",
+    "too_many_tokens": "prompt and answer together have too many tokens (--max-tokens, --pad-to)",
     "truncated": "an answer was cut off before its end",
     "refusal": "the chosen answer refuses to answer",
     "not_drawn": "the sample did not draw it",
@@ -82,6 +84,8 @@ PAIRS = {
     "token_across_border": "a token stands across the border of what the model wrote",
     "prompt_ids_differ": "the prompt has other tokens on one side than on the other",
     "characters_lost": "the tokenizer has no token for a character",
+    "own_tokens": "the tokens that came with it are those of whole answers, thinking included; "
+    "--turns first and --reasoning-as nothing need a --tokenizer",
     "no_tokens": "no tokens came with the rollouts, and there is no --tokenizer with a template",
     "no_hint": "there is no hint for this kind of error, or it names a field that is not known",
     "empty_recovery": "the turn that should mend an error says nothing",

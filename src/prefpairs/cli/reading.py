@@ -12,7 +12,7 @@ from typer import Argument, Option
 from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
-from prefpairs.files.inputs import Input, Limits, find_inputs
+from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import is_stdout
 from prefpairs.files.tokenizer import open_decoder
 from prefpairs.reasons import SWITCHABLE
@@ -266,6 +266,8 @@ class ReadWords(InputWords):
     def plan(self, report: Report) -> ReadPlan:
         """The plan that these words ask for."""
         given = self.input_plan()
+        for path in databases_in(self.inputs or []):
+            report.note(f"{path} was not read: of databases name the file itself")
         options = self._options()
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost

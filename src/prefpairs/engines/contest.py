@@ -126,9 +126,14 @@ def _unfair(
     for score in scores:
         equal = [number for number in same if index.scores[number] == score]
         if len(equal) > 1:
-            equal.sort(key=lambda number: candidate_line(fetch(number)._replace(origin="")))
+            equal.sort(key=lambda number: _fullest_first(fetch(number)))
             unwanted += equal[1:]
     return dict.fromkeys(unwanted, "duplicate_rollout")
+
+
+def _fullest_first(candidate: Candidate) -> tuple[bool, bytes]:
+    """What copies are ordered by: one that brings its tokens stays, then content decides."""
+    return candidate.tokens is None, candidate_line(candidate._replace(origin=""))
 
 
 def _twins(index: Index, members: Sequence[int]) -> dict[int, range]:

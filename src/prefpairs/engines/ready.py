@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from prefpairs.files.shelf import Spool
-from prefpairs.records.pair import Pair, pair_line, pair_of, without_origins
+from prefpairs.records.pair import Pair, fullest_first, pair_line, pair_of
 from prefpairs.records.wire import decode
 from prefpairs.report import Report, Stage
 from prefpairs.sources.answer import Reading
@@ -33,12 +33,12 @@ class ReadyPairs:
         return len(self._slots)
 
     def add(self, pair: Pair) -> None:
-        """Take a pair. Of copies the one stays that comes first by content, never by arrival."""
+        """Take a pair. Of copies the fullest stays, then the first by content, never by arrival."""
         self._counted.found += 1
         slot = self._slots.setdefault(bytes.fromhex(pair.id), len(self._slots))
         if slot < len(self._offsets):
             self._counted.dropped["ready_twice"] += 1
-            if without_origins(self.pair(slot)) <= without_origins(pair):
+            if fullest_first(self.pair(slot)) <= fullest_first(pair):
                 return
         else:
             self._offsets.append(0)

@@ -15,6 +15,7 @@ STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
 _STDIN_LABEL = "stdin"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 """What stands beside the data in folders that we write, and holds no rows."""
 _COMPRESSIONS = (".gz", ".zst")
@@ -102,12 +103,26 @@ def _paths_of(word: str) -> list[str]:
             for path in _data_in(os.path.join(word, name))
         ]
         if not found:
-            raise FileTrouble(word, "no .jsonl, .json, .parquet or .trxp file in this directory")
+            problem = "no .jsonl, .json, .parquet or .trxp file in this directory"
+            if others := databases_in([word]):
+                problem += f"; {others[0]} is read if it is named itself"
+            raise FileTrouble(word, problem)
         return found
     matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     if not matches:
         raise _absence(word)
     return [path for match in matches for path in _paths_of(match)]
+
+
+def databases_in(words: Sequence[str]) -> list[str]:
+    """The databases in folders that are named: what is in them often stands in lines, too."""
+    return [
+        os.path.join(word, name)
+        for word in words
+        if os.path.isdir(word)
+        for name in sorted(_names_in(word))
+        if name.endswith(_DATABASES) and not name.startswith(".")
+    ]
 
 
 def _absence(word: str) -> FileTrouble | UsageError:

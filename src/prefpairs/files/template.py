@@ -1,14 +1,18 @@
 """A chat template out of a file: Jinja, or the tokenizer_config.json that holds it."""
 
+import os
 from typing import Any
 
-from prefpairs.errors import BadInput, NotJson
+from prefpairs.errors import BadInput, FileTrouble, NotJson
 from prefpairs.files.output import naming_trouble
 from prefpairs.records.wire import decode
 
 
 def read_template(path: str) -> str:
     """The source of the chat template; of several, the one for tools, else the default."""
+    if os.path.isdir(path):
+        problem = "it is a folder; name the chat_template.jinja or tokenizer_config.json in it"
+        raise FileTrouble(path, problem)
     with naming_trouble(path), open(path, "rb") as file:
         data = file.read().removeprefix(b"\xef\xbb\xbf")
     if not data.lstrip().startswith(b"{") or data.lstrip().startswith((b"{%", b"{{", b"{#")):

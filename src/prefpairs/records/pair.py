@@ -154,6 +154,11 @@ def pair_line(pair: Pair) -> bytes:
     return encode_line(row)
 
 
+def fullest_first(pair: Pair) -> tuple[bool, bytes]:
+    """What copies of a pair are ordered by: one that brings its tokens, then content decides."""
+    return pair.chosen_tokens is None or pair.rejected_tokens is None, without_origins(pair)
+
+
 def without_origins(pair: Pair) -> bytes:
     """All that a pair says but where it came from: what tells copies of it apart."""
     return encode_sorted(pair._replace(chosen_origin="", rejected_origin="")._asdict())

@@ -86,6 +86,8 @@ class Answer(NamedTuple):
     tokens: dict[str, Any] | None = None
     meta: dict[str, Any] | None = None
     inline_reasoning: bool = True
+    prompt_tokens: str = ""
+    """What tells prompts of other tokens apart, where the text was not what the model saw."""
 
 
 @dataclass(slots=True)
@@ -133,17 +135,28 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     if not asks_something(prompt):
         raise Lost("no_prompt")
     task = task_of(answer)
+    tokens = tokens_of(answer, options, reading.mends)
     return Candidate(
-        group_of(answer.group or task, prompt, answer.row, options, label),
+        group_of(answer.group or task, prompt, answer, options, label),
         prompt,
         response,
         score,
         answer.index,
         answer.origin,
         answer.tools or None,
-        answer.tokens,
+        tokens,
         meta_of(answer, task, options),
     )
+
+
+def tokens_of(answer: Answer, options: ReadOptions, mends: list[str]) -> dict[str, Any] | None:
+    """The tokens that came with an answer, unless its words are no longer those of the tokens."""
+    named = options.prompt is not None or options.response is not None
+    changed = named or options.reasoning == "drop" or options.response_part == "final"
+    if answer.tokens is None or not changed:
+        return answer.tokens
+    mends.append("tokens_left_out")
+    return None
 
 
 def _score(answer: Answer, options: ReadOptions) -> float:
@@ -257,18 +270,22 @@ def task_of(answer: Answer) -> str | None:
     return None if answer.task is None else encode(answer.task).decode()
 
 
-def group_of(task: str | None, prompt: Text, row: Any, options: ReadOptions, label: str) -> str:
-    """Whom an answer competes with, as --group-by says."""
+def group_of(
+    task: str | None, prompt: Text, answer: Answer, options: ReadOptions, label: str
+) -> str:
+    """Whom an answer competes with, as --group-by says; never one whose prompt has other tokens."""
+    apart = answer.prompt_tokens
+    by_prompt = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
     if options.group_by == "prompt":
-        return group_of_prompt(digest_prompt(prompt))
+        return by_prompt
     if options.group_by == "auto":
-        return task or group_of_prompt(digest_prompt(prompt))
+        return task or by_prompt
     if options.group_by == "file":
-        return encode([label, task or group_of_prompt(digest_prompt(prompt))]).decode()
-    values = [look_up(row, path) for path in options.group_by]
+        return encode([label, task or by_prompt]).decode()
+    values = [look_up(answer.row, path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")
-    return encode(values).decode()
+    return encode([*values, apart] if apart else values).decode()
 
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from prefpairs.sources.answer import (
     group_of,
     meta_of,
     task_of,
+    tokens_of,
 )
 from prefpairs.sources.pairs import sides_equal
 
@@ -60,11 +61,14 @@ def _pair(
     if _is_structure(chosen) != _is_structure(rejected):
         mends.append("format_differs")
     task = task_of(answer)
-    group = group_of(answer.group or task, prompt, answer.row, options, label)
+    group = group_of(answer.group or task, prompt, answer, options, label)
     meta = meta_of(answer, task, options)
     better, worse = (
         Candidate(group, prompt, said, 0.0, tools=tools, tokens=tokens, meta=meta)
-        for said, tokens in ((chosen, answer.tokens), (rejected, other.tokens))
+        for said, tokens in (
+            (chosen, tokens_of(answer, options, mends)),
+            (rejected, tokens_of(other, options, mends)),
+        )
     )
     pair = make_pair(better, worse, digests, digests.prompt)
     return pair._replace(chosen_score=None, rejected_score=None, gap=None)

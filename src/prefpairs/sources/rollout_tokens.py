@@ -7,7 +7,7 @@ from xxhash import xxh3_64_hexdigest
 
 from prefpairs.errors import BadField
 
-_LARGEST = 2**32
+_LARGEST = 2**31
 
 
 class Decoder(Protocol):

@@ -74,9 +74,12 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     trace = _trace(row, turns)
     refine(trace, options, label, reading)
     embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]
+    known = []
     for given in embedded:
+        kept = len(reading.pairs)
         refine_pair(*_sides(trace, given), options, label, reading)
-    known = [tuple(map(_words, texts)) for _, *texts in embedded]
+        if len(reading.pairs) > kept:
+            known.append(tuple(map(_words, given[1:])))
     for found in _recovered(row, turns):
         if found is None:
             reading.pairs_lost.append("no_recovery")

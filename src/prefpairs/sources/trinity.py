@@ -115,8 +115,9 @@ def _answer(
     _check_fit(row, tokens, options)
     prompt, response, rendered = _texts(row, tokens, options, mends)
     task = _task(eid)
-    if task is not None and tokens is not None and row.get("prompt_text") is None:
-        task.append(tokens.prompt)
+    apart = tokens.prompt if tokens is not None and row.get("prompt_text") is None else ""
+    if task is not None and apart:
+        task.append(apart)
     run = eid.get("run")
     return Answer(
         row=row,
@@ -129,6 +130,7 @@ def _answer(
         tokens=None if tokens is None else tokens.field,
         meta=_meta(row, eid),
         inline_reasoning=not (rendered and isinstance(prompt, str)),
+        prompt_tokens=apart,
     )
 
 

@@ -1,5 +1,7 @@
 """From a pair to an example: cut, said as the target can say it, and checked once more."""
 
+from dataclasses import replace
+
 from prefpairs.records.identity import digest_response
 from prefpairs.records.message import (
     Message,
@@ -30,6 +32,9 @@ LOSSY = frozenset(
 """What --lossy is about: what a target could not hold as it was."""
 
 
+_OF_WHAT_WAS_BROUGHT = frozenset({"environment_in_answer"})
+"""What is still to be told where the texts do not count."""
+
 ARGUMENTS = {
     "dict": "arguments of calls are objects, which the first template of DeepSeek-V3 refuses",
     "string": "arguments of calls are text, which templates of Qwen 3.5, GLM 4.5, LFM2, Gemma 4 "
@@ -47,6 +52,9 @@ def example_of(
     """
     if options.text:
         return _of_texts(pair), frozenset()
+    if target.keeps(pair, options):
+        example, noticed = by_steps(pair, target, replace(options, lossy="flatten"))
+        return example, noticed & _OF_WHAT_WAS_BROUGHT
     if asks_by_template(pair.prompt):
         raise Unfit("rendered_prompt")
     if (plain := plain_example(pair, target.speech, options)) is not None:

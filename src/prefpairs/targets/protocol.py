@@ -151,6 +151,11 @@ def nothing_noticed(_rows: list[Row]) -> frozenset[str]:
     return frozenset()
 
 
+def keeps_nothing(_pair: Pair, _options: "ExportOptions") -> bool:
+    """Texts are all that is written."""
+    return False
+
+
 def no_extras(_dataset: Dataset) -> Mapping[str, str]:
     """Nothing but the data."""
     return {}
@@ -177,6 +182,8 @@ class Target:
     """The rows of one example, each with every column that it knows."""
     noticed: Callable[[list[Row]], frozenset[str]] = nothing_noticed
     """What is told of the rows of an example, besides what was changed for it."""
+    keeps: Callable[[Pair, ExportOptions], bool] = keeps_nothing
+    """Whether a pair is written with what its rollouts brought, whatever its texts become."""
     columns: Mapping[str, Any]
     """The columns in order, each with what stands for it where only other rows have it."""
     files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))

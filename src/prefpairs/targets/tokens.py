@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.records.message import as_chat
+from prefpairs.records.pair import Pair
 from prefpairs.targets.card import card
 from prefpairs.targets.protocol import (
     Dataset,
@@ -36,10 +37,10 @@ from prefpairs.targets.verdict import Effect, Finding
 def rows(example: Example, options: ExportOptions) -> list[Row]:
     """The row of an example."""
     asked = options.tokens or TokenOptions()
-    chosen, rejected = _sides(example, asked)
+    chosen, rejected = _sides(example, options)
     if chosen.prompt != rejected.prompt:
         raise Unfit("prompt_ids_differ")
-    if chosen.ids == rejected.ids:
+    if chosen.ids == rejected.ids or _learnt(chosen) == _learnt(rejected):
         raise Unfit("sides_equal")
     if not (any(chosen.mask) and any(rejected.mask)):
         raise Unfit("empty_answer")
@@ -63,12 +64,23 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     return [row | provenance(example)]
 
 
-def _sides(example: Example, asked: TokenOptions) -> tuple[Side, Side]:
-    pair = example.pair
-    if pair.chosen_tokens is not None and pair.rejected_tokens is not None:
-        return given_tokens(pair.chosen_tokens), given_tokens(pair.rejected_tokens)
+def keeps(pair: Pair, options: ExportOptions) -> bool:
+    """Whether the tokens are written that came with a pair: nothing is asked that changes them."""
+    brought = pair.chosen_tokens is not None and pair.rejected_tokens is not None
+    return brought and options.turns != "first" and options.reasoning_as != "nothing"
+
+
+def _learnt(side: Side) -> list[int]:
+    """The tokens of an answer that the model wrote."""
+    return [one for one, own in zip(side.ids, side.mask, strict=True) if own]
+
+
+def _sides(example: Example, options: ExportOptions) -> tuple[Side, Side]:
+    pair, asked = example.pair, options.tokens or TokenOptions()
+    if keeps(pair, options):
+        return given_tokens(pair.chosen_tokens or {}), given_tokens(pair.rejected_tokens or {})
     if asked.chat is None or asked.encode is None:
-        raise Unfit("no_tokens")
+        raise Unfit("no_tokens" if pair.chosen_tokens is None else "own_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
     chosen, rejected = (asked.chat.spoken(prompt, answer, example.tools) for answer in answers)
@@ -145,6 +157,7 @@ TARGET = Target(
     name="tokens",
     rows=rows,
     noticed=noticed,
+    keeps=keeps,
     columns=COLUMNS,
     extras=extras,
     extra_names=("README.md",),

@@ -77,3 +77,15 @@ def test_where_there_are_none_nothing_is_told(library: Candidates) -> None:
     ready = _ready(library, report)
     ready.lose([])
     assert (list(ready.pairs()), report.stages) == ([], [])
+
+
+def test_of_copies_the_one_with_tokens_stays(library: Candidates) -> None:
+    """Whichever comes first."""
+    field = {"ids": [1, 2], "prompt_length": 1}
+    bare = _pair("a")
+    full = bare._replace(chosen_tokens=field, rejected_tokens=field)
+    for given in ((bare, full), (full, bare)):
+        ready = _ready(library, Report())
+        for pair in given:
+            ready.add(pair)
+        assert [pair.chosen_tokens for pair in ready.pairs()] == [field]

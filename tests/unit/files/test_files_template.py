@@ -88,7 +88,7 @@ def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("nothing.jinja", "No such file"), (".", "s a directory")]
+    ("name", "problem"), [("nothing.jinja", "No such file"), (".", "it is a folder")]
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """The trouble has the name that was typed."""

@@ -230,3 +230,15 @@ def test_looks_like() -> None:
     assert looks_like(b'{"turns": [{"role": "tool", "content": "x", "tool_error": "y"}]}')
     assert not looks_like(b'{"turns": [{"role": "user", "content": "x"}]}')
     assert not looks_like(b'{"trace_id": "t"}')
+
+
+@pytest.mark.parametrize(("chosen", "rejected"), [("call", "call"), ("", "")])
+def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: str) -> None:
+    """It is written: what is lost stands nowhere else."""
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("cat", "read")]
+    wrong, mended = ({"role": "assistant", "content": chosen, "tool_calls": [one]} for one in calls)
+    pair = {"state_messages": ASKED, "chosen": chosen, "rejected": rejected}
+    failed = {**FAILED, "tool_error": "x"}
+    reading = _read(_trace(wrong, failed, mended, dpo_pairs=[pair]))
+    assert len(reading.pairs) == 1
+    assert reading.pairs_lost in (["sides_equal"], ["empty_answer"])

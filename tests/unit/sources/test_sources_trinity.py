@@ -174,6 +174,38 @@ def test_kept_on_request() -> None:
     assert _kept(cut, keep_rows=frozenset({"incomplete", "masked"})).response == "A"
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reasoning": "drop"},
+        {"response_part": "final"},
+        {"response": "info.edited"},
+        {"prompt": "info.edited"},
+    ],
+)
+def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
+    """They say what was sampled, so they go where options change that."""
+    row = _row(info={"edited": "E"}, tokens=[1, 2, 3])
+    reading = _read(row, **options)
+    assert (reading.kept[0].tokens, reading.mends) == (None, ["tokens_left_out"])
+    ready = {"chosen_messages": CHAT, "rejected_messages": WORSE, "reward": None}
+    given = {**ready, "tokens": [1], "chosen": [2], "rejected": [3]}
+    (pair,) = _read(_row(info={"edited": "E"}, **given), **options).pairs
+    assert (pair.chosen_tokens, pair.rejected_tokens) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"group_by": ("sample",)}, {"group_by": "prompt"}, {"group_by": "file"}]
+)
+def test_prompts_of_other_tokens_never_meet(options: dict[str, Any]) -> None:
+    """Whoever competes, by whatever name."""
+    one, other = (
+        _kept(_row(messages=CHAT, prompt_text=None, **tokens), **options)
+        for tokens in ({"tokens": [1, 3], "prompt_length": 1}, {"tokens": [2, 2, 3]})
+    )
+    assert (one.prompt == other.prompt, one.group == other.group) == (True, False)
+
+
 WORSE = [*CHAT[:4], {"role": "assistant", "content": "Wait."}]
 
 

@@ -8,8 +8,9 @@ from target_driver import TOKENS, calling, letters, model, pair, rows_of, told, 
 
 from prefpairs.records.pair import Pair
 from prefpairs.targets.chat import Span, Spoken
+from prefpairs.targets.example import example_of
 from prefpairs.targets.judge import judge
-from prefpairs.targets.protocol import Row, Unfit
+from prefpairs.targets.protocol import ExportOptions, Row, Unfit
 from prefpairs.targets.tokenised import TokenOptions, tokens_of
 from prefpairs.targets.tokens import TARGET, noticed
 
@@ -64,6 +65,32 @@ def test_own_tokens_are_taken_as_they_are() -> None:
     assert (row["chosen_mask"], row["rejected_mask"]) == ([1, 0], [1])
     without = given._replace(chosen_tokens={"ids": [7, 8, 9], "prompt_length": 2})
     assert _row(without)["chosen_mask"] == [1]
+    rendered = given._replace(prompt=PROMPT)
+    assert _row(rendered, encode=None, chat=None)["prompt_ids"] == [7, 8]
+
+
+@pytest.mark.parametrize("words", [{"turns": "first"}, {"reasoning_as": "nothing"}])
+def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
+    """Where less is asked, a tokenizer is needed; nothing is told that did not happen."""
+    thought = {**model("yes"), "reasoning_content": "hm"}
+    answer = [{**calling(content="x"), "reasoning_content": "hm"}, told("1"), thought]
+    field = {"ids": [7, 8, 9], "prompt_length": 2}
+    given = pair([user("Q")], answer, [model("no")])
+    own = given._replace(chosen_tokens=field, rejected_tokens={**field, "ids": [7, 8, 5]})
+    with pytest.raises(Unfit) as caught:
+        rows_of("tokens", own, tokens=TokenOptions(), **words)
+    assert caught.value.reason == "own_tokens"
+    (anew,) = rows_of("tokens", own, tokens=TOKENS, **words)
+    assert anew["chosen_ids"] != [9]
+    _, told_of = example_of(own, TARGET, ExportOptions(tokens=TOKENS))
+    assert told_of == {"environment_in_answer"}
+
+
+def test_sides_that_differ_in_what_the_model_did_not_write() -> None:
+    """There is nothing to prefer."""
+    chosen = {"ids": [7, 1, 9], "prompt_length": 1, "mask": [0, 1]}
+    rejected = {"ids": [7, 2, 9], "prompt_length": 1, "mask": [0, 1]}
+    assert _reason(PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)) == "sides_equal"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +98,7 @@ def test_own_tokens_are_taken_as_they_are() -> None:
     [
         ({"ids": None}, "tokens_malformed"),
         ({"ids": [1, -1, 2]}, "tokens_malformed"),
+        ({"ids": [1, 2, 1 << 31]}, "tokens_malformed"),
         ({"prompt_length": 4}, "tokens_malformed"),
         ({"mask": [1, 2]}, "tokens_malformed"),
         ({"mask": [1]}, "tokens_malformed"),
