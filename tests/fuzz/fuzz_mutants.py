@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -206,7 +207,7 @@ def packed_file(lines: list[bytes], chance: Random) -> bytes:
     if chance.randrange(8) == 0:
         data = bent(data, chance)
     if chance.randrange(16) == 0:
-        packs: list[Callable[[bytes], bytes]] = [gzip.compress, zstd.compress]
+        packs: list[Callable[[bytes], bytes]] = [partial(gzip.compress, mtime=0), zstd.compress]
         data = chance.choice(packs)(data)
         data = bent(data, chance) if chance.randrange(2) else data
     return data

@@ -76,5 +76,6 @@ def holds_pairs(inputs: Sequence[Input]) -> bool:
                     row = decode(record.complete())
                 except NotJson:
                     continue
-                return isinstance(row, dict) and holds_pair(row)
+                # Experiences that stand ready as pairs lie among others: all of them are rollouts.
+                return isinstance(row, dict) and holds_pair(row) and "eid" not in row
     return False

@@ -6,7 +6,7 @@ from prefpairs.looks.spread import Spread
 from prefpairs.looks.survey import GroupSurvey, PairSurvey, Survey
 from prefpairs.looks.traits import SHORTCUTS
 from prefpairs.report import Report
-from prefpairs.report.summaries import extract_summary, ordered
+from prefpairs.report.summaries import extract_summary, ordered, stages_summary
 
 
 def figures(survey: Survey, report: Report) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def figures(survey: Survey, report: Report) -> dict[str, Any]:
 
 
 def _ledgers(survey: Survey, report: Report) -> dict[str, Any]:
-    ledgers = extract_summary(report)
+    ledgers = {**extract_summary(report), **stages_summary(report)}
     if survey.groups is None:
         del ledgers["candidates"]
     return ledgers

@@ -103,6 +103,8 @@ def _funnel(survey: Survey, report: Report) -> Section:
         rows += [("groups", _count(groups.groups), "")]
         rows += list(_losses(report.groups_without_pair))
         rows += [("groups with a spread", _count(groups.with_spread), "scores that differ")]
+    for stage in report.stages:
+        rows += [(stage.name, _count(stage.found), "pairs"), *_losses(stage.dropped)]
     rows += [("pairs", _count(survey.pairs.pairs), "")]
     rows += [("prompts", _count(survey.pairs.prompts), "different ones, with their tools")]
     notes = [*report.notes, *([_MORE] if any(name.startswith("  ") for name, *_ in rows) else [])]

@@ -18,7 +18,7 @@ def pair_summary(report: Report) -> dict[str, Any]:
         **extract_summary(report),
         "groups": report.groups,
         "groups_without_pair": ordered(report.groups_without_pair),
-        **_stages(report),
+        **stages_summary(report),
         **_pairs(report),
         "pairs_at_min_gap": {str(gap): report.pairs_at_gap[gap] for gap in WHAT_IF_GAPS},
         "pairs_across_prompts": report.across_prompts,
@@ -31,7 +31,7 @@ def sieve_summary(report: Report) -> dict[str, Any]:
     return {
         **_rows(report),
         **_noticed(report),
-        **_stages(report),
+        **stages_summary(report),
         **(_pairs(report) if not report.traces else {"traces": report.traces}),
         **_sides(report),
     }
@@ -58,7 +58,8 @@ def _noticed(report: Report) -> dict[str, Any]:
     return {"noticed": ordered(report.mended), "notes": report.notes}
 
 
-def _stages(report: Report) -> dict[str, Any]:
+def stages_summary(report: Report) -> dict[str, Any]:
+    """The ledgers of the stages that pairs went through, if there were any."""
     if not report.stages:
         return {}
     stages = {
