@@ -36,6 +36,7 @@ MENDS = {
     "trailing_turn_cut": "tool or user turns after the model's last word were cut off",
     "tokens_left_out": "the tokens that came with it are no longer those of its text "
     "(--prompt, --response, --response-part, --reasoning drop)",
+    "reward_not_finite": "the reward is NaN or infinite; null is written for it",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",

@@ -1,5 +1,6 @@
 """export --to sdpo: traces to the rows of one file."""
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 from prefpairs.engines.plan import InputPlan
@@ -54,6 +55,8 @@ def distil(
                     report.rows_used += 1
                     hints.found += len(trace.sites)
                     hints.dropped.update(skipped)
+                    if trace.reward is not None and not isfinite(trace.reward):
+                        report.mended["reward_not_finite"] += 1
                     if not rows.failed:
                         own = {"reward": trace.reward, "trace_id": trace.trace_id}
                         place = f"{source.label}:{record.number}"

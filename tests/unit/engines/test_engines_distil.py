@@ -1,6 +1,7 @@
 """Traces to rows of tokens, one file."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ def test_row(tmp_path: Path) -> None:
     assert text == "<user>Q</><assistant>a</><tool>no</><system>Hint.</><assistant>b</>"
     assert (report.traces, report.rows_used, report.sources) == (1, 1, [("t.jsonl", "traces")])
     assert (report.stages[0].found, report.stages[0].kept) == (1, 1)
+
+
+def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
+    """Written as null, and counted; one that is missing is merely null."""
+    rows, report = _run(
+        tmp_path,
+        {**TRACE, "final_reward": math.nan},
+        {**TRACE, "final_reward": -math.inf},
+        {**TRACE, "final_reward": None},
+    )
+    assert [row["reward"] for row in rows] == [None] * 3
+    assert report.mended == {"reward_not_finite": 2}
 
 
 def test_traces_that_are_no_rows(tmp_path: Path) -> None:
