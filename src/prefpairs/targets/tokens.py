@@ -66,8 +66,12 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 def keeps(pair: Pair, options: ExportOptions) -> bool:
     """Whether the tokens are written that came with a pair: nothing is asked that changes them."""
-    brought = pair.chosen_tokens is not None and pair.rejected_tokens is not None
-    return brought and options.turns != "first" and options.reasoning_as != "nothing"
+    whole = options.turns != "first" and options.reasoning_as != "nothing"
+    return whole and _brings_tokens(pair)
+
+
+def _brings_tokens(pair: Pair) -> bool:
+    return pair.chosen_tokens is not None and pair.rejected_tokens is not None
 
 
 def _learnt(side: Side) -> list[int]:
@@ -80,7 +84,7 @@ def _sides(example: Example, options: ExportOptions) -> tuple[Side, Side]:
     if keeps(pair, options):
         return given_tokens(pair.chosen_tokens or {}), given_tokens(pair.rejected_tokens or {})
     if asked.chat is None or asked.encode is None:
-        raise Unfit("no_tokens" if pair.chosen_tokens is None else "own_tokens")
+        raise Unfit("own_tokens" if _brings_tokens(pair) else "no_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
     chosen, rejected = (asked.chat.spoken(prompt, answer, example.tools) for answer in answers)
