@@ -1,8 +1,4 @@
-"""Chat messages in one form: the one of chat completions.
-
-Whatever a source holds, a message that leaves it has its keys in this order, and no others:
-`role`, `content`, `reasoning_content`, `tool_calls`, `tool_call_id`, `name`.
-"""
+"""Chat messages in one form: the one of chat completions."""
 
 import re
 from collections import OrderedDict, defaultdict, deque
@@ -15,6 +11,8 @@ Message = dict[str, Any]
 Text = str | list[Message]
 """A prompt or a response: plain text, or a chat."""
 
+_KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")
+"""Whatever a source holds, a message that leaves it has its keys in this order, and no others."""
 _ROLES = {
     "system": "system",
     "developer": "system",
@@ -245,8 +243,8 @@ def says_something(message: Message) -> bool:
 
 
 def _with_call_id(message: Message, call_id: str) -> Message:
-    head = {"role": message["role"], "content": message["content"], "tool_call_id": call_id}
-    return {**head, **{key: message[key] for key in message if key not in head}}
+    known = {**message, "tool_call_id": call_id}
+    return {key: known[key] for key in _KEYS if key in known}
 
 
 def _read_part(part: Any, field: str) -> dict[str, Any]:

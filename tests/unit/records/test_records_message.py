@@ -323,6 +323,13 @@ def test_result_of_an_unknown_name_answers_the_oldest_open_call() -> None:
     assert _ids(renumber_calls(chat)) == [["call_1", "call_2"], "call_1", "call_2"]
 
 
+def test_renumbering_keeps_the_order_of_keys() -> None:
+    """A line is the same when it is read again, also where a tool gives reasons and no name."""
+    result = {"role": "tool", "content": "42", "reasoning_content": "hm", "name": "f"}
+    (_, renumbered) = renumber_calls([_calls("a"), result])
+    assert list(renumbered) == ["role", "content", "reasoning_content", "tool_call_id", "name"]
+
+
 def test_result_without_any_call_stays() -> None:
     """Nothing is made up for it."""
     assert renumber_calls([_result("x", "42")]) == [_result("x", "42")]
