@@ -129,6 +129,7 @@ GROUPS = {
 BAD = {
     "not_json": "the line is not JSON",
     "unfinished": "the line ends in the middle of a JSON value",
+    "pretty_printed": "the JSON value goes on over the next lines; `jq -c .` writes each on one",
     "invalid_utf8": "the line is not UTF-8",
     "too_deep": "the line is nested too deeply",
     "number_too_long": "a number has more than 4300 digits",

@@ -169,6 +169,8 @@ def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
         if bad.code == "lfs_pointer":
             return "`git lfs pull` fetches the file itself"
+        if bad.code == "pretty_printed":
+            return "`jq -c .` writes each JSON value on a line of its own"
         if bad.code == "unfinished":
             return "is the file still being written? --on-error skip leaves such rows out"
         if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:

@@ -165,6 +165,8 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
     """Raise what is wrong with a line that no JSON reader takes."""
     if line.startswith(_LFS_POINTER):
         raise NotJson("a Git LFS pointer, not the file itself", "lfs_pointer") from None
+    if line.endswith(b"\n") and line.strip() == b"{":
+        raise NotJson("a JSON value over several lines", "pretty_printed") from None
     rest = error.doc[error.pos :].rstrip()
     escape = error.msg.startswith("Invalid \\u") and len(rest) < _ESCAPE
     torn = escape or any(token.startswith(rest) and token != rest for token in _TOKENS)

@@ -180,6 +180,10 @@ def test_trouble_of_the_system() -> None:
     [
         (errors.NotJson("x", "lfs_pointer"), "`git lfs pull` fetches the file itself"),
         (
+            errors.NotJson("x", "pretty_printed"),
+            "`jq -c .` writes each JSON value on a line of its own",
+        ),
+        (
             errors.NotJson("x", "unfinished"),
             "is the file still being written? --on-error skip leaves such rows out",
         ),

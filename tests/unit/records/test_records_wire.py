@@ -162,6 +162,12 @@ def test_line_torn_inside_a_token_is_unfinished(line: bytes) -> None:
     assert _code_of(line) == "unfinished"
 
 
+@pytest.mark.parametrize("line", [b"{\n", b" {\r\n"])
+def test_pretty_printed_value_is_recognised(line: bytes) -> None:
+    """A whole line that only opens an object was not torn: the rest is on the next lines."""
+    assert _code_of(line) == "pretty_printed"
+
+
 @pytest.mark.parametrize("line", [b"hello", b"{'a': 1}", b"{a: 1}", b'{"a": 1} {"b": 2}', b"}"])
 def test_text_that_is_no_json(line: bytes) -> None:
     """What is no beginning of JSON is not called unfinished."""
