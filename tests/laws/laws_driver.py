@@ -39,6 +39,24 @@ class Asked:
     source: str = "auto"
     limit: int | None = None
 
+    def plan(self, inputs: Sequence[Input]) -> PairPlan:
+        """The run that pairs these inputs, and passes over rows that are bad."""
+        read = ReadPlan(
+            inputs=inputs,
+            source=self.source,
+            options=self.read,
+            on_error="skip",
+            limit=self.limit,
+        )
+        return PairPlan(
+            read=read,
+            strategy=self.strategy,
+            options=self.options,
+            across_prompts=self.across_prompts,
+            order=self.order,
+            assume_grouped=self.assume_grouped,
+        )
+
 
 class Outcome:
     """What a run wrote and what it counted."""
@@ -154,22 +172,7 @@ def input_of(lines: Sequence[bytes]) -> Iterator[Input]:
 
 def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
     report, output = Report(), Collected()
-    read = ReadPlan(
-        inputs=inputs,
-        source=asked.source,
-        options=asked.read,
-        on_error="skip",
-        limit=asked.limit,
-    )
-    plan = PairPlan(
-        read=read,
-        strategy=asked.strategy,
-        options=asked.options,
-        across_prompts=asked.across_prompts,
-        order=asked.order,
-        assume_grouped=asked.assume_grouped,
-    )
-    pair(plan, {WHOLE: output}, report, allow_empty=True)
+    pair(asked.plan(inputs), {WHOLE: output}, report, allow_empty=True)
     return Outcome(output.lines, report)
 
 

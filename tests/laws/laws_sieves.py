@@ -10,7 +10,7 @@ from threading import Thread
 
 from laws_driver import Asked, Collected, Outcome, Row, named_files
 
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.engines.plan import InputPlan, SievePlan
 from prefpairs.engines.sieve import sieve
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import Input, find_inputs
@@ -89,15 +89,8 @@ def sieve_rollouts(
 ) -> Sieved:
     """Make pairs of the rollouts of one file and pass them on, all in one run."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
-        read = ReadPlan(inputs=inputs, options=asked.read, on_error="skip")
-        making = PairPlan(
-            read=read,
-            strategy=asked.strategy,
-            options=asked.options,
-            across_prompts=asked.across_prompts,
-            order=asked.order,
-        )
-        return _run(SievePlan(read=read, pair=making, sieves=sieves, parting=parting))
+        making = asked.plan(inputs)
+        return _run(SievePlan(read=making.read, pair=making, sieves=sieves, parting=parting))
 
 
 def _sieve(inputs: Sequence[Input], sieves: Sequence[Sieve], parting: Split | None) -> Sieved:

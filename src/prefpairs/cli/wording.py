@@ -165,14 +165,18 @@ def _word_record(bad: BadRecord) -> str:
     return f"{bad.field} is {bad.shown}, expected {bad.expected}"
 
 
+_REMEDIES = {
+    "lfs_pointer": "`git lfs pull` fetches the file itself",
+    "pretty_printed": "`jq -c .` writes each JSON value on a line of its own",
+    "unfinished": "is the file still being written? --on-error skip leaves such rows out",
+}
+"""What helps against rows that are bad for a reason of which it is known."""
+
+
 def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
-        if bad.code == "lfs_pointer":
-            return "`git lfs pull` fetches the file itself"
-        if bad.code == "pretty_printed":
-            return "`jq -c .` writes each JSON value on a line of its own"
-        if bad.code == "unfinished":
-            return "is the file still being written? --on-error skip leaves such rows out"
+        if bad.code in _REMEDIES:
+            return _REMEDIES[bad.code]
         if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
             return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):

@@ -8,6 +8,8 @@ from prefpairs.records.number import read_score
 from prefpairs.records.wire import decode, encode_line
 
 LARGEST_INDEX = 2**63 - 1
+TOKENS_END = 2**31
+"""No vocabulary is so large, and Parquet has room for the ids below it."""
 
 
 class Candidate(NamedTuple):

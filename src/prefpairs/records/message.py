@@ -149,10 +149,10 @@ def split_reasoning(message: Message) -> Message:
         thoughts.append(found[1].strip())
         place = found.end()
         found = _BLOCK.match(content, place) or _OPEN_TAG.match(content, place)
-    split = {"role": message["role"], "content": content[place:]}
+    split = {**message, "content": content[place:]}
     if reasoning := "\n".join(filter(None, thoughts)):
         split["reasoning_content"] = reasoning
-    return {**split, **{key: message[key] for key in message if key not in split}}
+    return _in_order(split)
 
 
 def drop_reasoning(message: Message) -> Message:
@@ -200,7 +200,7 @@ def renumber_calls(messages: list[Message]) -> list[Message]:
             name = message.get("tool_call_id")
             answered = of_name[name if of_name[name] else next(iter(opened.values()))].popleft()
             del opened[answered]
-            renumbered.append(_with_call_id(message, answered))
+            renumbered.append(_in_order({**message, "tool_call_id": answered}))
         else:
             renumbered.append(message)
     return renumbered
@@ -242,9 +242,8 @@ def says_something(message: Message) -> bool:
     return bool(spoken) or bool(message.get("tool_calls"))
 
 
-def _with_call_id(message: Message, call_id: str) -> Message:
-    known = {**message, "tool_call_id": call_id}
-    return {key: known[key] for key in _KEYS if key in known}
+def _in_order(message: Message) -> Message:
+    return {key: message[key] for key in _KEYS if key in message}
 
 
 def _read_part(part: Any, field: str) -> dict[str, Any]:

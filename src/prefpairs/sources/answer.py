@@ -275,13 +275,11 @@ def group_of(
 ) -> str:
     """Whom an answer competes with, as --group-by says; never one whose prompt has other tokens."""
     apart = answer.prompt_tokens
-    by_prompt = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
-    if options.group_by == "prompt":
-        return by_prompt
-    if options.group_by == "auto":
-        return task or by_prompt
-    if options.group_by == "file":
-        return encode([label, task or by_prompt]).decode()
+    if options.group_by in ("auto", "file", "prompt"):
+        group = None if options.group_by == "prompt" else task
+        if not group:
+            group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
+        return encode([label, group]).decode() if options.group_by == "file" else group
     values = [look_up(answer.row, path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from xxhash import xxh3_64_hexdigest
 
 from prefpairs.errors import BadField
-
-_LARGEST = 2**31
+from prefpairs.records.candidate import TOKENS_END
 
 
 class Decoder(Protocol):
@@ -66,7 +65,7 @@ def read_tokens(ids: Any, prompt_length: Any, mask: Any) -> RolloutTokens | None
     """The tokens of a row, where it has any. A mask may cover the answer, or all of them."""
     if ids is None:
         return None
-    ids = _whole_numbers(ids, "tokens", _LARGEST)
+    ids = _whole_numbers(ids, "tokens", TOKENS_END)
     if type(prompt_length) is not int or not 0 < prompt_length <= len(ids):
         raise BadField("prompt_length", prompt_length, f"a number from 1 to {len(ids)}")
     if mask is None:
@@ -84,8 +83,8 @@ def read_appended(prompt: Any, answer: Any, field: str) -> dict[str, Any] | None
     """What a candidate carries whose answer has its tokens apart, where a row has both."""
     if prompt is None or answer is None:
         return None
-    asked = _whole_numbers(prompt, "tokens", _LARGEST)
-    said = _whole_numbers(answer, field, _LARGEST)
+    asked = _whole_numbers(prompt, "tokens", TOKENS_END)
+    said = _whole_numbers(answer, field, TOKENS_END)
     return RolloutTokens([*asked, *said], len(asked), [1] * len(said)).field
 
 

@@ -166,9 +166,8 @@ def _whole_marks(text: str, place: int, marks: Collection[str]) -> int:
     7
     """
     begins = (text.rfind(mark, 0, place + len(mark) - 1) for mark in marks)
-    inside = [
-        at for at, mark in zip(begins, marks, strict=True) if at >= 0 > place - at - len(mark)
-    ]
+    found = zip(begins, marks, strict=True)
+    inside = [at for at, mark in found if at >= 0 and place < at + len(mark)]
     return min([place, *inside])
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from prefpairs.records.candidate import TOKENS_END
 from prefpairs.targets.chat import Chat, Span, Spoken
 from prefpairs.targets.protocol import Row, Unfit
 
@@ -12,8 +13,6 @@ Encoded = tuple[Sequence[int], Sequence[Span]]
 """The ids of a text, and the characters that each stands for."""
 
 
-_NO_ID = 1 << 31
-"""No vocabulary is so large, and Parquet has room for ids below."""
 _NOWHERE = (1 << 62, 1 << 63)
 
 
@@ -114,7 +113,7 @@ def _refuse_lost(text: str, offsets: Sequence[Span]) -> None:
 
 def are_ids(ids: Any) -> bool:
     """Whether it is a list of token ids."""
-    return isinstance(ids, list) and all(type(one) is int and 0 <= one < _NO_ID for one in ids)
+    return isinstance(ids, list) and all(type(one) is int and 0 <= one < TOKENS_END for one in ids)
 
 
 def is_mask(mask: Any) -> bool:
