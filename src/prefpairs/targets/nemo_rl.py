@@ -31,10 +31,20 @@ TEXT = frozenset({"text"})
 _SCRIPT = """#!/bin/sh
 # DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:
 #   sh {script} policy.model_name=MODEL [OVERRIDE]...
+# The tokenizer is the model's, unless policy.tokenizer.name names another one.
 # A training batch is policy.train_global_batch_size pairs (128): with fewer there is no step.
-here=$(cd "$(dirname "$0")" && pwd)
+{remark}here=$(cd "$(dirname "$0")" && pwd)
 exec uv run examples/run_dpo.py{words} "$@"
 """
+
+
+# The shipped configuration names a tokenizer of its own, whatever the model.
+_OWN_TOKENIZER = "'policy.tokenizer.name=${policy.model_name}'"
+_STAND_IN = (
+    "# This release loads a validation file: it gets the training file, and never uses it.\n"
+)
+_NEVER_VALIDATE = ("dpo.val_period=0", "dpo.val_at_start=false", "checkpointing.metric_name=null")
+"""Without a validation set; checkpoints are then kept by age."""
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -100,9 +110,14 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 
 def command(dataset: Dataset, loader: str) -> str:
     """The command that trains, in the words of the release."""
-    files = dataset.train, dataset.files.get("val")
-    words = _words(dataset.options.release, loader, *files)
-    return _SCRIPT.format(script="dpo.sh", words="".join(f" \\\n  {word}" for word in words))
+    train, val = dataset.train, dataset.files.get("val")
+    words = [_OWN_TOKENIZER, *_words(dataset.options.release, loader, train, val)]
+    stands_in = dataset.options.release == OLDEST and val is None
+    return _SCRIPT.format(
+        script="dpo.sh",
+        remark=_STAND_IN if stands_in else "",
+        words="".join(f" \\\n  {word}" for word in words),
+    )
 
 
 def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
@@ -111,11 +126,13 @@ def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
     if release in RELEASES[:2]:
         name = "prefpairs" if release == OLDEST else loader
         words = [f"++data.dataset_name={name}", f'"++data.train_data_path={path(train)}"']
-        validation = f'"++data.val_data_path={path(val)}"' if val else "++data.val_data_path=null"
-        return [*words, validation]
+        if val is not None:
+            return [*words, f'"++data.val_data_path={path(val)}"']
+        stand_in = f'"++data.val_data_path={path(train)}"' if release == OLDEST else None
+        return [*words, stand_in or "++data.val_data_path=null", *_NEVER_VALIDATE]
     words = [f"data.train.dataset_name={loader}", f'"+data.train.data_path={path(train)}"']
     if val is None:
-        return [*words, "data.validation=null", "checkpointing.enabled=false"]
+        return [*words, "data.validation=null", *_NEVER_VALIDATE]
     return [
         *words,
         f"data.validation.dataset_name={loader}",

@@ -87,10 +87,17 @@ HEAD = (
     "#!/bin/sh\n"
     "# DPO with NeMo RL on the files of this folder. Run it in a checkout of NeMo RL:\n"
     "#   sh dpo.sh policy.model_name=MODEL [OVERRIDE]...\n"
+    "# The tokenizer is the model's, unless policy.tokenizer.name names another one.\n"
     "# A training batch is policy.train_global_batch_size pairs (128): with fewer there is no "
-    'step.\nhere=$(cd "$(dirname "$0")" && pwd)\n'
-    "exec uv run examples/run_dpo.py \\\n"
+    "step.\n"
 )
+STAND_IN = "# This release loads a validation file: it gets the training file, and never uses it.\n"
+BODY = (
+    'here=$(cd "$(dirname "$0")" && pwd)\n'
+    "exec uv run examples/run_dpo.py \\\n"
+    "  'policy.tokenizer.name=${policy.model_name}' \\\n"
+)
+NEVER_VALIDATE = ["dpo.val_period=0", "dpo.val_at_start=false", "checkpointing.metric_name=null"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +121,7 @@ HEAD = (
                 "data.train.dataset_name=BinaryPreferenceDataset",
                 "\"+data.train.data_path='$here/train.jsonl'\"",
                 "data.validation=null",
-                "checkpointing.enabled=false",
+                *NEVER_VALIDATE,
             ],
         ),
         (
@@ -132,7 +139,18 @@ HEAD = (
             [
                 "++data.dataset_name=prefpairs",
                 "\"++data.train_data_path='$here/train.jsonl'\"",
+                "\"++data.val_data_path='$here/train.jsonl'\"",
+                *NEVER_VALIDATE,
+            ],
+        ),
+        (
+            "0.4",
+            ["train"],
+            [
+                "++data.dataset_name=BinaryPreferenceDataset",
+                "\"++data.train_data_path='$here/train.jsonl'\"",
                 "++data.val_data_path=null",
+                *NEVER_VALIDATE,
             ],
         ),
     ],
@@ -140,4 +158,5 @@ HEAD = (
 def test_command(release: str, sides: list[str], words: list[str]) -> None:
     """In the words of the release, for the files that are there."""
     script = extras_of("nemo-rl", *sides, release=release)["dpo.sh"]
-    assert script == HEAD + " \\\n".join(f"  {word}" for word in words) + ' "$@"\n'
+    remark = STAND_IN if release == "0.1" and "val" not in sides else ""
+    assert script == HEAD + remark + BODY + " \\\n".join(f"  {word}" for word in words) + ' "$@"\n'
