@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prefpairs.engines.tiny_model import byte_tokenizer, random_model
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileTrouble
+from prefpairs.extras import missing_library
 
 STEPS = 20
 MOST_ROWS = 8
@@ -180,9 +181,7 @@ def _imported() -> Any:
     try:
         import trl
     except ImportError:
-        raise UsageError(
-            "rehearsing needs libraries that are not installed", "pip install 'prefpairs[rehearse]'"
-        ) from None
+        raise missing_library("rehearse", "rehearse") from None
     atexit.register(gc.unfreeze)  # else torch's CUDA builds complain of what Python leaves behind
     return trl
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
+from prefpairs.extras import missing_library
 from prefpairs.files.beside import BUFFER, file_beside, make_last, status_of, sync_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
@@ -306,8 +307,5 @@ def _zstd_writer(file: IO[bytes]) -> IO[bytes]:
     try:
         from backports import zstd
     except ImportError:
-        raise UsageError(
-            "writing .zst needs a library that is not installed",
-            "pip install 'prefpairs[zstd]'",
-        ) from None
+        raise missing_library("writing .zst", "zstd") from None
     return cast("IO[bytes]", zstd.ZstdFile(file, "wb"))

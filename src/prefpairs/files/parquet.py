@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from prefpairs.errors import BadInput, UsageError
+from prefpairs.errors import BadInput
+from prefpairs.extras import missing_library
 from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
 
@@ -20,10 +21,7 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
     except ImportError:
-        raise UsageError(
-            "reading .parquet needs a library that is not installed",
-            "pip install 'prefpairs[parquet]'",
-        ) from None
+        raise missing_library("reading .parquet", "parquet") from None
     if not file.seekable():  # it is read from its end
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(file, aside)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from prefpairs.errors import UsageError
+from prefpairs.extras import install_command, missing_library
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import naming_trouble, refuse_same_file, replaced_file
 from prefpairs.records.wire import decode, encode, encode_sorted
@@ -95,12 +96,9 @@ def open_table(
     try:
         import pyarrow as pa
     except ImportError:
-        raise UsageError(
-            "writing .parquet needs a library that is not installed",
-            "pip install 'prefpairs[parquet]'",
-        ) from None
+        raise missing_library("writing .parquet", "parquet") from None
     if not hasattr(pa, "json_"):
-        raise UsageError("writing .parquet needs pyarrow 19 or newer", "pip install -U pyarrow")
+        raise UsageError("writing .parquet needs pyarrow 19 or newer", install_command("parquet"))
     refuse_same_file(path, inputs)
     with naming_trouble(path), replaced_file(path, keep_if_same=keep_if_same) as file:
         table = Table(file)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.errors import BadInput, FileTrouble, NotJson, UsageError
+from prefpairs.errors import BadInput, FileTrouble, NotJson
+from prefpairs.extras import missing_library
 from prefpairs.files.output import naming_trouble
 from prefpairs.records.wire import decode, encode
 
@@ -125,10 +126,7 @@ def _opened(path: str, *, exact: bool) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise UsageError(
-            "--tokenizer needs a library that is not installed",
-            "pip install 'prefpairs[tokens]'",
-        ) from None
+        raise missing_library("--tokenizer", "tokens") from None
     if not os.path.isfile(path):
         raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
     try:

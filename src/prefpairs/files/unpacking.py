@@ -4,7 +4,7 @@ import gzip
 import io
 from typing import IO, Any, cast
 
-from prefpairs.errors import UsageError
+from prefpairs.extras import missing_library
 from prefpairs.files.inputs import Input, too_much
 
 _BUFFER = 1 << 18
@@ -94,8 +94,5 @@ def _open_zstd(stream: io.RawIOBase) -> io.BufferedIOBase:
     try:
         from backports import zstd
     except ImportError:
-        raise UsageError(
-            "reading .zst needs a library that is not installed",
-            "pip install 'prefpairs[zstd]'",
-        ) from None
+        raise missing_library("reading .zst", "zstd") from None
     return cast("io.BufferedIOBase", zstd.ZstdFile(io.BufferedReader(stream, _BUFFER)))

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from prefpairs.errors import UsageError
+from prefpairs.extras import missing_library
 from prefpairs.records.message import Text, flat_text
 from prefpairs.records.wire import encode
 
@@ -134,7 +134,5 @@ def _rensa() -> Any:
     try:
         import rensa
     except ImportError:
-        raise UsageError(
-            "--near needs a library that is not installed", "pip install 'prefpairs[near]'"
-        ) from None
+        raise missing_library("--near", "near") from None
     return rensa

@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any, Literal, NoReturn
 
 from prefpairs.errors import UsageError
+from prefpairs.extras import missing_library
 from prefpairs.records.message import Message
 from prefpairs.records.wire import encode
 
@@ -91,9 +92,7 @@ def _environment() -> Any:
         import jinja2.sandbox
         from jinja2.ext import Extension, loopcontrols
     except ImportError:
-        raise UsageError(
-            "chat templates need a library that is not installed", "pip install 'prefpairs[tokens]'"
-        ) from None
+        raise missing_library("--template", "tokens") from None
 
     class Generation(Extension):
         """The tag around what the model wrote, which changes nothing about the text."""

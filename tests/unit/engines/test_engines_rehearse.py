@@ -11,6 +11,7 @@ import pytest
 
 from prefpairs.engines.rehearse import Rehearsal, RehearsePlan, rehearse
 from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.extras import install_command
 
 SOUND = Rehearsal(
     trainer="trl 1.16.0",
@@ -103,8 +104,8 @@ def test_without_the_library(tmp_path: Path) -> None:
     """The error says what to install."""
     with pytest.raises(UsageError) as caught:
         rehearse(RehearsePlan(path=str(tmp_path)))
-    assert caught.value.problem == "rehearsing needs libraries that are not installed"
-    assert caught.value.hint == "pip install 'prefpairs[rehearse]'"
+    assert caught.value.problem == "rehearse needs a library that is not installed"
+    assert caught.value.hint == install_command("rehearse")
 
 
 def test_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

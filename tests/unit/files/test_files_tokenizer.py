@@ -10,6 +10,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.extras import install_command
 from prefpairs.files.tokenizer import (
     Model,
     Tokens,
@@ -67,7 +68,7 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(UsageError) as caught:
         open_tokenizer(path)
-    assert caught.value.hint == "pip install 'prefpairs[tokens]'"
+    assert caught.value.hint == install_command("tokens")
 
 
 def test_a_tokenizer_that_fails_on_a_text(tmp_path: Path) -> None:

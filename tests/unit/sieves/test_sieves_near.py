@@ -6,6 +6,7 @@ import pytest
 import rensa
 
 from prefpairs.errors import UsageError
+from prefpairs.extras import install_command
 from prefpairs.records.message import Text
 from prefpairs.sieves.near import NearTable, bands_and_rows, likeness, shingles_of
 
@@ -115,4 +116,4 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rensa", None)
     with pytest.raises(UsageError) as caught:
         NearTable(0.9, lambda _: shingles_of(""))
-    assert caught.value.hint == "pip install 'prefpairs[near]'"
+    assert caught.value.hint == install_command("near")

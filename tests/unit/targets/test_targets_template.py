@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import UsageError
+from prefpairs.extras import install_command
 from prefpairs.targets.template import TemplateFacts, facts_of
 
 SAID = "<|{{ message.role }}|>{{ message.content }}"
@@ -141,8 +142,8 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError) as caught:
         facts_of(_template())
-    assert caught.value.problem == "chat templates need a library that is not installed"
-    assert caught.value.hint == "pip install 'prefpairs[tokens]'"
+    assert caught.value.problem == "--template needs a library that is not installed"
+    assert caught.value.hint == install_command("tokens")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""What is said of libraries that are not installed."""
+
+import shlex
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from prefpairs import extras
+
+PROJECT = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+
+
+@pytest.mark.parametrize("extra", ["near", "parquet", "rehearse", "tokens"])
+def test_command_names_the_libraries(extra: str) -> None:
+    """Those of the extra, for the Python that runs this copy; never a package of our name."""
+    words = shlex.split(extras.install_command(extra) or "")
+    assert words[:4] == [sys.executable, "-m", "pip", "install"]
+    names = sorted(word.partition(">")[0].partition("<")[0] for word in words[4:])
+    listed = PROJECT["optional-dependencies"][extra]
+    assert names == sorted(name.partition(">")[0] for name in listed)
+
+
+def test_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Environments that uv makes have no pip: uv installs into them from outside."""
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    command = extras.install_command("near") or ""
+    assert command.startswith(f"uv pip install --python {sys.executable} ")
+
+
+def test_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no metadata says what the extra is, no command is made up."""
+
+    def unknown(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(extras, "requires", unknown)
+    error = extras.missing_library("--near", "near")
+    assert (error.problem, error.hint) == ("--near needs a library that is not installed", None)
