@@ -27,6 +27,7 @@ PrefpairsError
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Self
 
 
@@ -66,6 +67,7 @@ class NotJson(BadRecord):
 
 
 _SHOWN = 60
+_MOST_NUMBERS = 4
 
 
 def _shown(value: Any) -> str:
@@ -78,6 +80,13 @@ def _shown(value: Any) -> str:
         if len(shown) > _SHOWN:
             return f"{shown[:_SHOWN]}..."
     return shown
+
+
+def _keys_of_numbers(value: Any) -> list[str]:
+    """The first keys of an object that hold numbers: one of them is often what was meant."""
+    members = value.items() if isinstance(value, dict) else ()
+    numbers = (key for key, member in members if type(member) in (int, float))
+    return list(islice(numbers, _MOST_NUMBERS))
 
 
 class BadField(BadRecord):
@@ -93,6 +102,7 @@ class BadField(BadRecord):
         small = isinstance(value, (int, float)) or len(self.shown) <= _SHOWN
         self.value = value if small else self.shown
         self.expected = expected
+        self.numbers = _keys_of_numbers(value)
 
     @property
     def kind(self) -> str:
@@ -101,7 +111,7 @@ class BadField(BadRecord):
 
 
 class BadRecords(DataError):
-    """The bad records of a run: how many, also by kind, and the first few as (place, error)."""
+    """The bad records of a run: how many of its rows, by kind, and the first as (place, error)."""
 
     def __init__(
         self,
@@ -109,9 +119,11 @@ class BadRecords(DataError):
         first: Sequence[tuple[str, BadRecord]],
         kinds: Mapping[str, int] | None = None,
         allowed: str | None = None,
+        rows: int | None = None,
     ) -> None:
         super().__init__(count)
         self.count = count
+        self.of_all_rows = count == rows
         self.first = first
         self.kinds = kinds or {}
         self.allowed = allowed

@@ -3,14 +3,18 @@
 import difflib
 from collections.abc import Sequence
 
-_MOST_NEAR, _MOST_TOLD = 3, 12
+_MOST_NEAR, MOST_TOLD = 3, 12
 _FEWEST_LETTERS = 2
 _LIKE, _PATH_LIKE, _SURELY = 0.6, 0.5, 0.85
 """How much a word is like what was typed: a path has parts that are right, too."""
 
 
-def nearest(word: str, known: Sequence[str], otherwise: str | None = None) -> str | None:
+def nearest(
+    word: str, known: Sequence[str], otherwise: str | None = None, most: int | None = None
+) -> str | None:
     """What may have been meant; where nothing is near, something else to say, or all there is.
+
+    Of more than `most` words only so many are listed.
 
     >>> nearest("exaustive", ["exhaustive", "random"])
     'did you mean exhaustive?'
@@ -23,7 +27,7 @@ def nearest(word: str, known: Sequence[str], otherwise: str | None = None) -> st
         return f"did you mean {listed(near, 'or')}?"
     if otherwise or not known:
         return otherwise
-    told = sorted(known, key=lambda name: name.count("."))[:_MOST_TOLD]
+    told = sorted(known, key=lambda name: name.count("."))[:most]
     return f"one of {', '.join(told)}" + (", ..." if len(told) < len(known) else "")
 
 

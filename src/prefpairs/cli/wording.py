@@ -7,6 +7,7 @@ hint: --cast-score reads numbers written as text
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,7 +35,7 @@ from prefpairs.errors import (
     WouldBeLost,
 )
 from prefpairs.files.output import STEERING
-from prefpairs.nearest import near_of, nearest
+from prefpairs.nearest import MOST_TOLD, listed, near_of, nearest
 from prefpairs.reasons import ALL
 from prefpairs.records.pair import Pair
 
@@ -93,7 +94,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             near = nearest(error.word, error.known, error.hint)
             return [f"unknown {error.what}: {error.word}"], near
         case NoSuchPath():
-            near = nearest(error.path.replace(".*", "[]"), error.known)
+            near = nearest(error.path.replace(".*", "[]"), error.known, most=MOST_TOLD)
             return [f"{error.option} {error.path}: no row has this field"], near
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
@@ -165,6 +166,9 @@ def _word_record(bad: BadRecord) -> str:
     return f"{bad.field} is {bad.shown}, expected {bad.expected}"
 
 
+_HINT_OF_NO_JSON = (
+    "no row is JSON; prefpairs reads JSON lines (an object on each line), JSON arrays and Parquet"
+)
 _REMEDIES = {
     "lfs_pointer": "`git lfs pull` fetches the file itself",
     "pretty_printed": "`jq -c .` writes each JSON value on a line of its own",
@@ -181,9 +185,20 @@ def _hint_of_bad_records(error: BadRecords) -> str | None:
             return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"
-    if error.allowed:
-        return None
+        if isinstance(bad, BadField) and bad.expected == "a number" and bad.numbers:
+            return _hint_of_several_scores(bad)
+    if error.allowed or error.of_all_rows:  # to leave out all rows helps nobody
+        return _HINT_OF_NO_JSON if error.kinds.keys() == {"not_json"} else None
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
+
+
+def _hint_of_several_scores(bad: BadField) -> str:
+    """Where a score was looked for stands an object of several: which of them count, and how."""
+    paths = [shlex.quote(f"{bad.field}.{name}") for name in bad.numbers]
+    hint = f"{bad.field} holds {listed(bad.numbers, 'and')}; name what counts: --score {paths[0]}"
+    if len(paths) == 1:
+        return hint
+    return f"{hint}, or several with weights: --score {paths[0]} --score {paths[1]}:0.2"
 
 
 def _is_quoted_number(bad: BadRecord) -> bool:

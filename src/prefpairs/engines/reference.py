@@ -6,7 +6,7 @@ from prefpairs.errors import BadInput, BadRecord
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import open_input
-from prefpairs.nearest import nearest
+from prefpairs.nearest import MOST_TOLD, nearest
 from prefpairs.records.candidate import read_text
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.path import MISSING, look_up, paths_of
@@ -57,7 +57,7 @@ def _prompt(record: Record, label: str, field: str | None) -> Text:
     if field is None:
         problem = f"no {' or '.join(FIELDS)}"
         raise BadInput(place, problem, "--against-field PATH says where prompts stand")
-    raise BadInput(place, f"no {field}", nearest(field, [*paths_of(row)]))
+    raise BadInput(place, f"no {field}", nearest(field, [*paths_of(row)], most=MOST_TOLD))
 
 
 def _before_answer(prompt: Text) -> Text:

@@ -65,7 +65,9 @@ class Rows:
         report, allowed = self.report, self.plan.tolerated
         if self._too_many_are_bad(of=report.rows_read):
             word = None if allowed is None else allowed.word
-            raise BadRecords(report.rows_bad, report.first_bad, report.bad_of_kind, word)
+            raise BadRecords(
+                report.rows_bad, report.first_bad, report.bad_of_kind, word, report.rows_read
+            )
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import errno
 import glob
 import os
+import re
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +21,20 @@ _DATABASES = (".db", ".sqlite", ".sqlite3")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 """What stands beside the data in folders that we write, and holds no rows."""
 _COMPRESSIONS = (".gz", ".zst")
+_URL = re.compile("([a-z][a-z0-9+.-]*)://")
+_FETCHES = {
+    "http": "curl -fsSL {url} > rollouts.jsonl",
+    "https": "curl -fsSL {url} > rollouts.jsonl",
+    "s3": "aws s3 cp {url} rollouts.jsonl",
+    "gs": "gcloud storage cp {url} rollouts.jsonl",
+}
+"""What brings a file here, by the scheme of its URL."""
+_TABLES = {".csv": (",", "CSV"), ".tsv": ("\\t", "TSV")}
+_TO_JSON_LINES = (
+    'python3 -c \'import csv, json, sys; sys.stdout.writelines(json.dumps(row) + "\\n" for row in '
+    'csv.DictReader(sys.stdin, delimiter="{delimiter}"))\' < {path} > {lines}  '
+    "# its values are text: add --cast-score"
+)
 
 
 class Limits(NamedTuple):
@@ -94,6 +110,7 @@ def _as_text(name: str) -> str:
 
 def _paths_of(word: str) -> list[str]:
     if word == STDIN or (os.path.exists(word) and not os.path.isdir(word)):
+        _refuse_table(word)
         return [word]
     if os.path.isdir(word):
         found = _data_in(word) or [
@@ -114,6 +131,16 @@ def _paths_of(word: str) -> list[str]:
     return [path for match in matches for path in _paths_of(match)]
 
 
+def _refuse_table(path: str) -> None:
+    """Raise for files of which the name says that they are no JSON."""
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in _TABLES:
+        delimiter, name = _TABLES[ending.lower()]
+        lines = shlex.quote(f"{os.path.basename(stem)}.jsonl")
+        hint = _TO_JSON_LINES.format(delimiter=delimiter, path=shlex.quote(path), lines=lines)
+        raise BadInput(path, f"{name} is not read; write it as JSON lines", hint)
+
+
 def databases_in(words: Sequence[str]) -> list[str]:
     """The databases in folders that are named: what is in them often stands in lines, too."""
     return [
@@ -129,6 +156,12 @@ def _absence(word: str) -> FileTrouble | UsageError:
     """Why there is nothing under a name: no such file, or a folder that may not be looked into."""
     if not word:
         return UsageError("an input has no name", "is a variable of your shell empty?")
+    if scheme := _URL.match(word):
+        fetch = _FETCHES.get(scheme[1], "download it, and name the file here")
+        return UsageError(
+            f"{word} is a URL, and prefpairs reads files and standard input",
+            fetch.format(url=shlex.quote(word)),
+        )
     try:
         os.stat(word)
     except OSError as error:

@@ -9,7 +9,7 @@ from math import sqrt
 
 from xxhash import xxh3_128_digest
 
-from prefpairs.nearest import nearest
+from prefpairs.nearest import MOST_TOLD, nearest
 from prefpairs.records.identity import draw
 from prefpairs.records.pair import OTHER_GROUP, Pair
 from prefpairs.records.path import MISSING, look_up, paths_of
@@ -120,7 +120,7 @@ class Split:
                     known = set(sorted(known)[:_MOST_KNOWN])
         if stage.found and stage.dropped["no_key"] == stage.found:
             paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
-            meant = nearest(self.by, ["prompt", "group", *paths])
+            meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
             stage.notes.append(f"no pair has {self.by}; {meant}")
 
     def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
