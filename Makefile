@@ -4,11 +4,12 @@ PYTHON ?= python3
 TRAINERS ?= all
 SCALE ?= 100000
 FUZZ_SECONDS ?= 60
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
@@ -28,8 +29,11 @@ types: $(BIN)/.developer
 contract: $(BIN)/.developer
 	$(BIN)/lint-imports
 
-unit: $(BIN)/.developer
+unit: $(BIN)/.developer  ## all tests; VENV=.venv-3.13 PYTHON=python3.13 for another Python
 	$(BIN)/pytest -n auto
+
+test-lowest: .venv-lowest/.installed  ## golden cases, laws and unit tests with the oldest versions that pyproject.toml allows
+	.venv-lowest/bin/pytest -n auto tests/cases tests/laws tests/unit
 
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
@@ -80,14 +84,20 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf site .site .venv .venv-dvc .venv-audit .venv-constraints .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site .site .venv .venv-* .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 
 $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv-lowest/.installed: pyproject.toml scripts/lowest_versions.py
+	$(or $(shell command -v python3.11),$(PYTHON)) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python scripts/lowest_versions.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint .venv-lowest/constraints.txt --editable '.[dev]'
 	@touch $@
 
 .venv-audit/.installed:

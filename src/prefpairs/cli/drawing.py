@@ -1,6 +1,7 @@
 """Sections drawn for a terminal, or as plain text where there is none."""
 
 import io
+import os
 import shutil
 from collections.abc import Sequence
 
@@ -37,7 +38,9 @@ def drawn(sections: Sequence[Section], warnings: Sequence[str], *, terminal: boo
 
 def _console(text: io.StringIO, *, terminal: bool) -> Console:
     if terminal:
-        return Console(file=text, force_terminal=True, width=shutil.get_terminal_size().columns)
+        width = shutil.get_terminal_size().columns
+        no_color = bool(os.environ.get("NO_COLOR"))
+        return Console(file=text, force_terminal=True, width=width, no_color=no_color)
     return Console(file=text, width=_PLAIN_WIDTH, color_system=None, _environ={})
 
 

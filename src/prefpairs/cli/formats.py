@@ -4,6 +4,7 @@ from typing import Annotated
 
 from typer import Option
 
+from prefpairs.cli.words import command_of
 from prefpairs.files.output import open_output
 from prefpairs.records.wire import encode_pretty
 from prefpairs.sources import SOURCES
@@ -11,6 +12,7 @@ from prefpairs.strategies import ALIASES, STRATEGIES
 from prefpairs.targets import OF_TRACES, TARGETS
 
 
+@command_of
 def formats(
     *,
     schema: Annotated[

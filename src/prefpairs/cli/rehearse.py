@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from prefpairs.cli.words import FLAG, one_of
+from prefpairs.cli.words import FLAG, command_of, one_of
 from prefpairs.engines.rehearse import STEPS, Rehearsal, RehearsePlan
 from prefpairs.engines.rehearse import rehearse as run
 from prefpairs.errors import DoesNotTrain
@@ -14,6 +14,7 @@ from prefpairs.files.output import STDOUT, open_output
 from prefpairs.records.wire import encode_line
 
 
+@command_of
 def rehearse(
     *,
     path: Annotated[

@@ -85,7 +85,8 @@ def _colours() -> Paint | None:
     from rich.console import COLOR_SYSTEMS, Console
     from rich.style import Style
 
-    console = Console(force_terminal=True)
+    # rich below 14 takes an empty NO_COLOR for a wish, too
+    console = Console(force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")))
     if console.color_system is None or console.no_color:
         return None
     system = COLOR_SYSTEMS[console.color_system]

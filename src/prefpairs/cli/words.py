@@ -8,9 +8,12 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
-from typing import Any, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
+
+from typer.models import OptionInfo
 
 from prefpairs.errors import UnknownWord, UsageError
 
@@ -41,7 +44,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
     for name in inspect.signature(function).parameters:
         for parameter in _parameters(function, name, hints[name]):
             declared.setdefault(parameter.name, parameter)
-    parameters = list(declared.values())
+    parameters = [_with_its_name(parameter) for parameter in declared.values()]
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
@@ -57,6 +60,16 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {given.name: given.annotation for given in parameters}
     return command
+
+
+def _with_its_name(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The parameter of an option with its name declared: typer 0.27 derives it from the metavar."""
+    words = getattr(parameter.annotation, "__metadata__", (None,))[0]
+    if not isinstance(words, OptionInfo):
+        return parameter
+    named = copy(words)
+    named.default, named.param_decls = ..., tuple(option_names(parameter.name, words))
+    return parameter.replace(annotation=Annotated[parameter.annotation.__origin__, named])
 
 
 def _refuse_swallowed(values: dict[str, Any], parameters: list[inspect.Parameter]) -> None:

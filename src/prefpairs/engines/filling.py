@@ -58,13 +58,10 @@ def _fill_from_lines(
         parts = stretches(opened.descriptor, start, end, number)
         with Workers(given, reader.plan.options, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):
-                found = others.result(place - 1) if place else None
-                if found is None:
-                    passed = course.pass_by
-                    lines = lines_between(opened.descriptor, begin, stop, longest, passed)
-                    scanner.scan(lines, begin)
-                else:
-                    scanner.take(found)
+                if place and others.hand_over(place - 1, scanner):
+                    continue
+                lines = lines_between(opened.descriptor, begin, stop, longest, course.pass_by)
+                scanner.scan(lines, begin)
 
 
 def _put_aside(given: BeingRead, index: Index, library: Candidates, temp_dir: str | None) -> None:

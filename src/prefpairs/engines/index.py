@@ -163,7 +163,27 @@ class Index:
         yield b""
 
     def join(self, columns: Iterator[bytes], rows: int) -> None:
-        """Remember what another index does, of the shelf begun last and behind so many rows."""
+        """Remember what another index does, of the shelf begun last and behind so many rows.
+
+        All of it, or nothing: where the columns end with an error, this index is as it was.
+        """
+        groups, candidates, slots = self.groups, len(self), len(self._slots)
+        try:
+            self._join(columns, rows)
+        except Exception:
+            self._cut_back(groups, candidates, slots)
+            raise
+
+    def _cut_back(self, groups: int, candidates: int, slots: int) -> None:
+        """Forget what came behind so many groups and candidates."""
+        while len(self._groups) > groups:
+            self._groups.popitem()
+        del self._questions[3 * _DIGEST * groups :]
+        del self._digests[_DIGEST * candidates :]
+        for column in self._arrays:
+            del column[slots if column is self._slots else candidates :]
+
+    def _join(self, columns: Iterator[bytes], rows: int) -> None:
         groups = self._join_groups(columns)
         while digests := next(columns):
             before = len(self)

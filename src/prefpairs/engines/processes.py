@@ -4,7 +4,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -45,6 +45,10 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+class ProcessLost(Exception):
+    """A process ended before it had told all it found."""
+
+
 class Process:
     """A process that does one thing and tells what it found."""
 
@@ -72,6 +76,14 @@ class Process:
             return msgspec.msgpack.decode(self.receiver.recv_bytes(), type=kind | None)
         return None
 
+    def pieces(self) -> Iterator[bytes]:
+        """What it tells as plain bytes; ProcessLost where it dies before the last of them."""
+        while True:
+            try:
+                yield self.receiver.recv_bytes()
+            except (EOFError, OSError):
+                raise ProcessLost from None
+
     def end(self) -> None:
         """Whatever it still does is not wanted any more."""
         self.receiver.close()
@@ -84,10 +96,14 @@ class Counter(NamedTuple):
 
     counts: "memoryview | list[int]"
     place: int
+    parent: int
+    """The process that began the one that counts."""
 
     def add(self, number: int) -> None:
-        """Count so many more."""
+        """Count so many more; end here if the parent was killed, which wants nothing any more."""
         self.counts[self.place] += number
+        if os.getppid() != self.parent:
+            os._exit(1)
 
 
 def counts_for(number: int) -> "memoryview | list[int]":

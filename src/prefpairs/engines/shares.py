@@ -45,7 +45,7 @@ class Shares:
         spools = [Spool(self._temp_dir) for _ in others]
         done = counts_for(len(others))
         report.course.turn_to(partial(self._step, report, done))
-        counters = [Counter(done, place) for place in range(len(others))]
+        counters = [Counter(done, place, os.getpid()) for place in range(len(others))]
         processes = begin(self._work, zip(others, spools, counters, strict=True))
         try:
             self._write(first, outputs, report)

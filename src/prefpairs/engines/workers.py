@@ -2,21 +2,21 @@
 
 What they find comes back in compact arrays. A worker gives up where something has to be told
 with its place in the file (bad rows, pairs that stand ready) or compared over the whole of it
-(ids that should stand once): whoever waits for it then scans the stretch himself. So counts need
-only be added up.
+(ids that should stand once), and may be killed at any moment: its stretch is then scanned by the
+process that waits for it. So counts need only be added up.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.processes import Counter, Process, begin, counts_for, tell
+from prefpairs.engines.processes import Counter, Process, ProcessLost, begin, counts_for, tell
 from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
-from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.stretch import lines_between
@@ -89,8 +89,8 @@ class Workers:
         if self._jobs:
             self._passed = counts_for(len(self._jobs))
             self._course.count_beside(self._passed)
-        jobs = ((job, Counter(self._passed, place)) for place, job in enumerate(self._jobs))
-        self._begun = begin(_work, jobs)
+        counters = [Counter(self._passed, place, os.getpid()) for place in range(len(self._jobs))]
+        self._begun = begin(_work, zip(self._jobs, counters, strict=True))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,23 +99,20 @@ class Workers:
             process.end()
         self._course.join_beside()
 
-    def result(self, number: int) -> Part | None:
-        """What one of them found; nothing where the stretch has to be scanned here."""
+    def hand_over(self, number: int, scanner: Scanner) -> bool:
+        """Let a scanner take what one of them found, if there is all of it.
+
+        Otherwise the worker gave up, or was killed, and the stretch has to be scanned here.
+        """
         process = self._begun[number] if number < len(self._begun) else None
         found = None if process is None else process.hear(Stretch)
-        if process is None or found is None:
-            self._passed[number] = 0  # whoever scans it instead counts it again
-            return None
-        self._passed[number] = self._jobs[number].end - self._jobs[number].start
-        return Part(found.lines, found.counts, _columns(process.receiver))
-
-
-def _columns(receiver: "Connection") -> Iterator[bytes]:
-    while True:
-        try:
-            yield receiver.recv_bytes()
-        except EOFError:
-            raise FileTrouble("a worker", "it ended before it had told all it found") from None
+        if process is not None and found is not None:
+            self._passed[number] = self._jobs[number].end - self._jobs[number].start
+            with suppress(ProcessLost):
+                scanner.take(Part(found.lines, found.counts, process.pieces()))
+                return True
+        self._passed[number] = 0  # scanning it here counts it again
+        return False
 
 
 def _work(job: Job, passed: Counter, sender: "Connection") -> None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
+from typer.models import OptionInfo
 
+from prefpairs.cli.main import COMMANDS
+from prefpairs.cli.manual import function_of
 from prefpairs.cli.words import command_of, one_of, split_words, word_group
 from prefpairs.errors import UnknownWord
 
@@ -118,3 +121,19 @@ def test_groups_of_words() -> None:
     assert Box(width=3) != Box()
     with pytest.raises(TypeError):
         Box(depth=1)  # type: ignore[call-arg]
+
+
+def test_no_release_of_typer_has_to_derive_the_name_of_an_option() -> None:
+    """Every option of every command declares its names: typer 0.27.3 made --STRATEGY of one."""
+    parameters = [
+        (command, given)
+        for command in COMMANDS
+        for given in inspect.signature(function_of(command)).parameters.values()
+    ]
+    options = [
+        (command, given.name, given.annotation.__metadata__[0].param_decls)
+        for command, given in parameters
+        if isinstance(given.annotation.__metadata__[0], OptionInfo)
+    ]
+    assert [(command, name) for command, name, names in options if not names] == []
+    assert len(options) > 200
