@@ -20,8 +20,8 @@ from prefpairs.sources.pairs import PairReading, read_pair
 from prefpairs.sources.pairs_plain import read_plain
 from prefpairs.targets.reading import unwrap
 
-_SHELF_SHIFT = 48
-"""A place is an offset of up to 256 TB, and above it the number of a shelf."""
+_SHELF_SHIFT = 44
+"""A place is an offset of up to 16 TB, and above it the number of one of a million shelves."""
 
 _OFFSET = (1 << _SHELF_SHIFT) - 1
 

@@ -22,34 +22,6 @@ _NUMBERS = 3
 """Gap, chosen score and rejected score."""
 
 
-class _Known:
-    """Digests, each once, in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._digests = bytearray()
-        self._numbering = Numbering(self._digests)
-
-    def __len__(self) -> int:
-        return len(self._numbering)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (self[number] for number in range(len(self)))
-
-    def __getitem__(self, number: int) -> bytes:
-        return bytes(self._digests[DIGEST * number : DIGEST * (number + 1)])
-
-    def number_of(self, digest: bytes) -> int:
-        """The number of a digest; a new one gets the next."""
-        number = self._numbering.number_of(digest)
-        if DIGEST * number == len(self._digests):
-            self._digests += digest
-        return number
-
-    def find(self, digest: bytes) -> int:
-        """The number of a digest, or -1."""
-        return self._numbering.find(digest)
-
-
 class PairSet:
     """The pairs of one side: some 120 bytes each, however long they are."""
 
@@ -58,8 +30,8 @@ class PairSet:
         self.gaps = array("d")
         self.chosen_chars = array("I")
         self.rejected_chars = array("I")
-        self.prompts = _Known()
-        self.ids = _Known()
+        self.prompts = Numbering()
+        self.ids = Numbering()
         self._reversed = bytearray()
         self._numbers = array("d")
 

@@ -7,14 +7,14 @@ from typing import Literal
 
 from xxhash import xxh3_128_digest
 
-from prefpairs.records.pair import without_origins
 from prefpairs.report import Stage
-from prefpairs.sieves.entry import DIGEST, Entry
+from prefpairs.sieves.distinct import Distinct
+from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.near import NearTable, Remembered, Shingles, likeness, shingles_of
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.reference import Reference
-from prefpairs.sieves.store import Store, in_order
+from prefpairs.sieves.store import in_order
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
 """What pairs can be the same in; content is prompt, tools, chosen and rejected."""
@@ -45,33 +45,35 @@ class Dedupe:
         """One entry of each kind, as they came."""
         if self.reference is not None:
             entries = _outside(self.reference, entries, texts, stage)
-        store = Store({"id", *wanted, *self._keys})
-        reversed_ids = _fill(store, entries, texts, stage)
+        distinct = Distinct({*wanted, *self._keys}, texts)
+        for entry in entries:
+            if not distinct.add(entry):
+                stage.dropped["duplicate"] += 1
         if self.near is not None:
-            stage.to_weigh = len(store)
-        slots = self._settle_conflicts(store, reversed_ids, stage)
+            stage.to_weigh = len(distinct)
+        slots = self._settle_conflicts(distinct, stage)
         if self._keys:
-            slots = _strongest_by(self._keys, store, slots, stage)
+            slots = _strongest_by(self._keys, distinct, slots, stage)
         if self.near is not None:
-            slots = self._apart(store, slots, texts, stage, self.near)
-        yield from store.entries(store.arrived(slots))
+            slots = self._apart(distinct, slots, texts, stage, self.near)
+        yield from distinct.arrived(slots)
 
     def _apart(
-        self, store: Store, slots: Sequence[int], texts: Texts, stage: Stage, threshold: float
+        self, distinct: Distinct, slots: Sequence[int], texts: Texts, stage: Stage, threshold: float
     ) -> Sequence[int]:
         """The slots that are near no stronger one that stays."""
 
         def prompt_at(slot: int) -> Shingles:
-            return shingles_of(texts.pair(store.entry(slot)).prompt)
+            return shingles_of(texts.pair(distinct.entry(slot)).prompt)
 
         def chosen_at(slot: int) -> Shingles:
-            return shingles_of(texts.pair(store.entry(slot)).chosen)
+            return shingles_of(texts.pair(distinct.entry(slot)).chosen)
 
         shingles_at = prompt_at if self.near_on == "prompt" else chosen_at
         table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
         kept = array("I")
         stage.to_weigh = len(slots)
-        for slot in in_order(slots, lambda slot: store.entry(slot).strength()):
+        for slot in in_order(slots, distinct.strength):
             stage.weighed += 1
             shingles = shingles_at(slot)
             near = table.near(shingles)
@@ -89,26 +91,22 @@ class Dedupe:
         """The digests by which pairs of different content can be the same."""
         return () if "content" in self.by else self.by
 
-    def _settle_conflicts(
-        self, store: Store, reversed_ids: "_Opposites", stage: Stage
-    ) -> Sequence[int]:
+    def _settle_conflicts(self, distinct: Distinct, stage: Stage) -> Sequence[int]:
         """The slots of the pairs that no other one contradicts, or that win over it."""
-        slots = range(len(store))
-        staying = array(
-            "I",
-            (slot for slot in slots if not self._loses(store, slot, reversed_ids.of(slot), stage)),
-        )
-        if lost := len(store) - len(staying):
+        slots = range(len(distinct))
+        staying = array("I", (slot for slot in slots if not self._loses(distinct, slot, stage)))
+        if lost := len(distinct) - len(staying):
             stage.dropped["contradiction"] += lost
         return staying
 
-    def _loses(self, store: Store, slot: int, opposite: int, stage: Stage) -> bool:
+    def _loses(self, distinct: Distinct, slot: int, stage: Stage) -> bool:
+        opposite = distinct.opposite(slot)
         if opposite < 0:
             return False
         if self.conflicts == "keep":
             stage.noticed["contradiction_kept"] += 1
             return False
-        ours, theirs = store.gap(slot), store.gap(opposite)
+        ours, theirs = distinct.gap(slot), distinct.gap(opposite)
         wins = ours is not None and (theirs is None or ours > theirs)
         return self.conflicts == "drop" or not wins
 
@@ -123,56 +121,18 @@ def _outside(
             yield entry
 
 
-class _Opposites:
-    """For each pair the one that prefers the other answer."""
-
-    def __init__(self, numbering: Numbering) -> None:
-        self._numbering = numbering
-        self._reversed = bytearray()
-
-    def add(self, entry: Entry) -> None:
-        self._reversed += entry.reversed_id()
-
-    def of(self, slot: int) -> int:
-        return self._numbering.find(bytes(self._reversed[DIGEST * slot : DIGEST * (slot + 1)]))
-
-
-def _fill(store: Store, entries: Iterable[Entry], texts: Texts, stage: Stage) -> _Opposites:
-    """Store the strongest entry of each content."""
-    numbering = Numbering(store.column("id"))
-    opposites = _Opposites(numbering)
-    for entry in entries:
-        slot = numbering.number_of(entry.id)
-        if slot == len(store):
-            store.add(entry)
-            opposites.add(entry)
-            continue
-        stage.dropped["duplicate"] += 1
-        if _is_stronger(entry, store.entry(slot), texts):
-            store.replace(slot, entry)
-    return opposites
-
-
-def _is_stronger(entry: Entry, other: Entry, texts: Texts) -> bool:
-    """Whether an entry goes before another one of the same content; equal ones stay put."""
-    ours, theirs = entry.strength(), other.strength()
-    if ours != theirs:
-        return ours < theirs
-    return without_origins(texts.pair(entry)) < without_origins(texts.pair(other))
-
-
 def _strongest_by(
-    keys: Sequence[str], store: Store, slots: Sequence[int], stage: Stage
+    keys: Sequence[str], distinct: Distinct, slots: Sequence[int], stage: Stage
 ) -> Sequence[int]:
     """The strongest slot of each key."""
     numbering, best = Numbering(), array("I")
     for slot in slots:
-        key = b"".join(store.digest(name, slot) for name in keys)
+        key = b"".join(distinct.digest(name, slot) for name in keys)
         number = numbering.number_of(key if len(keys) == 1 else xxh3_128_digest(key))
         if number == len(best):
             best.append(slot)
             continue
         stage.dropped["duplicate"] += 1
-        if store.entry(slot).strength() < store.entry(best[number]).strength():
+        if distinct.strength(slot) < distinct.strength(best[number]):
             best[number] = slot
     return best

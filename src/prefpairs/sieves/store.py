@@ -68,17 +68,17 @@ class Store:
         for name, column in self._digests.items():
             column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(entry, name) or _NONE
 
-    def entry(self, slot: int) -> Entry:
-        """The entry that stands there."""
+    def entry(self, slot: int, identity: bytes = b"") -> Entry:
+        """The entry that stands there; its id can be given where it is kept elsewhere."""
         digest = self.digest
         return Entry(
             self._numbers[slot],
             self._places[slot],
             self._lengths[slot],
             self.gap(slot),
-            _or_none(self._chosen_scores[slot]),
+            self.chosen_score(slot),
             _or_none(self._rejected_scores[slot]),
-            digest("id", slot),
+            identity or digest("id", slot),
             digest("prompt", slot),
             digest("tools", slot),
             digest("chosen", slot),
@@ -92,6 +92,10 @@ class Store:
         """The gap of an entry, where it is known."""
         return _or_none(self._gaps[slot])
 
+    def chosen_score(self, slot: int) -> float | None:
+        """The chosen score of an entry, where it is known."""
+        return _or_none(self._chosen_scores[slot])
+
     def digest(self, name: str, slot: int) -> bytes:
         """One digest of an entry, or nothing where it had none, or none is kept."""
         column = self._digests.get(name)
@@ -103,10 +107,6 @@ class Store:
     def arrived(self, slots: Iterable[int]) -> Iterator[int]:
         """The slots in the order in which their entries arrived."""
         return in_order(slots, self._numbers.__getitem__)
-
-    def column(self, name: str) -> bytearray:
-        """The digests of one kind, one after the other."""
-        return self._digests[name]
 
     def entries(self, slots: Iterable[int]) -> Iterator[Entry]:
         """The entries that stand there."""

@@ -1,5 +1,11 @@
 """Digests to numbers."""
 
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from prefpairs.sieves.numbering import Numbering
 
 
@@ -48,18 +54,24 @@ def test_digests_that_fall_on_one_slot() -> None:
     ]
 
 
-def test_digests_that_somebody_else_keeps() -> None:
-    """They are not kept twice, and numbers are the same."""
-    kept = bytearray()
-    numbering = Numbering(kept)
-    numbers = []
-    for digest in (*range(3000), *range(3000)):
-        numbers.append(numbering.number_of(_digest(digest)))
-        if numbers[-1] == len(kept) // 16:
-            kept += _digest(digest)
-    assert numbers == [*range(3000), *range(3000)]
-    assert (len(kept), numbering.find(_digest(2999)), numbering.find(_digest(3000))) == (
-        48_000,
-        2999,
-        -1,
-    )
+@pytest.mark.parametrize("first_slots", [1, 2, 4, 8, 1024])
+@given(digests=st.lists(st.integers(0, 40) | st.integers(0, 2**128 - 1), max_size=60))
+def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
+    """Whatever comes, however often the table grows, and at every moment."""
+    with patch("prefpairs.sieves.numbering._FIRST_SLOTS", first_slots):
+        numbering = Numbering()
+    known: dict[bytes, int] = {}
+    for digest in map(_digest, digests):
+        assert numbering.find(digest) == known.get(digest, -1)
+        assert numbering.number_of(digest) == known.setdefault(digest, len(known))
+        assert list(numbering) == list(known)
+    assert [numbering.find(digest) for digest in known] == list(known.values())
+
+
+@pytest.mark.parametrize("digest", [b"", b"fifteen bytes  ", b"seventeen bytes  "])
+def test_only_digests_have_numbers(digest: bytes) -> None:
+    """One of another length would move all that come behind it."""
+    numbering = Numbering()
+    with pytest.raises(ValueError, match="a digest has 16 bytes"):
+        numbering.number_of(digest)
+    assert (numbering.number_of(_digest(1)), numbering[0], len(numbering)) == (0, _digest(1), 1)

@@ -84,15 +84,6 @@ def test_keep() -> None:
     assert store.entry(2) == _entry(5)
 
 
-def test_column() -> None:
-    """The digests of one kind; it grows with the store."""
-    store = Store(["id"])
-    column = store.column("id")
-    store.add(_entry(1))
-    store.add(_entry(2))
-    assert bytes(column) == _entry(1).id + _entry(2).id
-
-
 @pytest.mark.parametrize("run", [1, 2, 3, 100])
 def test_in_order(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
     """Sorted by key, equal ones as they come, however many are sorted at a time."""
