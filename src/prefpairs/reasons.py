@@ -93,6 +93,8 @@ PAIRS = {
     "recovery_tokens_differ": "the turn that mends an error has other tokens behind a hint",
     "tokens_malformed": "the tokens that came with a rollout are not ids, prompt_length and mask",
     "cannot_be_held": "the target cannot hold it as it is (--lossy drop)",
+    "prompt_on_other_side": "as it is written, its prompt is also in test or val, which keeps it "
+    "(split --for TARGET avoids this)",
 }
 """Why a pair was lost on its way."""
 
@@ -115,6 +117,8 @@ PAIRS_NOTICED = {
     "label_contradicted": "an answer that one pair chooses and another rejects is left out",
     "prompt_head_cut": "tokens at the head of the prompt were cut off (--keep-end)",
     "history_left_out": "only the last message of the prompt is written (--last-message)",
+    "old_side_kept": "its prompt keeps the side that it has in --like",
+    "old_sides_differ": "its prompt is on several sides of --like: test keeps it, else val",
 }
 """What was noticed about pairs that stay."""
 
@@ -197,6 +201,7 @@ TRAPS = {
     "mask_empty": "a mask without a 1: nothing is trained on",
     "length_wrong": "a length that is not that of prompt and answer",
     "padded_wrong": "padded columns do not say what the others say",
+    "prompt_on_two_sides": "the prompt is also on another side of the split",
     "no_rows": "the file has no rows",
     "file_name": "a file name whose ending the loader does not know",
 }

@@ -1,8 +1,5 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
-import os
-import re
-
 from prefpairs.cli.dialect import TRACES, PairInputWords
 from prefpairs.cli.form import ExportWords, To
 from prefpairs.cli.reading import AsideWords
@@ -13,20 +10,8 @@ from prefpairs.engines.export import export as run
 from prefpairs.engines.plan import DatasetPlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
-from prefpairs.files.inputs import Input
+from prefpairs.files.sides import side_of
 from prefpairs.report import Report
-
-_SIDES = {
-    "train": "train",
-    "training": "train",
-    "val": "val",
-    "validation": "val",
-    "valid": "val",
-    "dev": "val",
-    "eval": "val",
-    "test": "test",
-}
-"""What names of files say about sides."""
 
 
 @command_of
@@ -67,11 +52,11 @@ def export(
         problem = f"--from {TRACES} goes with --to {SDPO}: traces are no pairs"
         raise UsageError(problem, f"`prefpairs pair traces.jsonl --to {to}` makes pairs of them")
     read = reading.input_plan()
-    sides = {given: side_of(given) if writing.out_dir else WHOLE for given in read.inputs}
+    sides = {given: side_of(given.path) if writing.out_dir else WHOLE for given in read.inputs}
     if writing.out_dir and read.inputs and "train" not in sides.values():
-        problem = f"{read.inputs[0].path} is {side_of(read.inputs[0])} data by its name"
+        problem = f"{read.inputs[0].path} is {side_of(read.inputs[0].path)} data by its name"
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
-    named = [side_of(given) for given in read.inputs]
+    named = [side_of(given.path) for given in read.inputs]
     if not writing.out_dir and len({*named}) > 1:
         report.note(
             f"{', '.join(dict.fromkeys(named))} go into one file; --out-dir keeps them apart"
@@ -80,10 +65,3 @@ def export(
     check_written([writing.output], form.references())
     with writing.placed("export", plan, report) as outputs:
         run(plan, outputs, report, allow_empty=writing.allow_empty)
-
-
-def side_of(given: Input) -> str:
-    """The side that the name of a file, or of its folder, speaks of; all else is for training."""
-    folder, name = os.path.split(given.path.lower())
-    words = [*re.split(r"[^a-z]+", name), os.path.basename(folder)]
-    return next((_SIDES[word] for word in words if word in _SIDES), "train")

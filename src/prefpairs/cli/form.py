@@ -1,6 +1,6 @@
 """The options that say how pairs become the examples of a trainer."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -163,6 +163,10 @@ class ExportWords(TokenWords):
             references.append(Input(self.template, self.template))
         return ExportPlan(target=target, options=options, temp_dir=temp_dir, references=references)
 
+    def says_form(self) -> bool:
+        """Whether any of these words was given."""
+        return any(getattr(self, word.name) != word.default for word in fields(ExportWords))
+
     def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = None if facts is None else facts.tool_args
         return one_of("--tool-args", self.tool_args or shown or target.tool_args, "dict", "string")
@@ -209,6 +213,44 @@ def facts_at(path: str) -> "TemplateFacts":
 
 
 @word_group
+class _MaybeFor:
+    """The word that names the trainer whose view counts."""
+
+    target: Annotated[
+        str | None,
+        Option(
+            "--for",
+            metavar="TARGET",
+            rich_help_panel=_FORM,
+            help="Split by the prompt that this trainer will see, so that `export` loses no pair: "
+            "shared turns move into it, thinking may go. Add the words that `export` will have.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@word_group
+class ForWords(ExportWords, _MaybeFor):
+    """The words about a trainer whose view of prompts counts, where pairs stay pairs."""
+
+    def plan_for(self) -> ExportPlan | None:
+        """How this trainer sees pairs, if one is named."""
+        if self.target is not None:
+            return self.plan(_of_pairs("--for", self.target), None)
+        if self.says_form():
+            raise UsageError("the form of examples goes with a target", "--for TARGET")
+        return None
+
+
+def _of_pairs(option: str, target: str) -> str:
+    """The name of a target; one of them is made of traces."""
+    if target == "sdpo":
+        hint = "`prefpairs export --to sdpo traces.jsonl` does"
+        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", hint)
+    return target
+
+
+@word_group
 class _MaybeTo:
     """The word that names a target, where pairs may also stay pairs."""
 
@@ -221,11 +263,8 @@ class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields 
 
     def plan_of(self, temp_dir: str | None) -> ExportPlan | None:
         """The plan that these words ask for, if they name a target."""
-        if self.to == "sdpo":
-            hint = "`prefpairs export --to sdpo traces.jsonl` does"
-            raise UsageError("--to sdpo reads traces, not pairs made of them", hint)
         if self.to is not None:
-            return self.plan(self.to, temp_dir)
-        if self != TargetWords():
+            return self.plan(_of_pairs("--to", self.to), temp_dir)
+        if self.says_form():
             raise UsageError("the form of examples goes with a target", "--to TARGET")
         return None

@@ -15,7 +15,7 @@ from prefpairs.cli.recipe import (
     Recipe,
     WriteTable,
 )
-from prefpairs.cli.split import SplitWords
+from prefpairs.cli.split import SideWords, SplitWords
 from prefpairs.cli.wording import visible
 from prefpairs.cli.writing import opener_of
 from prefpairs.engines.plan import ExportPlan, PairPlan, SievePlan
@@ -79,7 +79,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     """The plan that a recipe stands for."""
     pairs, references = _pairs(recipe, report)
     sieves, more = _sieves(recipe)
-    parting, export = _parting(recipe), _export(recipe, pairs.temp_dir)
+    export = _export(recipe, pairs.temp_dir)
+    parting, split_by = _parting(recipe, export)
     plan = SievePlan(
         read=pairs.read,
         pair=pairs.pair,
@@ -95,6 +96,7 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
             *references,
             *more,
             *(export.references if export is not None else ()),
+            *_not_replaced(split_by, folder),
         ],
         output=output,
         folder=folder,
@@ -133,11 +135,22 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
     return sieves, references
 
 
-def _parting(recipe: Recipe) -> Split | None:
+def _parting(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, list[Input]]:
+    """How pairs are split, and the files that this rests on."""
     if "split" not in recipe.tables:
-        return None
+        return None, []
     with recipe.telling_place("split"):
-        return recipe.words("split", SplitWords).parting()
+        words = recipe.words("split", SplitWords)
+        parting = words.parting(export)
+        if words.target is None:
+            recipe.words("split", SideWords)  # no form was asked for: the manifest names none
+        return parting, words.rests_on()
+
+
+def _not_replaced(files: list[Input], folder: Folder | None) -> list[Input]:
+    """The files less those that the run replaces: nothing can be compared with them later."""
+    replaced = set(map(os.path.realpath, () if folder is None else folder.swept))
+    return [given for given in files if os.path.realpath(given.path) not in replaced]
 
 
 def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:

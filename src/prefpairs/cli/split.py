@@ -1,16 +1,22 @@
 """prefpairs split: train, validation and test, without leaks."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 from typer import Option
 
 from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.form import ForWords
 from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import FolderWords
-from prefpairs.engines.plan import SievePlan
+from prefpairs.engines.like import old_files, sides_in
+from prefpairs.engines.plan import ExportPlan, SievePlan
 from prefpairs.engines.sieve import sieve
 from prefpairs.errors import UsageError
+from prefpairs.files.inputs import Input
 from prefpairs.nearest import nearest
 from prefpairs.records.pair import Pair
 from prefpairs.report import Report
@@ -20,7 +26,7 @@ _SPLIT = "How sides are drawn"
 
 
 @word_group
-class SplitWords:
+class SideWords:
     """The words about sides, as they were typed."""
 
     val_fraction: Annotated[
@@ -52,20 +58,63 @@ class SplitWords:
         ),
     ] = False
 
-    def parting(self) -> Split:
-        """The split that these words ask for."""
+    like: Annotated[
+        str | None,
+        Option(
+            metavar="OLD_DIR",
+            rich_help_panel=_SPLIT,
+            help="Keep each prompt on the side that it has in the files of an earlier split; new "
+            "ones are drawn. OLD_DIR may be --out-dir.",
+        ),
+    ] = None
+
+
+@word_group
+class SplitWords(ForWords, SideWords):  # a dataclass begins with the fields of its last base
+    """The words about sides, and about the trainer whose view of prompts counts."""
+
+    def rests_on(self) -> list[Input]:
+        """The files that --for and --like read."""
+        seen = self.plan_for()
+        of_form = () if seen is None else seen.references
+        return [*of_form, *([] if self.like is None else old_files(self.like))]
+
+    def parting(self, export: ExportPlan | None = None) -> Split:
+        """The split that these words ask for, where pairs stay pairs or are exported."""
         if self.val_fraction + self.test_fraction > 1:
             raise UsageError("--val-fraction and --test-fraction are more than 1 together")
         if self.by.partition(".")[0] not in Pair._fields:
             near = nearest(self.by, ["prompt", "group"], "prompt, group, or a field of meta")
             raise UsageError(f"--by {self.by}: pairs have no such field", near)
-        return Split(
+        seen = self.plan_for()
+        if seen is not None and self.by != "prompt":
+            problem = f"--for {self.target} splits by the prompt, --by {self.by} does not"
+            raise UsageError(problem, "leave one of them out")
+        if seen is not None and export is not None:
+            raise UsageError("[split] knows the target of [export]", "leave it out of [split]")
+        if self.like is not None and self.exact:
+            problem = "--exact does not go with --like: it may move prompts to another side"
+            raise UsageError(problem, "leave --exact out")
+        parting = Split(
             val_fraction=self.val_fraction,
             test_fraction=self.test_fraction,
             by=self.by,
             seed=self.seed,
             exact=self.exact,
+            seen=_view_of(seen or export) if self.by == "prompt" else None,
         )
+        if self.like is None:
+            return parting
+        return replace(parting, like=sides_in(self.like, parting))
+
+
+def _view_of(export: ExportPlan | None) -> Callable[[Pair], bytes | None] | None:
+    """What a trainer sees of a prompt, where one is named."""
+    if export is None:
+        return None
+    from prefpairs.targets.seen import prompt_seen_of
+
+    return partial(prompt_seen_of, target=export.target, options=export.options)
 
 
 @command_of
@@ -78,7 +127,10 @@ def split(
     changes sides when data is added: its side depends on it and on the seed alone. So shares are
     met on average; --exact comes near to them on small inputs, too.
 
-    Memory: about 30 bytes a prompt; with --exact 90 more a pair.
+    Export changes some prompts, so that two become one: turns that both answers share move into
+    the prompt, and thinking or history may go. --for TARGET splits by what the trainer sees.
+
+    Memory: about 30 bytes a prompt, and 30 more a prompt of --like; with --exact 90 a pair.
 
         prefpairs split --val-fraction 0.1 pairs.jsonl --out-dir data
 
@@ -87,9 +139,16 @@ def split(
 
         # all turns of one conversation on one side
         prefpairs split --by meta.example_id pairs.jsonl --out-dir data
+
+        # by the prompts that TRL will see
+        prefpairs split --for trl pairs.jsonl --out-dir data
+
+        # with new pairs: the prompts that data has already stay where they are
+        prefpairs split --like data more_pairs.jsonl --out-dir data
     """
     report = Report()
     parting = sides.parting()
     plan = SievePlan(read=reading.input_plan(), parting=parting, temp_dir=aside.temp_dir)
-    with writing.opened(parting.sides, plan.read, report) as outputs:
+    also_read = () if (seen := sides.plan_for()) is None else seen.references
+    with writing.opened(parting.sides, plan.read, report, also_read=also_read) as outputs:
         sieve(plan, outputs, report, allow_empty=writing.allow_empty)

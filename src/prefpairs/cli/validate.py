@@ -19,6 +19,7 @@ from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
 from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
+from prefpairs.files.sides import side_of
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.reasons import TRAPS
@@ -139,6 +140,7 @@ class ValidateWords:
             length=self._length(),
             batch=self.batch_size,
             slicing=self._slicing(target),
+            sides=_sides(inputs),
             limit=self.limit,
         )
 
@@ -182,11 +184,15 @@ def validate(
     nothing or on the wrong thing; and warnings, the first five of each kind. Exit code 4 where
     anything would be lost.
 
-    The rules are those that were measured with the trainers' own code.
+    The rules are those that were measured with the trainers' own code. Files whose names say that
+    they are train, val or test are compared: a prompt on two sides is a leak.
 
-    Memory: constant; one pass over the input.
+    Memory: constant, and 50 bytes a prompt where sides are compared; one pass over the input.
 
         prefpairs validate --to trl trl-data
+
+        # does a prompt of val stand in train?
+        prefpairs validate --to trl train.jsonl val.jsonl
 
         # which rows would be cut to nothing
         prefpairs validate --to trl --max-tokens 1024 --tokenizer t.json trl-data
@@ -236,6 +242,12 @@ def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
     return found
 
 
+def _sides(inputs: list[Input]) -> dict[Input, str]:
+    """The side of each file by its name; nothing where all are of one side."""
+    sides = {given: side_of(given.path) for given in inputs}
+    return sides if len({*sides.values()}) > 1 else {}
+
+
 def _has_card(given: Input) -> bool:
     """Whether a card beside the file gives every column its type."""
     card = os.path.join(os.path.dirname(given.path), "README.md")
@@ -248,21 +260,23 @@ def _has_card(given: Input) -> bool:
 
 def _line(verdict: Verdict) -> bytes:
     """file:line: what happens: where: why (code)."""
-    label, line, finding = verdict
+    label, line, finding, _ = verdict
     place = f"{visible(label)}:{line}" if line else visible(label)
     where = f"{visible(finding.field)}: " if finding.field else ""
-    return f"{place}: {finding.effect}: {where}{finding.sentence} ({finding.code})\n".encode()
+    return (
+        f"{place}: {finding.effect}: {where}{visible(verdict.sentence)} ({finding.code})\n".encode()
+    )
 
 
 def _json(verdict: Verdict) -> bytes:
-    label, line, finding = verdict
+    label, line, finding, _ = verdict
     row = {
         "file": label,
         "line": line or None,
         "effect": finding.effect,
         "code": finding.code,
         "field": finding.field,
-        "message": finding.sentence,
+        "message": verdict.sentence,
     }
     return encode_line(row)
 
@@ -271,6 +285,9 @@ def _hint(judgement: Judgement, target: str) -> str:
     """What would help: lengths are for filter, all else is for export."""
     if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
         return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
+    if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
+        command = f"`prefpairs split --for {target} pairs.jsonl --out-dir data`"
+        return f"{command} splits by the prompts that the trainer sees"
     if all(code == "sliced_by_template" for _, code in judgement.lost):
         return "another template of the model may ask without it, such as one that does not think"
     return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"

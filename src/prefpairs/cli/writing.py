@@ -245,14 +245,20 @@ class FolderWords(TellWords):
 
     @contextmanager
     def opened(
-        self, sides: Sequence[str], plan: InputPlan, report: Report
+        self,
+        sides: Sequence[str],
+        plan: InputPlan,
+        report: Report,
+        *,
+        also_read: Sequence[Input] = (),
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each side; all appear when the run ends well and meets its gates."""
         if not self.out_dir:
             raise UsageError("split writes several files", "--out-dir DIR says where")
         from prefpairs.cli.places import folder_of_sides
 
-        with self.filling("split", folder_of_sides(self.out_dir, sides), plan, report) as outputs:
+        folder = folder_of_sides(self.out_dir, sides)
+        with self.filling("split", folder, plan, report, also_read=also_read) as outputs:
             yield outputs
 
 

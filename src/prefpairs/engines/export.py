@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from operator import or_
 from typing import Self
 
@@ -18,9 +19,11 @@ from prefpairs.records.wire import encode_line
 from prefpairs.report import Report, Stage
 from prefpairs.report.course import Step
 from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.kept import KeptSides, kept_first
 from prefpairs.targets.card import kinds_of
 from prefpairs.targets.example import ARGUMENTS, LOSSY, example_of
 from prefpairs.targets.protocol import Dataset, Row, Unfit
+from prefpairs.targets.seen import seen_prompt
 from prefpairs.targets.shape import column_of, dates_alone
 from prefpairs.targets.unpaired import Singles
 
@@ -32,12 +35,21 @@ def export(
     *,
     allow_empty: bool = False,
 ) -> None:
-    """Write the dataset that the pairs of the inputs are."""
+    """Write the dataset that the pairs of the inputs are.
+
+    A prompt that several sides have is kept by one. That side is read before the others, so
+    nothing has to wait until all are known.
+    """
+    read, kept = plan.read, None
     if any(plan.sides.values()):
         report.sides = {side: 0 for side in plan.export.target.files if side in outputs}
+    if len({*plan.sides.values()}) > 1:
+        kept = KeptSides()
+        inputs = sorted(read.inputs, key=lambda given: kept_first(plan.sides[given]))
+        read = replace(read, inputs=inputs)
     with (
-        reading_rows(plan.read, report) as rows,
-        open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink,
+        reading_rows(read, report) as rows,
+        open_sink(outputs, report, plan.export, allow_empty=allow_empty, kept=kept) as sink,
     ):
         for source, _, readings in pair_readings(rows, report):
             side = plan.sides[source]
@@ -51,6 +63,10 @@ def export(
 
 _EMPTY_SIDE = (
     "split --exact fills every side of a small data set; --allow-empty writes a file without rows"
+)
+_ALL_LEAKED = (
+    "its prompts are also on another side, as the trainer sees them; "
+    "`prefpairs split --for {} pairs.jsonl --out-dir data` splits by those"
 )
 _TOO_LONG = (
     "rows that tell the types of columns are longer than the 10 MiB by which loaders know them; "
@@ -68,9 +84,12 @@ class Exporter:
         report: Report,
         *,
         allow_empty: bool,
+        kept: KeptSides | None = None,
     ) -> None:
+        """`kept` knows the sides of prompts, where that is not settled by the split."""
         self._plan = plan
         self._allow_empty = allow_empty
+        self._kept = kept
         self._report = report
         self._stage = Stage("export")
         report.stages.append(self._stage)
@@ -106,6 +125,11 @@ class Exporter:
         except Unfit as unfit:
             self._stage.dropped[unfit.reason] += 1
             return False
+        if self._kept is not None:
+            prompt = seen_prompt(rows[0], target.rules)
+            if self._kept.add(prompt, side) != side:
+                self._stage.dropped["prompt_on_other_side"] += 1
+                return False
         if options.lossy == "refuse" and (lossy := noticed & LOSSY):
             raise CannotHold(pair.id, target.name, sorted(lossy))
         if noticed:
@@ -189,7 +213,9 @@ class Exporter:
         """A side without a row is no file that a trainer could load."""
         empty = [side for side in self._outputs if side and not self._report.written[side]]
         if empty and self._report.written.total() and not self._allow_empty:
-            raise NothingCameOut(f"{empty[0]} pair", _EMPTY_SIDE)
+            leaked = self._stage.dropped["prompt_on_other_side"]
+            hint = _ALL_LEAKED.format(self._plan.target.name) if leaked else _EMPTY_SIDE
+            raise NothingCameOut(f"{empty[0]} pair", hint)
 
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""

@@ -39,6 +39,7 @@ class MadePairs:
         self._report = report
         self.index = Index()
         self.fetch = partial(library.fetch, self.index)
+        self._last: tuple[Entry, Pair] | None = None
 
     def entries(self) -> Iterator[Entry]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
@@ -53,7 +54,12 @@ class MadePairs:
             yield self._entry(number, chosen, rejected)
 
     def pair(self, entry: Entry) -> Pair:
-        """The pair behind an entry."""
+        """The pair behind an entry; at hand if it was the last one that was asked for."""
+        if self._last is None or self._last[0] is not entry:
+            self._last = entry, self._pair(entry)
+        return self._last[1]
+
+    def _pair(self, entry: Entry) -> Pair:
         if entry.place >= _READY:
             return self._ready.pair(entry.place - _READY)
         numbers = entry.place >> _REJECTED, entry.place & _NUMBER

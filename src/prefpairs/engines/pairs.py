@@ -54,7 +54,7 @@ def pair_readings(rows: Rows, report: Report) -> Iterator[tuple[Input, OpenInput
 
 
 def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readings:
-    for record, reading in rows.read(opened.records, _reader(rows), label):
+    for record, reading in rows.read(opened.records, reader_of(rows.plan.dialect), label):
         if reading.mends:
             report.mended.update(reading.mends)
         if reading.lost is not None:
@@ -65,9 +65,8 @@ def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readin
             yield record, reading
 
 
-def _reader(rows: Rows) -> Callable[[bytes], PairReading]:
+def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
     """How rows are read: as pairs, or as what trainers have in their place."""
-    dialect = rows.plan.dialect
     read = partial(read_pair, unwrap=partial(unwrap, dialect=dialect))
     if dialect != "auto":
         return read
@@ -126,7 +125,7 @@ class FiledPairs:
             return 0, None
         if opened.seekable:
             shelf = Shelf(source, opened.descriptor)
-            return self._library.add(shelf, source.label, _reader(self._rows)), None
+            return self._library.add(shelf, source.label, reader_of(self._rows.plan.dialect)), None
         return self._library.spool(self._temp_dir, read_pair)
 
     def _entry(

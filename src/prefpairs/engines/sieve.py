@@ -7,7 +7,7 @@ from functools import partial
 from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.made import MadePairs
 from prefpairs.engines.pairs import FiledPairs, Keep
-from prefpairs.engines.plan import SievePlan
+from prefpairs.engines.plan import ExportPlan, SievePlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.engines.writing import WHOLE, open_sink
 from prefpairs.errors import NothingCameOut
@@ -15,7 +15,10 @@ from prefpairs.files.output import Output
 from prefpairs.report import Report, Stage
 from prefpairs.report.course import Step
 from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.kept import KeptSides
 from prefpairs.sieves.protocol import Texts
+from prefpairs.sieves.shares import SIDES
+from prefpairs.sieves.store import Store
 from prefpairs.sources.pairs import PairReading
 
 _TRY_EXACT = "on small inputs --exact fills every side"
@@ -31,7 +34,10 @@ def sieve(
             coming = _to_the_end(coming, report)
         entries = _sieved(coming, pairs, plan, report)
         parted = _parted(entries, pairs, plan, report)
-        with open_sink(outputs, report, plan.export, allow_empty=allow_empty) as sink:
+        kept = KeptSides() if _may_leak(plan) else None
+        if kept is not None and plan.export is not None:
+            parted = _once_more(parted, pairs, plan.export, kept)
+        with open_sink(outputs, report, plan.export, allow_empty=allow_empty, kept=kept) as sink:
             for entry, side in parted:
                 written = sink.take(entry, pairs, side)
                 if side in report.sides:
@@ -59,8 +65,13 @@ def open_pairs(plan: SievePlan, report: Report, keep: Keep) -> Iterator[FiledPai
 
 def _holds_back(plan: SievePlan) -> bool:
     """Whether pairs wait somewhere until the last one has come."""
-    held_back = any(sieve.holds_back for sieve in plan.sieves)
+    held_back = any(sieve.holds_back for sieve in plan.sieves) or _may_leak(plan)
     return held_back or (plan.parting is not None and plan.parting.holds_back)
+
+
+def _may_leak(plan: SievePlan) -> bool:
+    """Whether pairs are split by something else than the prompt that a trainer will see."""
+    return plan.export is not None and plan.parting is not None and plan.parting.seen is None
 
 
 def _wanted_again(plan: SievePlan) -> Keep:
@@ -93,6 +104,23 @@ def _parted(
     stage = _stage_of(plan.parting.name, report)
     report.sides = dict.fromkeys(plan.parting.sides, 0)
     return plan.parting.sides_of(_counted(entries, stage), texts, stage)
+
+
+def _once_more(
+    parted: Iterator[tuple[Entry, str]], texts: Texts, export: ExportPlan, kept: KeptSides
+) -> Iterator[tuple[Entry, str]]:
+    """All entries and their sides, once it is known which side keeps each prompt that is seen."""
+    from prefpairs.targets.seen import prompt_seen_of
+
+    store, sides = Store({"id"}), bytearray()
+    for entry, side in parted:
+        seen = prompt_seen_of(texts.pair(entry), export.target, export.options)
+        if seen is not None:
+            kept.add(seen, side)
+        store.add(entry)
+        sides.append(SIDES.index(side))
+    for slot, place in enumerate(sides):
+        yield store.entry(slot), SIDES[place]
 
 
 def _tell_empty_sides(plan: SievePlan, report: Report) -> None:

@@ -2,20 +2,22 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadInput, NotJson
+from prefpairs.engines.sides import FirstPlaces
+from prefpairs.errors import BadInput, BadRecord, NotJson
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import open_input
 from prefpairs.records.wire import decode_counting, encode, encode_sorted
 from prefpairs.report.judgement import Judgement
 from prefpairs.targets.columns import Columns
-from prefpairs.targets.judge import Length, judge
+from prefpairs.targets.judge import LAST, Length, judge
 from prefpairs.targets.nemo_rl import REWARDS
 from prefpairs.targets.protocol import Target
+from prefpairs.targets.seen import seen_prompt
 from prefpairs.targets.slicing import Slicing
 from prefpairs.targets.trl import PROVENANCE
 from prefpairs.targets.verdict import Effect, Finding
@@ -33,6 +35,8 @@ class ValidatePlan:
     """The chat template by which the trainer cuts answers."""
     typed: frozenset[Input] = frozenset()
     """The files beside which a card gives every column its type."""
+    sides: Mapping[Input, str] = field(default_factory=dict)
+    """The side of each file, where there are several to compare."""
     limit: int | None = None
 
 
@@ -42,15 +46,23 @@ class Verdict(NamedTuple):
     label: str
     line: int
     finding: Finding
+    elsewhere: str = ""
+    """The place on another side that has the same prompt."""
+
+    @property
+    def sentence(self) -> str:
+        """What the finding means, and which other place it is about."""
+        return self.finding.sentence + (f", in {self.elsewhere}" if self.elsewhere else "")
 
 
 def validate(plan: ValidatePlan, judgement: Judgement) -> Iterator[Verdict]:
     """All that a trainer would lose, and what should be known about the rest."""
     shapes: list[set[str]] = []
+    places = FirstPlaces(plan.sides) if plan.sides else None
     for source in plan.inputs:
         with open_input(source, judgement.course.pass_by) as opened:
             typed = plan.target.typed and not (opened.parquet or source in plan.typed)
-            reading = _FileReading(plan, source, judgement, typed)
+            reading = _FileReading(plan, source, judgement, typed, places)
             for record in opened.records:
                 if plan.limit is not None and judgement.rows_read >= plan.limit:
                     break
@@ -67,11 +79,13 @@ class _FileReading:
     judgement: Judgement
     guessed: bool
     """Types are guessed from the rows that come first."""
+    places: FirstPlaces | None
     columns: Columns = field(default_factory=Columns)
     first: tuple[set[str], type] | None = None
     rows: int = 0
     fine: int = 0
     lost: bool = False
+    elsewhere: str = ""
     prompt: bytes = b""
     labels: set[Any] = field(default_factory=set)
 
@@ -84,7 +98,8 @@ class _FileReading:
         self.fine += not lost
         self.lost = self.lost or any(finding.effect is Effect.NO_LOAD for finding in found)
         for finding in found:
-            yield Verdict(self.source.label, record.number, finding)
+            place = self.elsewhere if finding.effect is Effect.LEAK else ""
+            yield Verdict(self.source.label, record.number, finding, place)
 
     def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
         """What becomes of the file."""
@@ -115,7 +130,10 @@ class _FileReading:
         if self.guessed:
             yield from self.columns.see(row, record.offset)
         yield from self._of_first_row(row)
-        yield from judge(row, self.plan.target.rules, self.plan.length)
+        found = judge(row, self.plan.target.rules, self.plan.length)
+        yield from found
+        if self.places is not None and not any(finding.effect in LAST for finding in found):
+            yield from self._of_other_sides(row, record.number, self.places)
         if self.plan.slicing is not None:
             yield from self.plan.slicing.findings(row)
         if self.plan.target.unpaired:
@@ -132,6 +150,17 @@ class _FileReading:
             yield Finding(Effect.CRASH, "missing_column", name)
         if steady and {form, self.first[1]} == {str, list}:
             yield Finding(Effect.CRASH, "forms_differ")
+
+    def _of_other_sides(
+        self, row: dict[str, Any], line: int, places: FirstPlaces
+    ) -> Iterator[Finding]:
+        try:
+            prompt = seen_prompt(row, self.plan.target.rules)
+        except BadRecord:  # no trainer finds a prompt in it, either
+            return
+        if place := places.elsewhere(prompt, self.source, line):
+            self.elsewhere = place
+            yield Finding(Effect.LEAK, "prompt_on_two_sides", "prompt")
 
     def _of_neighbours(self, row: dict[str, Any]) -> Iterator[Finding]:
         if "label" in row:

@@ -9,6 +9,7 @@ from prefpairs.files.output import Output
 from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.kept import KeptSides
 
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
@@ -45,14 +46,18 @@ def open_sink(
     export: ExportPlan | None = None,
     *,
     allow_empty: bool = False,
+    kept: KeptSides | None = None,
 ) -> Iterator[Sink]:
-    """Where the pairs of a run go: as they are, or as a trainer wants them."""
+    """Where the pairs of a run go: as they are, or as a trainer wants them.
+
+    With `kept` each prompt, as the trainer sees it, is written for the side that keeps it alone.
+    """
     if export is None:
         yield PairLines(outputs, report)
         return
     from prefpairs.engines.export import Exporter
 
-    with Exporter(export, outputs, report, allow_empty=allow_empty) as exporter:
+    with Exporter(export, outputs, report, allow_empty=allow_empty, kept=kept) as exporter:
         yield exporter
         exporter.finish()
 

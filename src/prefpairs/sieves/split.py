@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 
 from xxhash import xxh3_128_digest
@@ -16,6 +17,7 @@ from prefpairs.records.path import MISSING, look_up, paths_of
 from prefpairs.records.wire import encode_sorted
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.kept import KeptSides
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
 from prefpairs.sieves.sample import DRAWS, bound_of
@@ -39,6 +41,10 @@ class Split:
     by: str = "prompt"
     seed: int = 0
     exact: bool = False
+    seen: Callable[[Pair], bytes | None] | None = None
+    """By which prompt pairs are split if it is not their own: the one that a trainer sees."""
+    like: KeptSides | None = None
+    """The sides that keys have had so far."""
 
     name = "split"
 
@@ -54,8 +60,10 @@ class Split:
 
     @property
     def sides(self) -> list[str]:
-        """The sides that are asked for."""
-        return [side for side, share in zip(SIDES, self._shares, strict=True) if share]
+        """The sides that are asked for, and those that keys have had so far."""
+        had = [] if self.like is None else self.like.sides
+        shares = zip(SIDES, self._shares, strict=True)
+        return [side for side, share in shares if share or side in had]
 
     @property
     def _shares(self) -> tuple[float, float, float]:
@@ -76,16 +84,20 @@ class Split:
             yield from self._exactly(keyed, stage)
             return
         numbering, counts = Numbering(), Counter[int]()
-        side_of = self._side_by_draw()
+        side_by_draw = self._side_by_draw()
         for entry, keys in keyed:
-            sides = {side_of(key) for key in keys}
+            sides = set()
             for key in keys:
-                if numbering.number_of(key) == counts.total():
-                    counts[side_of(key)] += 1
+                had = None if self.like is None else self.like.side_of(key)
+                side = side_by_draw(key) if had is None else SIDES.index(had)
+                sides.add(side)
+                if had is None and numbering.number_of(key) == counts.total():
+                    counts[side] += 1
             if len(sides) > 1:
                 stage.dropped["prompts_apart"] += 1
-            else:
-                yield entry, SIDES[sides.pop()]
+                continue
+            self._notice_old_sides(keys, stage)
+            yield entry, SIDES[sides.pop()]
         self._notice_odd_shares(counts, stage)
 
     def _side_by_draw(self) -> Callable[[bytes], int]:
@@ -107,10 +119,7 @@ class Split:
         """Each entry with the keys that must not stand on two sides: one, or one an answer."""
         known: set[str] = set()
         for entry in entries:
-            if self.by == "prompt":
-                keys = [entry.prompt, entry.other_prompt] if entry.other_prompt else [entry.prompt]
-            else:
-                keys = _keys_at(texts.pair(entry), self.by)
+            keys = self.keys_of(entry.prompt, entry.other_prompt, partial(texts.pair, entry))
             if keys:
                 yield entry, keys
             else:
@@ -122,6 +131,22 @@ class Split:
             paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
             meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
             stage.notes.append(f"no pair has {self.by}; {meant}")
+
+    def keys_of(self, prompt: bytes, other_prompt: bytes, pair: Callable[[], Pair]) -> list[bytes]:
+        """The keys of a pair, by the digests of its prompts, or by what `pair` gives."""
+        if self.by != "prompt":
+            return _keys_at(pair(), self.by)
+        seen = None if self.seen is None else self.seen(pair())
+        keys = (seen or prompt, other_prompt)
+        return [*dict.fromkeys(filter(None, keys))]
+
+    def _notice_old_sides(self, keys: list[bytes], stage: Stage) -> None:
+        """Count a pair of which a key has had a side."""
+        if self.like is None or not any(map(self.like.side_of, keys)):
+            return
+        stage.noticed["old_side_kept"] += 1
+        if any(map(self.like.is_on_several, keys)):
+            stage.noticed["old_sides_differ"] += 1
 
     def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
         """Tell the input of a split that is one side of an earlier one with the same seed."""

@@ -26,7 +26,7 @@ _KINDS = {
     int: ("flag",),
 }
 _ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
-_LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
+LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
 """After these nothing more happens to a row."""
 
 
@@ -56,7 +56,7 @@ class Sides(NamedTuple):
 def judge(row: Row, rules: Rules, length: Length | None = None) -> list[Finding]:
     """All that would go wrong with a row; nothing where it is trained on as it should be."""
     found = [*_of_columns(row, rules), *rules.check(row)]
-    if any(finding.effect in _LAST for finding in found):
+    if any(finding.effect in LAST for finding in found):
         return found
     try:
         fields = rules.read(row)

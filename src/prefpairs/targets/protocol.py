@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
+"""Columns that are part of the question, beside its text."""
+
 
 def role_of(message: Any) -> Any:
     """Who speaks, where that can be said."""

@@ -9,7 +9,7 @@ from prefpairs.records.pair import Pair
 from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import Row, role_of
+from prefpairs.targets.protocol import NOT_TEXT, Row, role_of
 
 DIALECTS = (
     "trl",
@@ -42,7 +42,6 @@ _NAMES = {
 
 
 _FIELDS = frozenset(Pair._fields)
-_NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
 
 _COLUMNS = (
     (frozenset({"context", "completions"}), "nemo-rl-ranked"),
@@ -109,7 +108,7 @@ def with_our_names(row: Row) -> Row:
 
 def _with_all_said(row: Row) -> Row:
     """The row with the system message, and signs of images, of columns beside the prompt."""
-    images = any(row.get(name) for name in _NOT_TEXT)
+    images = any(row.get(name) for name in NOT_TEXT)
     if not (images or isinstance(row.get("system"), str)):
         return row
     said = {key: value for key, value in row.items() if key != "system"}

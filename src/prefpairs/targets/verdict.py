@@ -14,6 +14,7 @@ class Effect(StrEnum):
     DROP = "is dropped"
     NOTHING = "trains on nothing"
     WRONG = "trains on the wrong thing"
+    LEAK = "leaks"
     WARNING = "warning"
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.export import export, side_of
+from prefpairs.cli.export import export
 from prefpairs.cli.form import ExportWords
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
-from prefpairs.files.inputs import Input
+from prefpairs.files.sides import side_of
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.protocol import ExportOptions, Speech
 
@@ -137,7 +137,7 @@ def test_unknown_target() -> None:
 )
 def test_side_of_a_file(name: str, side: str) -> None:
     """Whole words of its name, else the whole name of its folder."""
-    assert side_of(Input(f"/test/runs/{name}", name)) == side
+    assert side_of(f"/test/runs/{name}") == side
 
 
 # Runs -------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def _judge(
     judgement = Judgement(files=[given.label for given in inputs])
     plan = ValidatePlan(**{"inputs": inputs, "target": target_named(to), **words})
     told = list(validate(plan, judgement))
-    return [(label, line, str(found[0]), found[1]) for label, line, found in told], judgement
+    return [(one.label, one.line, str(one.finding[0]), one.finding[1]) for one in told], judgement
 
 
 def _told(content: bytes | Sequence[Any], to: str = "trl", **words: Any) -> list[Any]:

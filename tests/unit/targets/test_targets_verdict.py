@@ -14,6 +14,7 @@ def test_effects() -> None:
         "is dropped",
         "trains on nothing",
         "trains on the wrong thing",
+        "leaks",
         "warning",
     ]
 
