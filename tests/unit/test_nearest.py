@@ -46,7 +46,7 @@ def test_near_of(word: str, known: list[str], near: list[str]) -> None:
             "zz",
             [f"a{number}" for number in range(13)],
             None,
-            "one of a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ...",
+            "one of a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12",
         ),
     ],
 )
@@ -59,3 +59,8 @@ def test_listed() -> None:
     """One, two, many."""
     words = ["a", "b", "c"]
     assert [listed(words[:number], "or") for number in (1, 2, 3)] == ["a", "a or b", "a, b or c"]
+
+
+def test_most_words_listed() -> None:
+    """Of the many paths of rows the first are enough."""
+    assert nearest("zz", ["a.b", "a", "b"], most=2) == "one of a, b, ..."
