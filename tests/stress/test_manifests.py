@@ -106,6 +106,8 @@ def test_a_manifest_holds_what_the_run_read(tmp_path: Path, name: str, kind: str
     )
     _, said = process.communicate()
     if process.returncode == 0:
+        if name == "in.jsonl" and b"b1" in (folder / "out.jsonl").read_bytes():
+            content = _rows("b")  # it was opened later than that
         assert _hashes(folder)[name] == hashlib.sha256(content).hexdigest()
     else:
         assert (process.returncode, b"changed while it was being read" in said) == (1, True)
