@@ -8,7 +8,8 @@
  * FAULT_KINDS   "write" or "open,close,...": the calls that are counted towards FAULT_AT
  * FAULT_AT      the number of the call that is struck, counted from 1; 0: none
  * FAULT_ACTION  errno (it fails with FAULT_NUMBER), short (it does half of its work),
- *               signal (FAULT_NUMBER is sent to the process just before it)
+ *               signal (FAULT_NUMBER is sent to the process just before it),
+ *               delay (it comes FAULT_NUMBER milliseconds later)
  * FAULT_STICKY  1: every call after it is struck as well, as on a disk that stays full
  * FAULT_WHO     main (the process that was begun) or worker (those it forks); each process
  *               counts its own calls
@@ -112,6 +113,10 @@ static enum outcome met(const char *kind, const char *call, const char *path, co
     if (!struck) return PASS;
     if (!strcmp(action, "signal")) {
         kill(getpid(), number);
+        return PASS;
+    }
+    if (!strcmp(action, "delay")) {
+        usleep(1000 * number);
         return PASS;
     }
     if (!strcmp(action, "short")) return SHORT;
@@ -239,6 +244,16 @@ int close(int fd) {
     if (outcome != FAIL) return closed;
     errno = wanted;
     return -1;
+}
+
+int link(const char *path, const char *new) {
+    if (met_two("link", "link", AT_FDCWD, path, AT_FDCWD, new) == FAIL) return -1;
+    return REAL(link)(path, new);
+}
+
+int linkat(int fd, const char *path, int other, const char *new, int flags) {
+    if (met_two("link", "linkat", fd, path, other, new) == FAIL) return -1;
+    return REAL(linkat)(fd, path, other, new, flags);
 }
 
 int rename(const char *path, const char *new) {

@@ -37,7 +37,11 @@ class Fault:
 
     def __str__(self) -> str:
         """What is done to which call, for people."""
-        what = {"errno": os.strerror(self.number), "short": "falls short"}
+        what = {
+            "errno": os.strerror(self.number),
+            "short": "falls short",
+            "delay": f"comes {self.number} ms later",
+        }
         doing = what.get(self.action, f"meets signal {self.number}")
         more = " and all after it" if self.sticky else ""
         return f"{self.who}: {self.kind} no. {self.at}{more}: {doing}"

@@ -36,6 +36,7 @@ ACTIONS: dict[str, list[tuple[str, int, bool]]] = {
         ("errno", errno.ENOSPC, True),
         ("errno", errno.EINTR, False),
     ],
+    "link": [("errno", errno.EPERM, False)],
     "unlink": [("errno", errno.EACCES, False), ("errno", errno.EIO, True)],
     "close": [("errno", errno.EIO, False), ("errno", errno.EINTR, False)],
     "mkdir": [("errno", errno.ENOSPC, False), ("errno", errno.EACCES, False)],
@@ -50,7 +51,7 @@ ACTIONS: dict[str, list[tuple[str, int, bool]]] = {
 RETRIED = {"open", "read", "write", "fsync", "truncate", "lock"}
 """What is asked again when a signal came between: the run must not even notice."""
 
-HARMLESS = {"close", "chmod", "stat", "seek", "unlink", "lock"}
+HARMLESS = {"link", "close", "chmod", "stat", "seek", "unlink", "lock"}
 """What may fail and change nothing: then the run may end well, with all that it should write."""
 
 _MOST = {"read": 3, "seek": 2}

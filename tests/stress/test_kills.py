@@ -11,7 +11,7 @@ import pytest
 from stress_kit import Rig, Stage, Tree, gone, problems_of_tree, run, spots, tree_of
 from stress_shim import Fault
 
-KINDS = "open,write,fsync,rename,unlink,close,mkdir,chmod,truncate,lock"
+KINDS = "open,write,fsync,link,rename,unlink,close,mkdir,chmod,truncate,lock"
 """Between calls of these kinds lie all states that files can be in."""
 
 KILLED = (

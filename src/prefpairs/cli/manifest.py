@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
 from prefpairs.errors import BadInput, UsageError
-from prefpairs.files.digest import Stamp, digest_file
+from prefpairs.files.digest import digest_file
 from prefpairs.files.output import naming_trouble
+from prefpairs.files.staged import Written
 from prefpairs.files.watched import Passed
 from prefpairs.records.wire import encode_pretty
 
@@ -48,13 +49,11 @@ class FileModel(BaseModel):
 
 
 class Hashed(NamedTuple):
-    """A file that will be hashed: what it must still be, and how many records it holds."""
+    """A file, what was read from it or written to it, and how many records it holds."""
 
     path: str
-    stamp: Stamp | None = None
+    digest: Written
     records: int | None = None
-    passed: Passed | None = None
-    """Who is told how much of it was hashed."""
 
 
 class ManifestModel(BaseModel):
@@ -100,9 +99,9 @@ def manifest_of(
 
 
 def _file(given: Hashed, folder: str) -> FileModel:
-    digest = digest_file(given.path, given.stamp, given.passed)
+    size, sha256 = given.digest
     seen = os.path.relpath(os.path.realpath(given.path), folder)
-    return FileModel(path=seen, size=digest.size, sha256=digest.sha256, records=given.records)
+    return FileModel(path=seen, size=size, sha256=sha256, records=given.records)
 
 
 def refuse_strange_manifest(path: str, recipe: str) -> None:

@@ -23,6 +23,7 @@ from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import STDOUT, Output, is_special
+from prefpairs.files.together import Together
 from prefpairs.records.wire import encode
 from prefpairs.report import Report
 from prefpairs.sieves.protocol import Sieve
@@ -63,15 +64,24 @@ class Pipeline:
             return [*self.folder.paths.values()]
         return [] if self.output == STDOUT else [self.output]
 
+    @property
+    def lasting(self) -> dict[str, str]:
+        """The files that can be looked at again, by the names under which rows are counted."""
+        if self.folder is not None:
+            return self.folder.paths
+        return {} if self.output == STDOUT or is_special(self.output) else {WHOLE: self.output}
+
     @contextmanager
-    def opened(self, *, keep_if_same: bool) -> Iterator[Mapping[str, Output]]:
+    def opened(self, together: Together, *, keep_if_same: bool) -> Iterator[Mapping[str, Output]]:
         """An output for each file of the folder, or the only one."""
         if self.folder is not None:
-            with self.folder.opened(self.inputs, keep_if_same=keep_if_same) as outputs:
+            with self.folder.opened(self.inputs, together, keep_if_same=keep_if_same) as outputs:
                 yield outputs
         else:
             opening = opener_of(self.output, self.plan.export)
-            with opening(self.output, self.inputs, keep_if_same=keep_if_same) as output:
+            with opening(
+                self.output, self.inputs, keep_if_same=keep_if_same, together=together
+            ) as output:
                 yield {WHOLE: output}
 
 

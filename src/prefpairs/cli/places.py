@@ -9,6 +9,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, naming_trouble
+from prefpairs.files.together import Together
 from prefpairs.sieves.shares import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
 from prefpairs.targets.card import SIGNED
@@ -37,12 +38,12 @@ class Folder:
 
     @contextmanager
     def opened(
-        self, inputs: Sequence[Input], *, keep_if_same: bool = False
+        self, inputs: Sequence[Input], together: Together, *, keep_if_same: bool = False
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each name."""
         files = [*self.files.values()]
         with open_folder(
-            self.path, files, self.family, inputs, keep_if_same=keep_if_same
+            self.path, files, self.family, inputs, keep_if_same=keep_if_same, together=together
         ) as outputs:
             yield {name: outputs[file] for name, file in self.files.items()}
 

@@ -24,6 +24,7 @@ from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import TellWords
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.inputs import Input
+from prefpairs.files.noted import note
 from prefpairs.files.output import naming_trouble
 from prefpairs.sieves.protocol import Sieve
 
@@ -139,8 +140,10 @@ class Recipe:
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
     try:
-        with naming_trouble(path), open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+        with naming_trouble(path):
+            note(path)
+            with open(path, encoding="utf-8-sig") as file:
+                text = file.read()
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
     try:

@@ -12,11 +12,12 @@ from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import TellWords, check_written
 from prefpairs.engines.sieve import sieve
-from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import UsageError
-from prefpairs.files.digest import Stamp, stamp_of
+from prefpairs.files.digest import digest_file, stamp_of
 from prefpairs.files.inputs import Input
+from prefpairs.files.noted import Stamp, noting
 from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.together import Together
 from prefpairs.report import Report
 
 if TYPE_CHECKING:
@@ -97,14 +98,20 @@ def run(*, words: RunWords, telling: TellWords) -> None:
         # in a Makefile, where the rule that is written knows all inputs
         data/manifest.json: recipe.toml ; prefpairs run $< --depfile data/inputs.mk
     """
+    report = Report()
+    with noting() as noted:
+        _run(words, telling, report, noted)
+
+
+def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str, Stamp]) -> None:
+    """Run a recipe; `noted` are the files that are read on the way, as they were then."""
     from prefpairs.cli.manifest import refuse_strange_manifest
     from prefpairs.cli.pipeline import outline_of, pipeline_of
     from prefpairs.cli.recipe import WriteTable, read_recipe
 
-    report = Report()
     recipe = read_recipe(words.recipe, words.settings or [])
     writing = recipe.words("write", WriteTable)
-    telling = _together(telling, writing)
+    telling = _both(telling, writing)
     pipeline = pipeline_of(recipe, writing, report)
     kind = pipeline.kind
     gates = telling.gates(kind)
@@ -116,13 +123,24 @@ def run(*, words: RunWords, telling: TellWords) -> None:
             output.write(outline_of(recipe, pipeline).encode())
         return
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
-    with telling.telling(kind, report, ", ".join(files) or STDOUT, pipeline.plan.read):
-        stamps = {path: stamp_of(path) for path in _paths(words, pipeline)}
-        with pipeline.opened(keep_if_same=words.keep_if_same) as outputs:
+    told = ", ".join(files) or STDOUT
+    hashed = pipeline.manifest is not None
+    with telling.telling(kind, report, told, pipeline.plan.read, hashed=hashed) as together:
+        before = {path: stamp_of(path) for path in _paths(words, pipeline)}
+        with pipeline.opened(together, keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)
             for gate in gates:
                 gate.check(summary_of(kind, report))
-        _leave_records(recipe, words, pipeline, stamps, report)
+        # What cannot be read twice is listed nowhere. What was read at once, such as a template,
+        # counts as it was then.
+        stamps = {
+            path: noted.get(os.path.realpath(path), stamp)
+            for path, stamp in before.items()
+            if stamp is not None
+        }
+        if words.depfile is not None:
+            _leave_rule(words.depfile, pipeline, stamps, together)
+        _leave_manifest(recipe, pipeline, stamps, report, together)
 
 
 def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> None:
@@ -160,7 +178,7 @@ def _paths(words: RunWords, pipeline: "Pipeline") -> list[str]:
     return [words.recipe, *(given.path for given in pipeline.inputs if not given.is_stdin)]
 
 
-def _together(typed: TellWords, written: TellWords) -> TellWords:
+def _both(typed: TellWords, written: TellWords) -> TellWords:
     """What the command line says of the telling, and what the recipe does."""
     return replace(
         typed,
@@ -180,27 +198,37 @@ def _length(paths: list[str]) -> int:
     return total
 
 
-def _leave_records(
-    recipe: "Recipe",
-    words: RunWords,
-    pipeline: "Pipeline",
-    stamps: Mapping[str, Stamp | None],
-    report: Report,
+def _leave_rule(
+    path: str, pipeline: "Pipeline", stamps: Mapping[str, Stamp], together: Together
 ) -> None:
-    """Write the manifest, and the rule for make. What cannot be read twice is in neither."""
-    from prefpairs.cli.manifest import Hashed, depfile_of, manifest_of
+    """Write the rule for make."""
+    from prefpairs.cli.manifest import depfile_of
 
-    passed = report.course.pass_by
-    counts_of = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
-    stamped = [(path, stamp) for path, stamp in stamps.items() if stamp]
-    read = [Hashed(path, stamp, counts_of.get(path), passed) for path, stamp in stamped]
-    names = [*pipeline.folder.files] if pipeline.folder else [WHOLE]
-    rows = zip(pipeline.outputs, names, strict=False)
-    made = [Hashed(path, None, report.written.get(name), passed) for path, name in rows]
-    if pipeline.manifest is not None:
-        report.course.turn_to_hashing(_length([given.path for given in (*read, *made)]))
-        counts = summary_of(pipeline.kind, report)
-        write_file(pipeline.manifest, manifest_of(pipeline.manifest, recipe, read, made, counts))
-    if words.depfile is not None:
-        paths = [given.path for given in read]
-        write_file(words.depfile, depfile_of(pipeline.manifest or "", paths))
+    write_file(path, depfile_of(pipeline.manifest or "", [*stamps]), together)
+
+
+def _leave_manifest(
+    recipe: "Recipe",
+    pipeline: "Pipeline",
+    stamps: Mapping[str, Stamp],
+    report: Report,
+    together: Together,
+) -> None:
+    """Write the manifest: of outputs what was written, and of inputs what was read."""
+    from prefpairs.cli.manifest import Hashed, manifest_of
+
+    if pipeline.manifest is None:
+        return
+    rows = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
+    report.course.turn_to_hashing(_length([*stamps]))
+    read = [
+        Hashed(path, digest_file(path, stamp, report.course.pass_by), rows.get(path))
+        for path, stamp in stamps.items()
+    ]
+    made = [
+        Hashed(path, together.written(path), report.written.get(name))
+        for name, path in pipeline.lasting.items()
+    ]
+    counts = summary_of(pipeline.kind, report)
+    manifest = manifest_of(pipeline.manifest, recipe, read, made, counts)
+    write_file(pipeline.manifest, manifest, together)

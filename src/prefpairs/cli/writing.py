@@ -26,6 +26,7 @@ from prefpairs.files.output import (
     refuse_same_file,
     write_file,
 )
+from prefpairs.files.together import Together
 from prefpairs.records.wire import encode_pretty
 from prefpairs.report import Report
 
@@ -74,15 +75,21 @@ class TellWords:
 
     @contextmanager
     def telling(
-        self, command: str, report: Report, written: str, plan: InputPlan | None = None
-    ) -> Iterator[None]:
-        """Show how far a run is; write its summary, and say it, however it ends."""
+        self, command: str, report: Report, written: str, plan: InputPlan, *, hashed: bool = False
+    ) -> Iterator[Together]:
+        """Show how far a run is; write its summary, and say it, however it ends.
+
+        The files of a run that ends well appear together, its summary among them.
+        """
         if self.summary == STDOUT:
             raise UsageError("--summary -: standard output is for data", "name a file")
-        inputs = () if plan is None else read_whole(plan)
         try:
-            with progress(report.course, inputs, quiet=self.quiet):
-                yield
+            with (
+                Together(hashed=hashed) as together,
+                progress(report.course, read_whole(plan), quiet=self.quiet),
+            ):
+                yield together
+                self._write_summary(command, report, together)
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
             raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
@@ -90,9 +97,9 @@ class TellWords:
             self._summarise_failure(command, report, aloud=isinstance(error, GateNotMet))
             raise
         except ClosedPipe:
-            self._summarise(command, report, written, aloud=False)
+            self._write_summary(command, report)
             raise
-        self._summarise(command, report, written, aloud=True)
+        self._say_summary(command, report, written)
         if sys.stderr is not None and sys.stderr.isatty() and not self.quiet:
             say(next_steps(command, report, written))
 
@@ -111,8 +118,8 @@ class TellWords:
         check_written(written, [*plan.inputs, *also_read], new=folder.path)
         gates = self.gates(command)
         with (
-            self.telling(command, report, ", ".join(folder.paths.values()), plan),
-            folder.opened(plan.inputs) as outputs,
+            self.telling(command, report, ", ".join(folder.paths.values()), plan) as together,
+            folder.opened(plan.inputs, together) as outputs,
         ):
             yield outputs
             for gate in gates:
@@ -129,12 +136,18 @@ class TellWords:
     def _summarise_failure(self, command: str, report: Report, *, aloud: bool) -> None:
         """A summary that cannot be written, either, does not hide why the run failed."""
         with suppress(FileTrouble):
-            self._summarise(command, report, STDOUT, aloud=aloud)
+            self._write_summary(command, report)
+        if aloud:
+            self._say_summary(command, report, STDOUT)
 
-    def _summarise(self, command: str, report: Report, written: str, *, aloud: bool) -> None:
+    def _write_summary(
+        self, command: str, report: Report, together: Together | None = None
+    ) -> None:
         if self.summary is not None:
-            write_file(self.summary, encode_pretty(summary_of(command, report)))
-        if aloud and not self.quiet:
+            write_file(self.summary, encode_pretty(summary_of(command, report)), together)
+
+    def _say_summary(self, command: str, report: Report, written: str) -> None:
+        if not self.quiet:
             say(summary_text(command, report, written))
 
 
@@ -170,8 +183,8 @@ class WriteWords(TellWords):
         check_written(written, [*plan.inputs, *also_read])
         gates = self.gates(command)
         with (
-            self.telling(command, report, self.output, plan),
-            opening(self.output, plan.inputs) as output,
+            self.telling(command, report, self.output, plan) as together,
+            opening(self.output, plan.inputs, together=together) as output,
         ):
             yield output
             for gate in gates:

@@ -1,7 +1,8 @@
-"""Files and folders that are made beside their target, under a name that says so.
+"""Folders in which files are made under a temporary name that says so, and get their own later.
 
-Each is locked for as long as the process lives that makes it. What nobody holds a lock on was
-left behind by a process that was killed, and goes when its target is written the next time.
+What is made is locked for as long as the process lives that makes it. A temporary file that
+nobody holds a lock on was left by a process that was killed, and goes when its target is written
+the next time.
 """
 
 import errno
@@ -10,112 +11,204 @@ import os
 import re
 import shutil
 import stat
-import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
 
-from prefpairs.files.signals import held_signals
+from prefpairs.errors import FileTrouble
 
 BUFFER = 1 << 18
+LONGEST_WAIT = 20.0
+"""So many seconds a run waits for another one that puts its files into the same folder."""
+
+_POLL = 0.02
 _LONGEST_NAME = 80
 _MARK, _SUFFIX = "prefpairs-", ".tmp"
 _DISK_TROUBLE = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 _CHANCE = f"{_MARK}[a-z0-9_]{{8}}{re.escape(_SUFFIX)}"
 
 
-@contextmanager
-def file_beside(target: str) -> Iterator[tuple[IO[bytes], str]]:
-    """A new file in the folder of the target, and its name; it goes if the block fails."""
-    beside = None
-    sweep(target)
-    try:
-        with held_signals():
-            descriptor, beside = _held(target, _new_file)
-        with _closed_in_silence(descriptor) as file:
-            os.fchmod(descriptor, _mode_of(target))
-            yield file, beside
-    except BaseException:
-        if beside is not None:
-            with suppress(OSError):
-                os.unlink(beside)
-        raise
+class Place:
+    """A folder, known by a descriptor: it stays the same folder if somebody renames it."""
 
+    def __init__(self, path: str, held: int | None = None) -> None:
+        self.path = path
+        self._fd = held
+        if held is None:
+            with suppress(PermissionError):  # it may be written to without being readable
+                self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
 
-@contextmanager
-def _closed_in_silence(descriptor: int) -> Iterator[IO[bytes]]:
-    """A file that is on the disk when the block ends, or not wanted any more."""
-    file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - see below
-    try:
-        yield file
-    finally:
-        with suppress(OSError):
-            file.close()
-
-
-@contextmanager
-def folder_beside(target: str, *, precious: bool = False) -> Iterator[str]:
-    """A new folder in that of the target; it goes if the block fails.
-
-    One for precious things goes only if it is empty, and nothing of dead processes goes for it.
-    """
-    beside = descriptor = None
-    if not precious:
-        sweep(target)
-    try:
-        with held_signals():
-            descriptor, beside = _held(target, _new_folder)
-        yield beside
-    except BaseException:
-        if beside is not None and precious:
-            _remove(beside)
-        elif beside is not None:
-            shutil.rmtree(beside, ignore_errors=True)
-        raise
-    finally:
+    def close(self) -> None:
+        """Let it go, and its lock."""
+        descriptor, self._fd = self._fd, None
         if descriptor is not None:
-            os.close(descriptor)
+            with suppress(OSError):
+                os.close(descriptor)
 
+    def check_unmoved(self) -> None:
+        """Raise if its path leads to another folder by now, or to none."""
+        with naming_trouble(self.path):
+            there = status_of(self.path)
+            ours = there if self._fd is None else os.fstat(self._fd)
+        if there is None or ours is None or not os.path.samestat(there, ours):
+            raise FileTrouble(self.path, "the folder was moved or replaced during the run")
 
-def sweep(target: str) -> None:
-    """Remove what dead processes left beside a target."""
-    folder, name = os.path.split(target)
-    ours = re.compile(re.escape(_prefix(name)) + _CHANCE)
-    with suppress(OSError):
-        for left in os.listdir(folder):
-            if ours.fullmatch(left) is not None:
-                _remove_if_left(os.path.join(folder, left))
+    def rank(self) -> tuple[int, int]:
+        """What orders folders, so that two runs lock them in the same order."""
+        with naming_trouble(self.path):
+            status = os.stat(self.path) if self._fd is None else os.fstat(self._fd)
+        return status.st_dev, status.st_ino
 
+    def lock(self, deadline: float) -> None:
+        """Wait until no other run puts files there. A file system may know no locks."""
+        while self._fd is not None:
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    problem = f"another run has kept the folder locked for {LONGEST_WAIT:g} seconds"
+                    raise FileTrouble(self.path, problem) from None
+                time.sleep(_POLL)
+            except OSError:
+                return
+            else:
+                return
 
-def _remove_if_left(path: str) -> None:
-    with suppress(OSError):  # somebody holds it, or it is gone already, or not ours to remove
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    def unlock(self) -> None:
+        """Let other runs go on, also if a process of ours still has the descriptor."""
+        if self._fd is not None:
+            with suppress(OSError):
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def status(self, name: str) -> os.stat_result | None:
+        """What stands under a name; nothing is followed."""
+        with suppress(FileNotFoundError):
+            return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+        return None
+
+    def move(self, name: str, to: "Place", new: str) -> None:
+        """Give a file another name; what has that name goes."""
+        os.replace(self._at(name), to._at(new), src_dir_fd=self._fd, dst_dir_fd=to._fd)  # noqa: SLF001 - of the same kind
+
+    def link(self, name: str, new: str) -> None:
+        """Give a file a second name."""
+        here = {"src_dir_fd": self._fd, "dst_dir_fd": self._fd}
+        os.link(self._at(name), self._at(new), **here, follow_symlinks=False)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file."""
+        os.unlink(self._at(name), dir_fd=self._fd)
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder with the user's mode."""
+        os.mkdir(self._at(name), dir_fd=self._fd)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder if it is empty."""
+        os.rmdir(self._at(name), dir_fd=self._fd)
+
+    def open_new(self, name: str) -> int:
+        """A new file of that name."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        return os.open(self._at(name), flags, 0o600, dir_fd=self._fd)
+
+    def new_file(self, target: str) -> tuple[str, int]:
+        """A new file beside a target: its temporary name and a descriptor."""
+        self.sweep(target)
+        return self._held(target, self.open_new)
+
+    def new_folder(self, target: str) -> tuple[str, "Place"]:
+        """A new folder beside a target, and its temporary name."""
+
+        def make(name: str) -> int:
+            os.mkdir(self._at(name), 0o700, dir_fd=self._fd)
+            try:
+                return os.open(self._at(name), os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._fd)
+            except OSError:
+                self.remove(name)
+                raise
+
+        name, descriptor = self._held(target, make)
+        return name, Place(os.path.join(self.path, name), descriptor)
+
+    def new_name(self, target: str) -> str:
+        """A temporary name that nothing has yet."""
+        return f"{_prefix(target)}{_MARK}{os.urandom(4).hex()}{_SUFFIX}"
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a folder with all that it holds, if that can be done."""
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            mode = os.fstat(descriptor).st_mode
-            if stat.S_ISDIR(mode):
-                shutil.rmtree(path)
-            elif stat.S_ISREG(mode):
-                os.unlink(path)
-        finally:
-            os.close(descriptor)
-
-
-def _held(target: str, make: Callable[[str], tuple[int, str]]) -> tuple[int, str]:
-    """What is made, locked; made again where somebody swept it before it was."""
-    while True:
-        descriptor, path = make(target)
-        try:
-            if _is_ours(descriptor, path):
-                return descriptor, path
+            self.unlink(name)
         except OSError:
+            with suppress(OSError):
+                shutil.rmtree(self._at(name), dir_fd=self._fd)
+
+    def open_to_all(self) -> None:
+        """Give a folder that was made for us alone the user's mode."""
+        mode = unmasked(0o777)
+        os.chmod(self.path if self._fd is None else self._fd, mode)
+
+    def sweep(self, *targets: str) -> None:
+        """Remove what dead processes left beside targets."""
+        names = "|".join(re.escape(_prefix(target)) for target in targets)
+        ours = re.compile(f"(?:{names}){_CHANCE}")
+        with suppress(OSError):
+            for left in os.listdir(self.path if self._fd is None else self._fd):
+                if ours.fullmatch(left) is not None:
+                    self._remove_if_left(left)
+
+    def sync(self) -> None:
+        """Make new names last; where that cannot be asked for, the files are safe anyway."""
+        try:
+            if self._fd is not None:
+                os.fsync(self._fd)
+        except OSError as error:
+            if error.errno in _DISK_TROUBLE:
+                raise
+
+    def _at(self, name: str) -> str:
+        return name if self._fd is not None else os.path.join(self.path, name)
+
+    def _held(self, target: str, make: Callable[[str], int]) -> tuple[str, int]:
+        """What is made, locked; made again where somebody swept it before it was."""
+        while True:
+            name = self.new_name(target)
+            try:
+                descriptor = make(name)
+            except FileExistsError:
+                continue
+            try:
+                if _is_locked(descriptor) and self.status(name) is not None:
+                    return name, descriptor
+            except OSError:
+                os.close(descriptor)
+                self.remove(name)
+                raise
             os.close(descriptor)
-            _remove(path)
-            raise
-        os.close(descriptor)
+
+    def _remove_if_left(self, name: str) -> None:
+        with suppress(OSError):  # somebody holds it, or it is gone already, or not ours to remove
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(self._at(name), flags, dir_fd=self._fd)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                mode = os.fstat(descriptor).st_mode
+                if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+                    self.remove(name)
+            finally:
+                os.close(descriptor)
 
 
-def _is_ours(descriptor: int, path: str) -> bool:
+@contextmanager
+def naming_trouble(path: str) -> Iterator[None]:
+    """Give what the file system says the name of the file."""
+    try:
+        yield
+    except OSError as error:
+        raise FileTrouble.of(path, error) from None
+
+
+def _is_locked(descriptor: int) -> bool:
     """Whether it could be locked before somebody swept it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,38 +216,14 @@ def _is_ours(descriptor: int, path: str) -> bool:
         return False
     except OSError:  # a file system without locks: nobody sweeps there, either
         return True
-    return status_of(path) is not None
-
-
-def _new_file(target: str) -> tuple[int, str]:
-    return tempfile.mkstemp(*_name(target))
-
-
-def _new_folder(target: str) -> tuple[int, str]:
-    path = tempfile.mkdtemp(*_name(target))
-    try:
-        return os.open(path, os.O_RDONLY), path
-    except OSError:
-        _remove(path)
-        raise
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        (os.rmdir if os.path.isdir(path) else os.unlink)(path)
-
-
-def _name(target: str) -> tuple[str, str, str]:
-    """What the name ends and begins with, and the folder it stands in."""
-    folder, name = os.path.split(target)
-    return _SUFFIX, _prefix(name) + _MARK, folder
+    return True
 
 
 def _prefix(name: str) -> str:
     return f".{os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])}."
 
 
-def _mode_of(target: str) -> int:
+def mode_of(target: str) -> int:
     """The mode of the file that will be replaced, or what the umask leaves of 666."""
     status = status_of(target)
     return unmasked(0o666) if status is None else stat.S_IMODE(status.st_mode)
@@ -172,22 +241,3 @@ def unmasked(mode: int) -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mode & ~mask
-
-
-def make_last(file: IO[bytes]) -> None:
-    """Wait until all that was written is on the disk."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def sync_folder(folder: str) -> None:
-    """Make a new name last; where that cannot be asked for, the file itself is safe anyway."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        if error.errno in _DISK_TROUBLE:
-            raise

@@ -1,6 +1,5 @@
 """Where results go: standard output as they come, a file complete or not at all."""
 
-import filecmp
 import gzip
 import io
 import os
@@ -13,9 +12,11 @@ from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.extras import missing_library
-from prefpairs.files.beside import BUFFER, file_beside, make_last, status_of, sync_folder
+from prefpairs.files.beside import BUFFER, status_of
+from prefpairs.files.beside import naming_trouble as naming_trouble  # noqa: PLC0414 - others have it from here
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
+from prefpairs.files.together import Together, joining
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -45,10 +46,12 @@ def open_output(
     *,
     keep_if_same: bool = False,
     styled: bool = False,
+    together: Together | None = None,
 ) -> Iterator[Output]:
     """An output. A file appears when the block ends well; else the old one stays.
 
     With `keep_if_same` the old one stays, with its time, if the new one has the same bytes.
+    Where the files of a run stand `together`, it appears when the others do.
     `styled` text has colours, and whoever made it saw to it that nothing else steers a terminal.
     """
     refuse_same_file(path, inputs)
@@ -68,17 +71,17 @@ def open_output(
         )
     with (
         naming_trouble(path),
-        replaced_file(path, keep_if_same=keep_if_same) as file,
+        replaced_file(path, keep_if_same=keep_if_same, together=together) as file,
         _packed(file, path) as packed,
     ):
         yield packed
 
 
-def write_file(path: str, content: bytes) -> None:
+def write_file(path: str, content: bytes, together: Together | None = None) -> None:
     """Write a small file, complete or not at all."""
     if path == STDOUT:
         raise UsageError("standard output is for data", "name a file")
-    with naming_trouble(path), replaced_file(path) as file:
+    with naming_trouble(path), replaced_file(path, together=together) as file:
         file.write(content)
 
 
@@ -191,16 +194,9 @@ def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
 
 
 @contextmanager
-def naming_trouble(path: str) -> Iterator[None]:
-    """Give what the file system says the name of the file."""
-    try:
-        yield
-    except OSError as error:
-        raise FileTrouble.of(path, error) from None
-
-
-@contextmanager
-def replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes]]:
+def replaced_file(
+    path: str, *, keep_if_same: bool = False, together: Together | None = None
+) -> Iterator[IO[bytes]]:
     """A new file beside the target, which takes its place when all of it is on the disk.
 
     A device, a named pipe and a descriptor that is already open (/dev/stdout, /dev/fd/3) are
@@ -213,22 +209,10 @@ def replaced_file(path: str, *, keep_if_same: bool = False) -> Iterator[IO[bytes
         except BrokenPipeError:
             raise ClosedPipe from None
         return
-    target = os.path.realpath(path)
-    if not os.path.isdir(os.path.dirname(target)):
-        raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
-    with file_beside(target) as (file, beside):
-        yield file
-        make_last(file)
-        if keep_if_same and same_bytes(beside, target):
-            os.unlink(beside)
-        else:
-            os.replace(beside, target)
-    sync_folder(os.path.dirname(target))
-
-
-def same_bytes(path: str, other: str) -> bool:
-    """Whether two files hold the same, if the other one is a file at all."""
-    return os.path.isfile(other) and filecmp.cmp(path, other, shallow=False)
+    with joining(together) as files:
+        staged = files.stage(path, keep_if_same=keep_if_same)
+        yield staged.file
+        staged.complete()
 
 
 def _open_special(path: str) -> IO[bytes] | None:

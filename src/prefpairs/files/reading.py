@@ -13,6 +13,7 @@ from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
+from prefpairs.files.noted import note
 from prefpairs.files.unpacking import HEAD, PACKED, unpacked, with_head
 from prefpairs.files.watched import Passed, WatchedFile
 from prefpairs.records.wire import decode
@@ -87,6 +88,7 @@ def fingerprint(status: os.stat_result) -> Fingerprint:
 def _open_binary(source: Input, passed: Passed | None) -> io.BufferedReader:
     if source.is_stdin:
         return io.BufferedReader(WatchedFile(0, passed, closefd=False), _BUFFER)
+    note(source.path)
     return io.BufferedReader(WatchedFile(source.path, passed), _BUFFER)
 
 

@@ -8,6 +8,7 @@ from prefpairs.errors import UsageError
 from prefpairs.extras import install_command, missing_library
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import naming_trouble, refuse_same_file, replaced_file
+from prefpairs.files.together import Together
 from prefpairs.records.wire import decode, encode, encode_sorted
 
 _GROUP = 1000
@@ -90,7 +91,11 @@ def _array_of(values: list[Any], kind: str) -> Any:
 
 @contextmanager
 def open_table(
-    path: str, inputs: Sequence[Input] = (), *, keep_if_same: bool = False
+    path: str,
+    inputs: Sequence[Input] = (),
+    *,
+    keep_if_same: bool = False,
+    together: Together | None = None,
 ) -> Iterator[Table]:
     """A Parquet file, which appears when the block ends well."""
     try:
@@ -100,7 +105,10 @@ def open_table(
     if not hasattr(pa, "json_"):
         raise UsageError("writing .parquet needs pyarrow 19 or newer", install_command("parquet"))
     refuse_same_file(path, inputs)
-    with naming_trouble(path), replaced_file(path, keep_if_same=keep_if_same) as file:
+    with (
+        naming_trouble(path),
+        replaced_file(path, keep_if_same=keep_if_same, together=together) as file,
+    ):
         table = Table(file)
         try:
             yield table

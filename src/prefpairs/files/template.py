@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, NotJson
-from prefpairs.files.output import naming_trouble
+from prefpairs.files.noted import read_noted
 from prefpairs.records.wire import decode
 
 
@@ -13,8 +13,7 @@ def read_template(path: str) -> str:
     if os.path.isdir(path):
         problem = "it is a folder; name the chat_template.jinja or tokenizer_config.json in it"
         raise FileTrouble(path, problem)
-    with naming_trouble(path), open(path, "rb") as file:
-        data = file.read().removeprefix(b"\xef\xbb\xbf")
+    data = read_noted(path).removeprefix(b"\xef\xbb\xbf")
     if not data.lstrip().startswith(b"{") or data.lstrip().startswith((b"{%", b"{{", b"{#")):
         try:
             return data.decode("utf-8")

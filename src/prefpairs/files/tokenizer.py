@@ -7,7 +7,7 @@ from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, NotJson
 from prefpairs.extras import missing_library
-from prefpairs.files.output import naming_trouble
+from prefpairs.files.noted import note, read_noted
 from prefpairs.records.wire import decode, encode
 
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
@@ -37,10 +37,8 @@ def model_at(path: str) -> Model:
 
 def special_tokens(path: str) -> dict[str, str]:
     """The special tokens that a tokenizer_config.json names: bos_token, eos_token and the like."""
-    with naming_trouble(path), open(path, "rb") as file:
-        data = file.read()
     try:
-        config = decode(data)
+        config = decode(read_noted(path))
     except NotJson as error:
         raise BadInput(path, f"no tokenizer_config.json: {error.problem}") from None
     if not isinstance(config, dict):
@@ -129,6 +127,7 @@ def _opened(path: str, *, exact: bool) -> Any:
         raise missing_library("--tokenizer", "tokens") from None
     if not os.path.isfile(path):
         raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
+    note(path)
     try:
         return Tokenizer.from_str(_exact(path)) if exact else Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower

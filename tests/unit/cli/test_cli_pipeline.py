@@ -14,6 +14,7 @@ from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engines.writing import WHOLE
 from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.files.inputs import Input
+from prefpairs.files.together import Together
 from prefpairs.report import Report
 from prefpairs.sieves.dedupe import Dedupe
 from prefpairs.sieves.filter import Filter
@@ -272,7 +273,10 @@ def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> N
 
 
 def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = b"a\n") -> None:
-    with pipeline.opened(keep_if_same=keep_if_same) as outputs:
+    with (
+        Together() as together,
+        pipeline.opened(together, keep_if_same=keep_if_same) as outputs,
+    ):
         for output in outputs.values():
             output.write(content)
 
@@ -291,7 +295,7 @@ def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = b"a\n") -
 def test_opened(text: str, sides: list[str], files: list[str]) -> None:
     """An output a side; what would not change keeps its time if that is asked."""
     pipeline = _pipeline(text)
-    with pipeline.opened(keep_if_same=True) as outputs:
+    with Together() as together, pipeline.opened(together, keep_if_same=True) as outputs:
         assert [*outputs] == sides
         for output in outputs.values():
             output.write(b"a\n")

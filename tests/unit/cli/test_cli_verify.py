@@ -10,6 +10,7 @@ from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.verify import verify
 from prefpairs.cli.wording import word_error
 from prefpairs.errors import BadInput, FilesDiffer, FileTrouble
+from prefpairs.files.digest import digest_file
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +20,13 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("r.toml").write_bytes(b"[sample]\n")
     for name in ("a.jsonl", "b.jsonl", "o.jsonl"):
         Path(name).write_bytes(b"abc")
-    read = [Hashed(name, None) for name in ("r.toml", "a.jsonl", "b.jsonl")]
+    read = [Hashed(name, digest_file(name)) for name in ("r.toml", "a.jsonl", "b.jsonl")]
     content = manifest_of(
-        "m.json", read_recipe("r.toml", []), read, [Hashed("o.jsonl", None, 1)], {}
+        "m.json",
+        read_recipe("r.toml", []),
+        read,
+        [Hashed("o.jsonl", digest_file("o.jsonl"), 1)],
+        {},
     )
     Path("m.json").write_bytes(content)
 

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.files.beside import file_beside, folder_beside, make_last, sweep
+from prefpairs.files.beside import Place
 
 _DIES = """
 import os, signal, sys
-from prefpairs.files.beside import file_beside, folder_beside
-with (folder_beside if sys.argv[2] == "folder" else file_beside)(sys.argv[1]):
-    os.kill(os.getpid(), signal.SIGKILL)
+from prefpairs.files.beside import Place
+place = Place(os.path.dirname(sys.argv[1]))
+make = place.new_folder if sys.argv[2] == "folder" else place.new_file
+made = make(os.path.basename(sys.argv[1]))
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -32,22 +34,22 @@ def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
     left = _left_by_a_dead_process(tmp_path / "o.jsonl", kind)
     if kind == "folder":
         (left / "part").write_bytes(b"x")
-    with file_beside(str(tmp_path / "other.jsonl")) as (_, other):
-        assert left.exists()
-    os.unlink(other)
-    with file_beside(str(tmp_path / "o.jsonl")) as (_, mine):
-        assert os.listdir(tmp_path) == [os.path.basename(mine)]
+    place = Place(str(tmp_path))
+    other, _ = place.new_file("other.jsonl")
+    assert left.exists()
+    place.unlink(other)
+    mine, _ = place.new_file("o.jsonl")
+    assert os.listdir(tmp_path) == [mine]
 
 
 def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
     """Two runs may write the same target at a time."""
-    target = str(tmp_path / "o.jsonl")
-    with file_beside(target) as (_, first), file_beside(target) as (_, second):
-        sweep(target)
-        assert {os.path.join(tmp_path, name) for name in os.listdir(tmp_path)} == {first, second}
-    with folder_beside(target) as folder:
-        sweep(target)
-        assert os.path.isdir(folder)
+    place = Place(str(tmp_path))
+    first, _ = place.new_file("o.jsonl")
+    second, _ = place.new_file("o.jsonl")
+    folder, _ = place.new_folder("o.jsonl")
+    place.sweep("o.jsonl")
+    assert {*os.listdir(tmp_path)} == {first, second, folder}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
 def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
     """What is not named as we name things is not ours."""
     (tmp_path / name).write_bytes(b"theirs")
-    sweep(str(tmp_path / "o.jsonl"))
+    Place(str(tmp_path)).sweep("o.jsonl")
     assert os.listdir(tmp_path) == [name]
 
 
@@ -72,13 +74,12 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_bytes(b"kept")
     (tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp").symlink_to(kept)
-    sweep(str(tmp_path / "o.jsonl"))
+    Place(str(tmp_path)).sweep("o.jsonl")
     assert sorted(os.listdir(tmp_path)) == [".o.jsonl.prefpairs-abcdefgh.tmp", "kept"]
 
 
 def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweeper that comes between making a file and locking it takes it; then another is made."""
-    target = str(tmp_path / "o.jsonl")
     lock = fcntl.flock
     taken: list[str] = []
 
@@ -90,10 +91,9 @@ def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         lock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with file_beside(target) as (file, path):
-        file.write(b"x")
-        assert os.path.basename(path) not in taken
-        assert os.path.exists(path)
+    name, _ = Place(str(tmp_path)).new_file("o.jsonl")
+    assert name not in taken
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +108,9 @@ def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         lock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", held)
-    with file_beside(str(tmp_path / "o.jsonl")) as (_, path):
-        assert len(os.listdir(tmp_path)) == 2
-        assert os.path.exists(path)
+    name, _ = Place(str(tmp_path)).new_file("o.jsonl")
+    assert len(os.listdir(tmp_path)) == 2
+    assert (tmp_path / name).exists()
 
 
 def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,24 +120,16 @@ def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    target = str(tmp_path / "o.jsonl")
-    with file_beside(target) as (_, path):
-        sweep(target)
-        assert os.path.exists(path)
-
-
-def test_make_last(tmp_path: Path) -> None:
-    """What was written can be read at once by others."""
-    with open(tmp_path / "f", "wb") as file:
-        file.write(b"a")
-        make_last(file)
-        assert (tmp_path / "f").read_bytes() == b"a"
+    place = Place(str(tmp_path))
+    name, _ = place.new_file("o.jsonl")
+    place.sweep("o.jsonl")
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_a_pipe_with_such_a_name(tmp_path: Path) -> None:
     """It is not ours, and nobody waits for it."""
     os.mkfifo(tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp")
-    sweep(str(tmp_path / "o.jsonl"))
+    Place(str(tmp_path)).sweep("o.jsonl")
     assert os.listdir(tmp_path) == [".o.jsonl.prefpairs-abcdefgh.tmp"]
 
 
@@ -145,11 +137,11 @@ def test_names_of_long_characters(tmp_path: Path) -> None:
     """The longest name that can be written has room beside it."""
     target = tmp_path / ("\N{GRINNING FACE}" * 62)
     left = _left_by_a_dead_process_of(target)
-    with file_beside(str(target)) as (file, beside):
-        file.write(b"x")
-        os.replace(beside, target)
+    place = Place(str(tmp_path))
+    name, _ = place.new_file(target.name)
     assert not left.exists()
-    assert target.read_bytes() == b"x"
+    place.move(name, place, target.name)
+    assert os.listdir(tmp_path) == [target.name]
 
 
 def _left_by_a_dead_process_of(target: Path) -> Path:

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileTrouble, InputChanged
-from prefpairs.files.digest import FileDigest, digest_file, stamp_of
+from prefpairs.files.digest import digest_file, stamp_of
+from prefpairs.files.staged import Written
 
 
 def test_digest_of_a_file(tmp_path: Path) -> None:
     """Its size and its SHA-256, as sha256sum says it."""
     path = tmp_path / "a"
     path.write_bytes(b"abc")
-    assert digest_file(str(path)) == FileDigest(
+    assert digest_file(str(path)) == Written(
         size=3, sha256="ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
 
@@ -22,7 +23,7 @@ def test_digest_of_a_file(tmp_path: Path) -> None:
 def test_digest_of_nothing(tmp_path: Path) -> None:
     """An empty file has one, too."""
     (tmp_path / "a").touch()
-    assert digest_file(str(tmp_path / "a")) == FileDigest(
+    assert digest_file(str(tmp_path / "a")) == Written(
         size=0, sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     )
 

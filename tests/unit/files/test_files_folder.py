@@ -2,13 +2,14 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.files.beside import Place
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 
@@ -192,18 +193,14 @@ def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     """Whichever of the renames fails, the old files stand there as before."""
     folder = _old(tmp_path / "o", "a", "b", "c")
     calls = iter(range(1, 100))
-    before = {"rename": os.rename, "replace": os.replace}
+    move = Place.move
 
-    def failing(name: str) -> Callable[[str, str], None]:
-        def call(source: str, target: str) -> None:
-            if next(calls) == fails:
-                raise OSError(5, "Input/output error")
-            before[name](source, target)
+    def failing(place: Place, name: str, to: Place, new: str) -> None:
+        if next(calls) == fails:
+            raise OSError(5, "Input/output error")
+        move(place, name, to, new)
 
-        return call
-
-    for name in before:
-        monkeypatch.setattr(os, name, failing(name))
+    monkeypatch.setattr(Place, "move", failing)
     with pytest.raises(FileTrouble):
         _write(folder)
     assert _content(folder) == dict.fromkeys("abc", b"old\n")
@@ -229,11 +226,11 @@ def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
     aside.mkdir()
     (aside / "0").write_bytes(b"old\n")
 
-    def failing(_source: str, _target: str) -> None:
+    def failing(_place: Place, _name: str, _to: Place, _new: str) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", failing)
+        patched.setattr(Place, "move", failing)
         with pytest.raises(FileTrouble):
             _write(folder)
     assert (aside / "0").read_bytes() == b"old\n"
@@ -246,16 +243,14 @@ def test_neither_new_nor_old_files_can_come(
 ) -> None:
     """Nothing is destroyed: what cannot come back stays aside, and the others are back."""
     folder = _old(tmp_path / "o", "a", "b")
-    rename, moves = os.rename, []
+    move = Place.move
 
-    def failing(source: str, target: str) -> None:
-        moves.append(target)
-        if target.endswith("/a") and "/o/a" in target:
+    def failing(place: Place, name: str, to: Place, new: str) -> None:
+        if new == "a":
             raise OSError(5, "Input/output error")
-        rename(source, target)
+        move(place, name, to, new)
 
-    monkeypatch.setattr(os, "rename", failing)
-    monkeypatch.setattr(os, "replace", failing)
+    monkeypatch.setattr(Place, "move", failing)
     with pytest.raises(FileTrouble):
         _write(folder)
     names = [path for path in folder.rglob("*") if path.is_file()]

@@ -13,7 +13,8 @@ from backports import zstd
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import ClosedPipe, open_output, same_bytes, write_file
+from prefpairs.files.output import ClosedPipe, open_output, write_file
+from prefpairs.files.staged import same_bytes
 
 
 def _write(path: Path | str, *lines: bytes) -> None:

@@ -1,0 +1,170 @@
+"""Files of one run: they appear together, or not at all.
+
+Each is written under a temporary name. When all are complete, the folders that they go into are
+locked, so that no other run changes anything there, and every file gets its own name. If one
+cannot, the old ones come back. What then stands under a name must be the file that was written.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Self
+
+from prefpairs.errors import FileTrouble
+from prefpairs.files import beside
+from prefpairs.files.beside import Place, mode_of, naming_trouble
+from prefpairs.files.family import Family, Refuse
+from prefpairs.files.signals import held_signals
+from prefpairs.files.staged import Staged, Written, WrittenFile
+
+
+class Together:
+    """Files that appear together when the block ends well; `hashed` where a manifest lists them."""
+
+    def __init__(self, *, hashed: bool = False) -> None:
+        self._hashed = hashed
+        self._files: list[Staged] = []
+        """Those that stand for themselves."""
+        self._family: Family | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Nothing appears before the end."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Give every file its name, or leave all as it was."""
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            with held_signals():
+                self._end(well=False)
+
+    def stage(self, path: str, *, keep_if_same: bool = False) -> Staged:
+        """A new file, that will take the place of what stands at a path."""
+        target = os.path.realpath(path)
+        if self._family is not None and (name := self._family.name_of(target)) is not None:
+            with naming_trouble(path):
+                return self._family.add(path, name, hashed=self._hashed)
+        folder, name = os.path.split(target)
+        if not os.path.isdir(folder):
+            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+        with naming_trouble(path), held_signals():
+            home = Place(folder)
+            self._stack.callback(home.close)
+            temporary, descriptor = home.new_file(name)
+            staged = Staged(
+                path, home, temporary, name, WrittenFile(descriptor, hashed=self._hashed)
+            )
+            self._files.append(staged)
+            staged.keep_if_same = keep_if_same
+            os.fchmod(descriptor, mode_of(target))
+        return staged
+
+    def stage_family(
+        self,
+        path: str,
+        names: Sequence[str],
+        family: Sequence[str],
+        *,
+        keep_if_same: bool = False,
+        refuse: Refuse | None = None,
+    ) -> dict[str, Staged]:
+        """A new file for each name in a folder; others of the family go when these come.
+
+        `refuse` raises if something would be lost that is not ours.
+        """
+        with naming_trouble(path):
+            with held_signals():
+                self._family = Family(path, family, keep_if_same=keep_if_same, refuse=refuse)
+            self._family.begin(names)
+            return {
+                name: self._family.add(os.path.join(path, name), name, hashed=self._hashed)
+                for name in names
+            }
+
+    def written(self, path: str) -> Written:
+        """Size and digest of what was written for a path."""
+        target = os.path.realpath(path)
+        if self._family is not None and (name := self._family.name_of(target)) is not None:
+            return self._family.files[name].written()
+        return next(given for given in self._files if given.target == target).written()
+
+    def _commit(self) -> None:
+        for staged in self._files:
+            staged.find_same()
+        homes = [staged.home for staged in self._files]
+        family = self._family
+        if family is not None and family.is_new:
+            with _locked([family.outer, *homes]):
+                if not os.path.lexists(family.target):
+                    self._swap()
+                    return
+        if family is not None:
+            family.enter()  # it was there before, or another run has made it since
+            homes += family.homes
+        with _locked(homes):
+            if family is not None:
+                family.refuse_strangers()
+            self._swap()
+
+    def _swap(self) -> None:
+        """All new files for all old ones, or all back again."""
+        family = self._family
+        with held_signals():
+            try:
+                if family is not None:
+                    family.come()
+                for staged in self._files:
+                    if family is not None or len(self._files) > 1:
+                        staged.back_up()
+                    staged.appear()
+                for staged in self._files:
+                    staged.check()
+                    staged.make_last()
+                if family is not None:
+                    family.check()
+            except BaseException:
+                for staged in reversed(self._files):
+                    staged.go_back()
+                if family is not None:
+                    family.go_back()
+                raise
+            self._end(well=True)
+
+    def _end(self, *, well: bool) -> None:
+        """Leave nothing behind but what appeared. Only the first call counts."""
+        files, family = self._files, self._family
+        self._files, self._family = [], None
+        for staged in files:
+            staged.end()
+        if family is not None:
+            family.end(well=well)
+        self._stack.close()
+
+
+@contextmanager
+def joining(together: Together | None) -> Iterator[Together]:
+    """The files of a run that more files belong to, or of the block alone."""
+    if together is not None:
+        yield together
+        return
+    with Together() as alone:
+        yield alone
+
+
+@contextmanager
+def _locked(places: Iterable[Place]) -> Iterator[None]:
+    """No other run changes these folders for the time of a block."""
+    ordered = {place.rank(): place for place in places}
+    held = [ordered[rank] for rank in sorted(ordered)]
+    deadline = time.monotonic() + beside.LONGEST_WAIT
+    with ExitStack() as stack:
+        for place in held:
+            place.lock(deadline)
+            stack.callback(place.unlock)
+        for place in held:
+            place.check_unmoved()
+        yield

@@ -1,0 +1,324 @@
+"""Files of one run: together or not at all, and what stands there is what was written."""
+
+import fcntl
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefpairs.errors import FileTrouble
+from prefpairs.files import beside
+from prefpairs.files.beside import Place
+from prefpairs.files.folder import open_folder
+from prefpairs.files.output import open_output, write_file
+from prefpairs.files.table import open_table
+from prefpairs.files.together import Together
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _write_all(folder: Path, together: Together, new: bytes = b"new\n") -> None:
+    with (
+        open_folder(str(folder / "d"), ["a", "s/b"], ["a", "s/b", "c"], together=together) as files,
+        open_output(str(folder / "o.jsonl"), together=together) as output,
+    ):
+        for file in (*files.values(), output):
+            file.write(new)
+    write_file(str(folder / "s.json"), new, together)
+    write_file(str(folder / "d" / "manifest.json"), new, together)
+
+
+OLD = {
+    "d/a": b"old\n",
+    "d/c": b"old\n",
+    "d/manifest.json": b"old\n",
+    "o.jsonl": b"old\n",
+    "s.json": b"old\n",
+}
+NEW = dict.fromkeys(["d/a", "d/manifest.json", "d/s/b", "o.jsonl", "s.json"], b"new\n")
+
+
+def _old(folder: Path) -> None:
+    (folder / "d").mkdir()
+    for name, content in OLD.items():
+        (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_all_appear(tmp_path: Path, there: bool) -> None:
+    """A folder, a file, and files beside and inside of them, none before the end."""
+    if there:
+        _old(tmp_path)
+    with Together() as together:
+        _write_all(tmp_path, together)
+        before = {name: text for name, text in _content(tmp_path).items() if "tmp" not in name}
+        assert before == (OLD if there else {})
+    assert _content(tmp_path) == NEW
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("fails", range(1, 12))
+def test_all_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int, there: bool
+) -> None:
+    """Whichever name cannot be given, all is as it was."""
+    if there:
+        _old(tmp_path)
+    calls = iter(range(1, 100))
+    move = Place.move
+
+    def failing(place: Place, name: str, to: Place, new: str) -> None:
+        if next(calls) == fails:
+            raise OSError(5, "Input/output error")
+        move(place, name, to, new)
+
+    if fails > (8 if there else 3):
+        return
+    monkeypatch.setattr(Place, "move", failing)
+    with pytest.raises(FileTrouble, match="Input/output error"), Together() as together:
+        _write_all(tmp_path, together)
+    assert _content(tmp_path) == (OLD if there else {})
+
+
+def test_a_file_system_without_second_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files appear all the same."""
+    _old(tmp_path)
+
+    def none(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Place, "link", none)
+    with Together() as together:
+        _write_all(tmp_path, together)
+    assert _content(tmp_path) == NEW
+
+
+# What is written is what is told of -------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.binary(max_size=400_000), max_size=5), st.sampled_from(["", ".gz", ".zst"]))
+def test_digest_of_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], ending: str
+) -> None:
+    """It is that of the file, packed or not, in whatever pieces it came."""
+    folder = tmp_path_factory.mktemp("here")
+    path = str(folder / f"o.jsonl{ending}")
+    with Together(hashed=True) as together:
+        with (
+            open_output(path, together=together) as output,
+            open_folder(str(folder / "d"), ["a"], ["a"], together=together) as files,
+        ):
+            for part in parts:
+                output.write(part)
+                files["a"].write(part)
+        written = [together.written(path), together.written(str(folder / "d" / "a"))]
+    for found, name in zip(written, (path, str(folder / "d" / "a")), strict=True):
+        content = Path(name).read_bytes()
+        assert found == (len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_digest_of_a_table(tmp_path: Path) -> None:
+    """Parquet, too."""
+    path = str(tmp_path / "o.parquet")
+    with Together(hashed=True) as together:
+        with open_table(path, together=together) as table:
+            table.begin({"a": "string"})
+            for number in range(3000):
+                table.write(b'{"a": "%d"}\n' % number)
+        written = together.written(path)
+    content = Path(path).read_bytes()
+    assert written == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@contextmanager
+def _interfering(
+    monkeypatch: pytest.MonkeyPatch, name: str, doing: Callable[[], Any]
+) -> Iterator[None]:
+    """Another program does something just after a file got its name."""
+    move = Place.move
+
+    def moving(place: Place, old: str, to: Place, new: str) -> None:
+        move(place, old, to, new)
+        if new == name:
+            doing()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Place, "move", moving)
+        yield
+
+
+@pytest.mark.parametrize("how", ["replaced", "longer", "gone"])
+@pytest.mark.parametrize("name", ["o.jsonl", "d/a"])
+def test_what_stands_there_is_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, how: str
+) -> None:
+    """If it is not, the run says so; what others put there stays, and nothing is left behind."""
+    path, theirs = tmp_path / name, tmp_path / "theirs"
+    _old(tmp_path)
+    theirs.write_bytes(b"theirs\n")
+
+    def interfere() -> None:
+        if how == "replaced":
+            theirs.replace(path)
+        elif how == "longer":
+            with path.open("ab") as file:
+                file.write(b"more\n")
+        else:
+            path.unlink()
+
+    with (
+        _interfering(monkeypatch, path.name, interfere),
+        pytest.raises(FileTrouble, match="another program changed it") as caught,
+        Together() as together,
+    ):
+        _write_all(tmp_path, together)
+    assert caught.value.path == str(path)
+    found = _content(tmp_path)
+    found.pop("theirs", None)
+    aside = [found.pop(kept) for kept in [*found] if "/.old." in kept]
+    now = {"replaced": b"theirs\n", "longer": b"new\nmore\n", "gone": found.get(name)}
+    assert {**found, name: now[how]} == {**OLD, name: found.get(name)}
+    assert aside == ([b"old\n"] if name == "d/a" and how != "gone" else [])
+
+
+# Two runs ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Another run puts its files there."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def test_a_run_waits_for_another_one(tmp_path: Path) -> None:
+    """Until that one is done."""
+    _old(tmp_path)
+    done = []
+
+    def write() -> None:
+        with Together() as together:
+            _write_all(tmp_path, together)
+        done.append(time.monotonic())
+
+    thread = threading.Thread(target=write)
+    with _held(tmp_path / "d"):
+        thread.start()
+        time.sleep(0.3)
+        found = {name: text for name, text in _content(tmp_path).items() if "tmp" not in name}
+        assert (found, done) == (OLD, [])
+    thread.join()
+    assert _content(tmp_path) == NEW
+
+
+@pytest.mark.parametrize("held", ["", "d"])
+def test_a_run_does_not_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    """Exit 5, with a sentence that names the cause; all is as it was."""
+    _old(tmp_path)
+    monkeypatch.setattr(beside, "LONGEST_WAIT", 0.1)
+    with (
+        _held(tmp_path / held),
+        pytest.raises(FileTrouble, match="another run has kept the folder locked"),
+        Together() as together,
+    ):
+        _write_all(tmp_path, together)
+    assert _content(tmp_path) == OLD
+
+
+_DIES = """
+import os, signal, sys, time
+from prefpairs.files.beside import Place
+place = Place(sys.argv[1])
+place.lock(time.monotonic())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_lock_is_left(tmp_path: Path) -> None:
+    """Neither as a file, nor as a lock of a process that was killed."""
+    (tmp_path / "d").mkdir()
+    for folder in (tmp_path, tmp_path / "d"):
+        done = subprocess.run([sys.executable, "-c", _DIES, str(folder)], check=False)
+        assert done.returncode == -signal.SIGKILL
+    start = time.monotonic()
+    with Together() as together:
+        _write_all(tmp_path, together)
+    assert time.monotonic() - start < 5
+    assert _content(tmp_path) == NEW
+
+
+def test_two_runs_make_one_new_folder(tmp_path: Path) -> None:
+    """The second one finds it there, and puts its files into it."""
+    with Together() as first:
+        _write_all(tmp_path, first, b"first\n")
+        with Together() as second:
+            _write_all(tmp_path, second, b"second\n")
+        assert set(_content(tmp_path / "d").values()) == {b"second\n"}
+    assert set(_content(tmp_path).values()) == {b"first\n"}
+    assert sorted(os.listdir(tmp_path)) == ["d", "o.jsonl", "s.json"]
+
+
+# Folders that move ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+@pytest.mark.parametrize("moved", ["d", "."])
+def test_a_folder_that_is_moved_during_a_run(tmp_path: Path, moved: str, replaced: bool) -> None:
+    """Nothing of the run stays in it, wherever it is now, and the run says what happened."""
+    here = tmp_path / "here"
+    here.mkdir()
+    _old(here)
+    folder, elsewhere = (here / moved).resolve(), tmp_path / "elsewhere"
+
+    def write_and_move() -> None:
+        with Together() as together:
+            _write_all(here, together)
+            folder.rename(elsewhere)
+            if replaced:
+                folder.mkdir()
+
+    with pytest.raises(FileTrouble, match="the folder was moved or replaced during the run"):
+        write_and_move()
+    old = {name.removeprefix("d/"): text for name, text in OLD.items() if name.startswith("d/")}
+    assert _content(elsewhere) == (old if moved == "d" else OLD)
+
+
+def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
+    """The same where the folder itself was not there yet."""
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def write_and_move() -> None:
+        with open_folder(str(here / "d"), ["a"], ["a"]) as files:
+            files["a"].write(b"new\n")
+            here.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(FileTrouble, match="the folder was moved or replaced during the run"):
+        write_and_move()
+    assert os.listdir(tmp_path / "elsewhere") == []
