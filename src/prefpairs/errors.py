@@ -75,7 +75,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         value = value[: _SHOWN + 1]
     shown = ""
-    for piece in json.JSONEncoder(default=str).iterencode(value):
+    # Looking for circles would keep the value alive until the garbage collector comes by.
+    for piece in json.JSONEncoder(default=str, check_circular=False).iterencode(value):
         shown += piece[: _SHOWN + 1]
         if len(shown) > _SHOWN:
             return f"{shown[:_SHOWN]}..."

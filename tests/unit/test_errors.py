@@ -1,6 +1,8 @@
 """The exceptions: facts and exit codes."""
 
+import gc
 import inspect
+import weakref
 from typing import Any
 
 import pytest
@@ -39,3 +41,28 @@ def test_tree_on_top_names_every_exception() -> None:
     own = [name for name in classes if vars(errors)[name].__module__ == errors.__name__]
     assert len(own) > 10
     assert [name for name in own if name not in tree] == []
+
+
+class Value(list[Any]):
+    """A list that tells whether it is still alive."""
+
+
+def test_a_bad_value_is_let_go_at_once() -> None:
+    """It may be as large as a row; Python 3.13 seldom looks for garbage."""
+    value = Value([[number] for number in range(100)])
+    alive = weakref.ref(value)
+    gc.disable()
+    try:
+        shown = errors.BadField("score", value, "a number").shown
+        del value
+        assert alive() is None
+    finally:
+        gc.enable()
+    assert shown == "[[0], [1], [2], [3], [4], [5], [6], [7], [8], [9], [10], [11..."
+
+
+def test_a_value_that_holds_itself_is_shown_in_part() -> None:
+    """Pickled rows may hold one."""
+    value: dict[str, Any] = {}
+    value["of"] = [value]
+    assert errors.BadField("score", value, "a number").shown == '{"of": [' * 7 + '{"of...'
