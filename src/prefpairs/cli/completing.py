@@ -10,7 +10,7 @@ from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.manual import EVERYWHERE, Word, words_of
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")
-_FOLDERS = ("DIR",)
+_FOLDERS = ("DIR", "OLD_DIR")
 _EVERYWHERE_SAYS = "All about it."
 _ANYWHERE = {"--help": "All commands.", "--version": "The version."}
 

@@ -143,8 +143,8 @@ def split(
         # by the prompts that TRL will see
         prefpairs split --for trl pairs.jsonl --out-dir data
 
-        # with new pairs: the prompts that data has already stay where they are
-        prefpairs split --like data more_pairs.jsonl --out-dir data
+        # old and new pairs: prompts that data has already stay on their side
+        prefpairs split --like data all_pairs.jsonl --out-dir data
     """
     report = Report()
     parting = sides.parting()
