@@ -73,7 +73,7 @@ PAIRS = {
     "prompts_apart": "its two answers are to prompts that stand on different sides",
     "environment_differs": "the answers part where a tool or the user spoke, not the model",
     "prompt_is_answer": "the prompt is nothing but the model's own words",
-    "not_text": "a message holds an image or another part that is no text",
+    "not_text": "a message holds an image, or another part or call that has no form in text",
     "not_plain_text": "it is a chat, and --text takes plain texts",
     "rendered_prompt": "a chat template stands in the prompt already, and trainers put another one "
     "around it: pair --prompt-template takes it apart, --to trl --text writes it as it is",
@@ -114,6 +114,8 @@ PAIRS_NOTICED = {
     "answer_repeated": "an answer of several pairs is written once",
     "label_contradicted": "an answer that one pair chooses and another rejects is left out",
     "prompt_head_cut": "tokens at the head of the prompt were cut off (--keep-end)",
+    "answer_form_left_out": "what the request said of the form of the answer is left out "
+    "(tool_choice, text.format, response_format)",
     "history_left_out": "only the last message of the prompt is written (--last-message)",
 }
 """What was noticed about pairs that stay."""
