@@ -44,7 +44,8 @@ MENDS = {
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
     "template_differs": "the prompt is not what --prompt-template renders, and stays plain text",
     "moved_to_meta": "fields that a pair does not have were moved into meta",
-    "id_renewed": "the content changed since the id was made; it has a new one",
+    "id_renewed": "its id is not that of its content: it was edited, or written by prefpairs 0.1 "
+    "(another version of identity) or another program; it has a new one",
     "format_differs": "of a ready-made pair one answer is calls or JSON, and the other is prose",
     "not_preferred": "the chosen answer does not score higher than the rejected one",
 }

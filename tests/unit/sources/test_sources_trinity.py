@@ -198,12 +198,17 @@ def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
     "options", [{}, {"group_by": ("sample",)}, {"group_by": "prompt"}, {"group_by": "file"}]
 )
 def test_prompts_of_other_tokens_never_meet(options: dict[str, Any]) -> None:
-    """Whoever competes, by whatever name."""
-    one, other = (
-        _kept(_row(messages=CHAT, prompt_text=None, **tokens), **options)
+    """Where a row has no words of its own, whatever the group is named by."""
+    named = {"prompt": "info.asked", **options}
+    rows = [
+        _row(prompt_text=None, info={"asked": "P", "task_index": {"taskset_id": 0, "index": 17}})
+        | tokens
         for tokens in ({"tokens": [1, 3], "prompt_length": 1}, {"tokens": [2, 2, 3]})
-    )
+    ]
+    one, other = (_kept(row, **named) for row in rows)
     assert (one.prompt == other.prompt, one.group == other.group) == (True, False)
+    one, other = (_kept({**row, "messages": CHAT}, **options) for row in rows)
+    assert (one.prompt == other.prompt, one.group == other.group) == (True, True)
 
 
 WORSE = [*CHAT[:4], {"role": "assistant", "content": "Wait."}]
@@ -359,3 +364,12 @@ def test_note_on_rendered_prompts() -> None:
     assert len(open_reader({shape: 1}, ReadOptions(), "f").notes) == 1
     assert open_reader({shape: 1}, ReadOptions(unrender=Turned()), "f").notes == ()
     assert open_reader({shape: 1}, ReadOptions(prompt="messages"), "f").notes == ()
+
+
+def test_rows_with_words_and_with_tokens_are_one_rollout() -> None:
+    """Lines of JSON and frames of one run have one group; tokens say nothing that words do not."""
+    plain = _row(messages=CHAT, prompt_text=None)
+    framed = {**plain, "tokens": [1, 2, 3], "prompt_length": 2}
+    line, frame = _kept(plain), _kept(framed)
+    assert frame.tokens is not None
+    assert line == frame._replace(tokens=None)
