@@ -1,3 +1,3 @@
 """Scored rollouts in, trainable preference pairs out."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

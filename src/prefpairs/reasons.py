@@ -44,7 +44,8 @@ MENDS = {
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
     "template_differs": "the prompt is not what --prompt-template renders, and stays plain text",
     "moved_to_meta": "fields that a pair does not have were moved into meta",
-    "id_renewed": "the content changed since the id was made; it has a new one",
+    "id_renewed": "its id is not that of its content: it was edited, or written by prefpairs 0.1 "
+    "(another version of identity) or another program; it has a new one",
     "format_differs": "of a ready-made pair one answer is calls or JSON, and the other is prose",
     "not_preferred": "the chosen answer does not score higher than the rejected one",
 }
@@ -73,7 +74,7 @@ PAIRS = {
     "prompts_apart": "its two answers are to prompts that stand on different sides",
     "environment_differs": "the answers part where a tool or the user spoke, not the model",
     "prompt_is_answer": "the prompt is nothing but the model's own words",
-    "not_text": "a message holds an image or another part that is no text",
+    "not_text": "a message holds an image, or another part or call that has no form in text",
     "not_plain_text": "it is a chat, and --text takes plain texts",
     "rendered_prompt": "a chat template stands in the prompt already, and trainers put another one "
     "around it: pair --prompt-template takes it apart, --to trl --text writes it as it is",
@@ -116,6 +117,8 @@ PAIRS_NOTICED = {
     "answer_repeated": "an answer of several pairs is written once",
     "label_contradicted": "an answer that one pair chooses and another rejects is left out",
     "prompt_head_cut": "tokens at the head of the prompt were cut off (--keep-end)",
+    "answer_form_left_out": "what the request said of the form of the answer is left out "
+    "(tool_choice, text.format, response_format)",
     "history_left_out": "only the last message of the prompt is written (--last-message)",
     "old_side_kept": "its prompt keeps the side that it has in --like",
     "old_sides_differ": "its prompt is on several sides of --like: test keeps it, else val",

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.message import drop_reasoning, renumber_calls, split_reasoning
+from prefpairs.records.calls import renumber_calls
+from prefpairs.records.message import drop_reasoning, split_reasoning
 from prefpairs.records.wire import encode
 from prefpairs.sieves.refusal import is_refusal
 from prefpairs.sieves.truncation import is_truncated

@@ -101,7 +101,6 @@ NOT_FOR_VERSION = (
     "traceback",
     "typer",
     "typing",
-    "xxhash",
 )
 """What the version does not need: that is all but the standard library's first few modules."""
 

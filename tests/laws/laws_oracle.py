@@ -4,15 +4,15 @@ It shares no line with prefpairs. Numbers are decimals from the start, contents 
 and the digest that breaks ties is spelled out again, because its form is public interface.
 """
 
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from typing import Any, NamedTuple
-
-from xxhash import xxh3_128_digest
 
 Row = dict[str, Any]
 
@@ -185,7 +185,8 @@ def _turns(prompt: Any, response: Any, *, verbatim: bool) -> tuple[list[Row], li
     moved, said = said[: places[0]], said[places[0] : places[-1] + 1]
     if not any(map(_speaks, said)):
         raise Unfit("empty_answer")
-    return before + moved, said
+    whole = _numbered(before + moved + said)
+    return whole[: len(before + moved)], whole[len(before + moved) :]
 
 
 def _speaks(turn: Row) -> bool:
@@ -241,7 +242,9 @@ def _gym_chat(items: Iterable[Row]) -> list[Row]:
             raise Unfit("unsupported_item")
         if kind == "function_call_output" or role in ("user", "system", "developer"):
             role = {"developer": "system", None: "tool"}.get(role, role)
-            chat.append({"role": role, "content": _text(item.get("content", item.get("output")))})
+            words = _text(item.get("content", item.get("output")))
+            answers = {"tool_call_id": item.get("call_id")} if role == "tool" else {}
+            chat.append({"role": role, "content": words, **answers})
             open_turn = None
             continue
         if kind == "reasoning" and not _thoughts(item):
@@ -255,7 +258,7 @@ def _gym_chat(items: Iterable[Row]) -> list[Row]:
             open_turn["thoughts"] += _thoughts(item)
         else:
             call = {"name": item["name"], "arguments": item["arguments"]}
-            open_turn["tool_calls"].append({"function": call})
+            open_turn["tool_calls"].append({"id": item.get("call_id"), "function": call})
     return [{**turn, "reasoning_content": "\n".join(turn.pop("thoughts", []))} for turn in chat]
 
 
@@ -277,7 +280,9 @@ def _chat_tool(tool: Row) -> Row:
 
 def _content(chat: Iterable[Row]) -> str:
     """What makes two texts the same: roles, words, thoughts, and calls with parsed arguments."""
-    return json.dumps([_content_of_turn(turn) for turn in chat], sort_keys=True)
+    turns = list(chat)
+    answered = _answered(turns, numbered=True)
+    return json.dumps(list(map(_content_of_turn, turns, answered)), sort_keys=True)
 
 
 def content_of(text: Any, role: str) -> str:
@@ -285,11 +290,50 @@ def content_of(text: Any, role: str) -> str:
     return _content(as_chat(text, role))
 
 
-def _content_of_turn(turn: Row) -> list[Any]:
+def _content_of_turn(turn: Row, answers: Any) -> list[Any]:
     calls = [call["function"] for call in turn.get("tool_calls") or []]
     called = [[call["name"], _arguments(call["arguments"])] for call in calls]
     thoughts, name = turn.get("reasoning_content") or "", turn.get("name") or ""
-    return [turn["role"], turn["content"], thoughts, name, called]
+    return [turn["role"], turn["content"], thoughts, name, called, answers]
+
+
+def _answered(turns: Sequence[Row], *, numbered: bool) -> list[Any]:
+    """The number of the call that each result answers, and 0 for all other turns."""
+    calls: list[tuple[str, str]] = []
+    waiting: list[int] = []
+    answered: list[Any] = []
+    for turn in turns:
+        told: Any = 0
+        if turn.get("tool_calls"):
+            for call in turn["tool_calls"]:
+                calls.append((call.get("id") or "", call["function"]["name"]))
+                waiting.append(len(calls))
+        elif turn["role"] == "tool":
+            given, name = turn.get("tool_call_id") or "", turn.get("name")
+            named = [at for at in waiting if calls[at - 1][1] == name and not given]
+            same = [at for at in waiting if calls[at - 1][0] == given]
+            before = [at for at, (known, _) in enumerate(calls, 1) if known == given != ""]
+            own = bool(named or same or before)
+            if numbered and not own and re.fullmatch("call_[1-9][0-9]{0,5}", given):
+                told = given
+            else:
+                told = [*named[:1], *same[:1], *before[-1:], *waiting[:1], 0][0]
+            waiting = [at for at in waiting if at != told]
+        answered.append(told)
+    return answered
+
+
+def _numbered(turns: Sequence[Row]) -> list[Row]:
+    """The turns with calls called by their number, and results by that of their call."""
+    count, numbered = 0, []
+    for turn, told in zip(turns, _answered(turns, numbered=False), strict=True):
+        calls = []
+        for call in turn.get("tool_calls") or []:
+            count += 1
+            calls.append({**call, "id": f"call_{count}"})
+        own = {"tool_calls": calls} if calls else {}
+        numbered.append({**turn, **own, **({"tool_call_id": f"call_{told}"} if told else {})})
+    return numbered
 
 
 def _arguments(text: str) -> Any:
@@ -303,15 +347,23 @@ def digest(content: str) -> bytes:
     """The digest of a content, in the form that is public interface."""
     parts = [_canonical(turn) for turn in json.loads(content)]
     if len(parts) == 1:
-        return xxh3_128_digest(parts[0])
-    return xxh3_128_digest(b"".join(map(xxh3_128_digest, parts)))
+        return sha(parts[0])
+    return sha(b"chat\0" + b"".join(map(sha, parts)))
+
+
+def sha(content: bytes) -> bytes:
+    """The first half of the SHA-256 of some bytes."""
+    return hashlib.sha256(content).digest()[:16]
 
 
 def _canonical(turn: list[Any]) -> bytes:
     role, content, *rest = turn
-    if not any(rest):
-        return f"{role}\0{content}".encode()
-    return json.dumps(turn, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    if not any(rest) and isinstance(content, str):
+        return f"text\0{role}\0{content}".encode()
+    others = zip(("reasoning", "name", "calls", "answers"), rest, strict=True)
+    told = {"role": role, "content": content, **{key: value for key, value in others if value}}
+    written = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return b"message\0" + written.encode()
 
 
 def decimal(score: float) -> Decimal:

@@ -151,7 +151,7 @@ def test_the_id_of_a_pair_is_its_contents(
 
 
 def test_ids_are_public_interface() -> None:
-    """These ids never change without a new major version."""
+    """These ids never change without a new identity version."""
     tools = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
     calls = [{"function": {"name": "add", "arguments": '{"b": 2, "a": 1}'}}]
     said = [{"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": calls}]
@@ -163,4 +163,4 @@ def test_ids_are_public_interface() -> None:
         {**plain, "tools": tools},
     ]
     ids = [pair["id"] for pair in pair_lines(lines_of(*rows), Asked()).rows]
-    assert ids == ["cc530829b29a50a1f014fab50a587b62", "15f1b48d227fa3bf336d0c8da58df6af"]
+    assert ids == ["51061a7da6fc41b821a1d411f1834972", "3784a6c8a9935b8d62e4eb66b31b4949"]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Row, examples, lines_of
+from laws_oracle import sha
 from laws_pairs import (
     answers_of,
     dedupes,
@@ -24,7 +25,6 @@ from laws_pairs import (
 )
 from laws_rollouts import shards_of
 from laws_sieves import Sieved, sieve_lines, sieve_shards
-from xxhash import xxh3_128_digest
 
 from prefpairs.records.pair import Pair
 from prefpairs.report import Stage
@@ -236,8 +236,8 @@ class _NoTexts:
 
 def _entries(count: int) -> Iterator[Entry]:
     for number in range(count):
-        prompt, yes, no = (xxh3_128_digest(f"{side}{number}".encode()) for side in "pyn")
-        identity = xxh3_128_digest(prompt + yes + no)
+        prompt, yes, no = (sha(f"{side}{number}".encode()) for side in "pyn")
+        identity = sha(prompt + yes + no)
         yield Entry(number, number, 9, 1.0, 1.0, 0.0, identity, prompt, b"", yes, no, prompt)
 
 

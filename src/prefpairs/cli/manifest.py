@@ -14,6 +14,7 @@ from prefpairs.files.digest import digest_file
 from prefpairs.files.output import naming_trouble
 from prefpairs.files.staged import Written
 from prefpairs.files.watched import Passed
+from prefpairs.records.identity import IDENTITY_VERSION
 from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
@@ -63,6 +64,8 @@ class ManifestModel(BaseModel):
 
     manifest: int
     prefpairs: str
+    identity: int = 1
+    """The version of the ids in the files; manifests of 0.1 do not say."""
     recipe: FileModel | None = None
     stages: dict[str, dict[str, Any]]
     inputs: list[FileModel]
@@ -79,12 +82,13 @@ def manifest_of(
 ) -> bytes:
     """The manifest that will stand at a path."""
     folder = os.path.dirname(os.path.realpath(path))
-    told = ("inputs", "passed_over", "notes")
+    told = ("identity", "inputs", "passed_over", "notes")
     inputs = [given for given in read if given.path != recipe.path]
     own = [given for given in read if given.path == recipe.path]
     model = ManifestModel(
         manifest=FORMAT,
         prefpairs=__version__,
+        identity=IDENTITY_VERSION,
         recipe=_file(own[0], folder) if own else None,
         stages={
             name: {word: value for word, value in table.items() if word not in _PATHS}
@@ -162,6 +166,16 @@ def differences(path: str, manifest: ManifestModel, passed: Passed | None = None
         for kind, file in files_of(manifest)
     ]
     return [f"{kind} {file.path} {problem}" for kind, file, problem in problems if problem]
+
+
+def other_identity(manifest: ManifestModel) -> str | None:
+    """A sentence where the ids of a manifest's files are not those that this version gives."""
+    if manifest.identity == IDENTITY_VERSION:
+        return None
+    return (
+        f"prefpairs {manifest.prefpairs} wrote it with identity version {manifest.identity}; this "
+        f"one has {IDENTITY_VERSION}, so a new run gives other ids, samples and splits"
+    )
 
 
 def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:

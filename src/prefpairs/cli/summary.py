@@ -5,6 +5,7 @@ from typing import Any
 
 from prefpairs.cli.wording import plural, visible
 from prefpairs.reasons import ALL
+from prefpairs.records.identity import IDENTITY_VERSION
 from prefpairs.report import Report, Stage
 from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
 from prefpairs.report.tally import WHAT_IF_GAPS
@@ -14,9 +15,8 @@ _MOST_NAMES = 5
 
 def summary_of(command: str, report: Report) -> dict[str, Any]:
     """The summary as data, for --summary."""
-    if command == "extract":
-        return extract_summary(report)
-    return pair_summary(report) if command == "pair" else sieve_summary(report)
+    summaries = {"extract": extract_summary, "pair": pair_summary}
+    return {"identity": IDENTITY_VERSION, **summaries.get(command, sieve_summary)(report)}
 
 
 def summary_text(command: str, report: Report, output: str) -> str:

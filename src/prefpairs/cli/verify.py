@@ -25,7 +25,7 @@ def verify(
         # train on what was made, or not at all
         prefpairs verify data/manifest.json && accelerate launch train.py
     """
-    from prefpairs.cli.manifest import differences, files_of, read_manifest
+    from prefpairs.cli.manifest import differences, files_of, other_identity, read_manifest
 
     read = read_manifest(manifest)
     files = files_of(read)
@@ -33,6 +33,8 @@ def verify(
     course.turn_to_hashing(sum(file.size for _, file in files))
     with progress(course):
         found = differences(manifest, read, course.pass_by)
+    if sentence := other_identity(read):
+        say(f"note: {visible(f'{manifest}: {sentence}')}\n")
     if found:
         raise FilesDiffer(manifest, found)
     say(f"{visible(manifest)}: {plural(len(files), 'file')} as they were\n")

@@ -9,6 +9,7 @@ from prefpairs.engines.contest import Contest, Fetch, fair_members
 from prefpairs.engines.index import Index
 from prefpairs.engines.plan import MOST_PAIRS, PairPlan
 from prefpairs.errors import TooManyPairs
+from prefpairs.records.canonical import canonical_json
 from prefpairs.report import Report
 from prefpairs.strategies.allowed import PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
@@ -28,7 +29,8 @@ def pairs_across_prompts(
         _refuse_too_many(scores, plan.options)
 
     def identity_of(number: int) -> bytes:
-        own = repr((index.scores[number], index.rollout(number))).encode()
+        rollout = index.rollout(number) or ()
+        own = canonical_json([index.scores[number], *rollout[:2]])
         return keys[index.group_number(number)] + index.digest(number) + own
 
     @lru_cache(maxsize=_MOST_CACHED)

@@ -8,6 +8,12 @@ from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.looks.comparison import PairSet
 from prefpairs.report import Report
 
+_MOST_NAMES = 5
+_OTHER_IDS = (
+    "most ids are not those of their pairs, which come from prefpairs 0.1 (another version of "
+    "identity), from another program, or were edited; pairs are compared by what they say"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class DiffPlan:
@@ -20,13 +26,16 @@ class DiffPlan:
 def read_both(plan: DiffPlan, reports: tuple[Report, Report]) -> tuple[PairSet, PairSet]:
     """The pairs of both sides. Bad rows of both go to the one file that is named for them."""
     with reading_rows(plan.before, reports[0]) as rows:
-        before = _read(rows)
-        return before, _read(Rows(plan.after, reports[1], rows.quarantine))
+        before = _read(rows, plan.before)
+        return before, _read(Rows(plan.after, reports[1], rows.quarantine), plan.after)
 
 
-def _read(rows: Rows) -> PairSet:
+def _read(rows: Rows, plan: InputPlan) -> PairSet:
     found = PairSet()
     for _, _, readings in pair_readings(rows, rows.report):
         for _, reading in readings:
             found.add(reading.pair, reading.digests)
+    if 2 * rows.report.mended["id_renewed"] > found.pairs:
+        names = ", ".join(given.label for given in plan.inputs[:_MOST_NAMES])
+        rows.report.notes.append(f"{names}: {_OTHER_IDS}")
     return found

@@ -5,8 +5,6 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from xxhash import xxh3_128_digest
-
 from prefpairs.engines.contest import Contest, Fetch, unfair_members
 from prefpairs.engines.fetching import Candidates
 from prefpairs.engines.filling import fill
@@ -16,6 +14,7 @@ from prefpairs.engines.reading import reading_inputs
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.looks.standing import Standing, standings
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest
 from prefpairs.report import Report
 from prefpairs.strategies import strategy_named
 
@@ -53,9 +52,9 @@ def show_group(plan: PairPlan, name: str, report: Report) -> Iterator[ShownGroup
 
 def _groups_called(name: str, index: Index, fetch: Fetch) -> list[int]:
     """The groups that have a name, which the index knows only by its digest."""
-    digest = xxh3_128_digest(name.encode("utf-8", "surrogateescape"))
+    called = digest("name", name.encode("utf-8", "surrogateescape"))
     firsts = [index.members(group)[0] for group in range(index.groups)]
-    exact = [group for group, first in enumerate(firsts) if index.question(first)[0] == digest]
+    exact = [group for group, first in enumerate(firsts) if index.question(first)[0] == called]
     if exact:
         return exact
     names = {group: fetch(first).group for group, first in enumerate(firsts)}

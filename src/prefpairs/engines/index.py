@@ -12,12 +12,11 @@ from itertools import accumulate, repeat
 from operator import sub
 from typing import Any, NamedTuple
 
-from xxhash import xxh3_64_intdigest, xxh3_128_digest
-
 from prefpairs.errors import InputChanged
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import (
     NO_TOOLS,
+    digest,
     digest_group,
     digest_prompt,
     digest_response,
@@ -106,7 +105,7 @@ class Index:
         for place, candidate in enumerate(candidates, len(self)):
             task = candidate.meta and candidate.meta.get(TASK)
             if task:  # of a candidate whose group does not name it
-                self._task_of[place] = xxh3_64_intdigest(str(task).encode())
+                self._task_of[place] = int.from_bytes(digest("task", str(task).encode()))
         self._group_of.extend(map(self._group, candidates))
         self.scores.extend([candidate.score for candidate in candidates])
         self._digests += b"".join([digest_response(one.response) for one in candidates])
@@ -241,7 +240,7 @@ class Index:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = len(self._groups)
-            name = xxh3_128_digest(candidate.group.encode())
+            name = digest("name", candidate.group.encode())
             self._questions += name + prompt + (tools or _NO_DIGEST)
         return group
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal
-
-from xxhash import xxh3_64_intdigest, xxh3_128_digest
+from zlib import crc32
 
 from prefpairs.engines.fetching import Library
 from prefpairs.engines.rows import Rows
@@ -13,6 +12,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.shelf import Shelf, Spool
+from prefpairs.records.identity import digest
 from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
@@ -152,7 +152,7 @@ def _is_of(pair: Pair, entry: Entry) -> bool:
 
 
 def _group_of(pair: Pair) -> bytes:
-    return xxh3_128_digest(pair.group.encode())
+    return digest("name", pair.group.encode())
 
 
 def entry_of(reading: PairReading, number: int, place: int, length: int) -> Entry:
@@ -181,4 +181,5 @@ def _as_written(line: bytes, pair: Pair) -> bool:
 
 
 def _seal(line: bytes) -> int:
-    return xxh3_64_intdigest(line) & 0xFFFFFFFF
+    """Tells a line that changed by accident; a file that is written to is found by its times."""
+    return crc32(line) or 1

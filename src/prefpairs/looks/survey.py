@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from math import inf, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
-from xxhash import xxh3_128_digest
-
 from prefpairs.looks.spread import Spread, edges_of, length_edges, spread_of
 from prefpairs.looks.traits import SHORTCUTS, Traits, traits_of_sides
 from prefpairs.looks.wins import Wins
+from prefpairs.records.identity import digest
 from prefpairs.records.message import flat_text
 from prefpairs.records.pair import Pair
 from prefpairs.sieves.entry import Entry
@@ -103,8 +102,8 @@ class PairSurvey:
         self._gaps.append(_known(pair.gap))
         self._scores["chosen"].append(_known(pair.chosen_score))
         self._scores["rejected"].append(_known(pair.rejected_score))
-        question = xxh3_128_digest(entry.prompt + entry.tools)
-        other = xxh3_128_digest((entry.other_prompt or entry.prompt) + entry.tools)
+        question = _question(entry.prompt, entry.tools)
+        other = _question(entry.other_prompt or entry.prompt, entry.tools)
         self._prompt_of.append(self._prompts.number_of(question))
         self._add_answer(question + entry.chosen, _CHOSEN)
         self._add_answer(other + entry.rejected, _REJECTED)
@@ -114,7 +113,7 @@ class PairSurvey:
 
     def _add_answer(self, answer: bytes, side: int) -> None:
         """Remember on which sides an answer to a question stands."""
-        number = self._answers.number_of(xxh3_128_digest(answer))
+        number = self._answers.number_of(digest("answer", answer))
         if number == len(self._stood):
             self._stood.append(0)
         self._stood[number] |= side
@@ -123,7 +122,7 @@ class PairSurvey:
         """Remember which of two answers is preferred."""
         first, second = sorted((entry.chosen, entry.rejected))
         direction = _CHOSEN if first == entry.chosen else _REJECTED
-        number = self._opposed.number_of(xxh3_128_digest(question + first + second))
+        number = self._opposed.number_of(digest("answers", question + first + second))
         if number == len(self._directions):
             self._directions.append(0)
         self.duplicates += bool(self._directions[number] & direction)
@@ -264,3 +263,7 @@ def survey_groups(groups: Iterable[Sequence[float]]) -> GroupSurvey:
         tied_pairs=tied,
         possible_pairs=possible,
     )
+
+
+def _question(prompt: bytes, tools: bytes) -> bytes:
+    return digest("question", prompt + tools)

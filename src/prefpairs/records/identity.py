@@ -1,22 +1,43 @@
-"""What makes two records the same, and the draws that hang on it.
+"""What makes two records the same, and the draws that depend on it.
 
-The forms below are public interface: pair ids, samples and splits rest on them, so a change
-to any of them is a new major version. xxh3 (128 bits) is fast and stable over platforms and
-releases; it does not stop a forger, so whoever acts on equal digests compares the contents.
+The forms below are public interface, specified in docs/concepts.md and held by test vectors:
+pair ids, samples and splits rest on them, so a change to any of them is a new identity version.
+Digests are SHA-256 cut to 128 bits. What is hashed begins with its kind and a NUL, so no two
+kinds of content have the same bytes.
 """
 
+import re
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
-from xxhash import xxh3_64_intdigest, xxh3_128_digest
+import orjson
 
 from prefpairs.errors import NotJson
+from prefpairs.records.calls import answered_calls
+from prefpairs.records.canonical import canonical_json, is_deeper
 from prefpairs.records.message import Message, Text
-from prefpairs.records.wire import decode, encode, encode_sorted
+from prefpairs.records.wire import DEEPEST, decode_counting, finite
+
+IDENTITY_VERSION = 2
+"""Version 1 (prefpairs 0.1) was xxh3, and did not know parts of content or results of calls."""
+
+DIGEST = 16
+"""The length of a digest, in bytes."""
 
 NO_TOOLS = b""
-_ROLE_AND_CONTENT = ("role", "content")
 BY_PROMPT = "prompt:"
 """How the group of candidates begins that nothing but their prompt holds together."""
+
+_ROLE_AND_CONTENT = 2
+_ODD_NUMBER = re.compile("NaN|Infinity|[0-9][eE]|[0-9]{300}")
+"""How numbers are written that may be too large for a double."""
+_ABSENT = bytes(DIGEST)
+
+
+def digest(kind: str, content: bytes) -> bytes:
+    """The digest of some bytes, unlike that of the same bytes of another kind."""
+    return sha256(b"%b\0%b" % (kind.encode(), content)).digest()[:DIGEST]
 
 
 def digest_prompt(prompt: Text) -> bytes:
@@ -26,14 +47,14 @@ def digest_prompt(prompt: Text) -> bytes:
     True
     """
     if isinstance(prompt, str):
-        return xxh3_128_digest(f"user\0{prompt}".encode())
+        return _digest(_said("user", prompt))
     return _digest_chat(prompt)
 
 
 def digest_response(response: Text) -> bytes:
     """The digest of a response; plain text counts as one assistant message."""
     if isinstance(response, str):
-        return xxh3_128_digest(f"assistant\0{response}".encode())
+        return _digest(_said("assistant", response))
     return _digest_chat(response)
 
 
@@ -45,33 +66,23 @@ def digest_turn(words: str, thoughts: str) -> bytes:
     True
     """
     if thoughts:
-        return xxh3_128_digest(encode(["assistant", words, thoughts, "", []]))
-    return xxh3_128_digest(f"assistant\0{words}".encode())
+        return _digest(_thought("assistant", words, thoughts))
+    return _digest(_said("assistant", words))
 
 
 def digest_tools(tools: list[Any] | None) -> bytes:
     """The digest of tool schemas; no tools and an empty list are the same."""
-    return xxh3_128_digest(encode_sorted(tools)) if tools else NO_TOOLS
-
-
-def canonical(text: Text, plain_role: str) -> list[bytes]:
-    """The bytes that a digest sees, a message each: what makes two texts the same content.
-
-    Order of argument keys, call ids and white space inside arguments do not count.
-    """
-    if isinstance(text, str):
-        return [f"{plain_role}\0{text}".encode()]
-    return [_canonical_message(message) for message in text]
+    return digest("tools", canonical_json(tools)) if tools else NO_TOOLS
 
 
 def digest_group(key: str, prompt: bytes, tools: bytes) -> bytes:
-    """What candidates must share to compete: the key, the prompt and the tools."""
-    return xxh3_128_digest(b"\0".join((key.encode(), prompt, tools)))
+    """What candidates must share to compete: the prompt, the tools and the key."""
+    return digest("group", b"%b%b%b" % (prompt, tools or _ABSENT, key.encode()))
 
 
 def group_of_prompt(prompt: bytes) -> str:
     """The group of candidates whose source has no name for their task."""
-    return f"{BY_PROMPT}{prompt.hex()[:16]}"
+    return f"{BY_PROMPT}{prompt.hex()}"
 
 
 def pair_id(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> str:
@@ -81,11 +92,11 @@ def pair_id(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> str:
 
 def digest_pair(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> bytes:
     """What the name of a pair spells out."""
-    return xxh3_128_digest(b"\0".join((prompt, tools, chosen, rejected)))
+    return digest("pair", b"%b%b%b%b" % (prompt, tools or _ABSENT, chosen, rejected))
 
 
 def draw(seed: int, purpose: str, identity: bytes) -> int:
-    """A uniform number below 2**64 that hangs on who is drawn, never on when.
+    """A uniform number below 2**64 that depends on what is drawn, and never on when.
 
     The purpose keeps one use of chance from steering another: a sample drawn with seed 0
     says nothing about a split with seed 0.
@@ -93,38 +104,80 @@ def draw(seed: int, purpose: str, identity: bytes) -> int:
     >>> draw(0, "random", b"a") == draw(0, "random", b"a") != draw(0, "split", b"a")
     True
     """
-    return xxh3_64_intdigest(b"\0".join((str(seed).encode(), purpose.encode(), identity)))
+    drawn = digest("draw", b"%d\0%b\0%b" % (seed, purpose.encode(), identity))
+    return int.from_bytes(drawn[:8], "big")
+
+
+def canonical(text: Text, plain_role: str) -> list[bytes]:
+    """The bytes of each message that a digest sees: what makes two texts the same content.
+
+    The order of keys, the white space in arguments and the ids of calls do not count.
+    """
+    if isinstance(text, str):
+        return [_said(plain_role, text)]
+    if any(message["role"] == "tool" for message in text):
+        answered: Sequence[int | str] = answered_calls(text, keep_numbered=True)
+        return list(map(_canonical_message, text, answered))
+    return [_canonical_message(message, 0) for message in text]
 
 
 def _digest_chat(messages: list[Message]) -> bytes:
-    """One message is digested as it is; of several, their digests are."""
-    if len(messages) == 1:
-        return xxh3_128_digest(_canonical_message(messages[0]))
-    digests = [xxh3_128_digest(_canonical_message(message)) for message in messages]
-    return xxh3_128_digest(b"".join(digests))
+    """The digest of one message is that of the chat; of several, the digests are digested."""
+    parts = canonical(messages, "")
+    if len(parts) == 1:
+        return _digest(parts[0])
+    return digest("chat", b"".join(map(_digest, parts)))
 
 
-def _canonical_message(message: Message) -> bytes:
-    """A plain message as role, NUL, text; any other as JSON, which never starts like a role."""
+def _digest(tagged: bytes) -> bytes:
+    return sha256(tagged).digest()[:DIGEST]
+
+
+def _said(role: str, words: str) -> bytes:
+    """A message that is words alone."""
+    return f"text\0{role}\0{words}".encode()
+
+
+def _thought(role: str, words: str, thoughts: str) -> bytes:
+    """A message of words and thinking."""
+    return b"message\0" + orjson.dumps({"content": words, "reasoning": thoughts, "role": role})
+
+
+def _canonical_message(message: Message, answers: int | str) -> bytes:
+    """A message of words alone as text; any other as an object that holds what it has."""
     content = message["content"]
     plain = isinstance(content, str)
-    if plain and len(message) == len(_ROLE_AND_CONTENT):
-        return f"{message['role']}\0{content}".encode()
-    reasoning = message.get("reasoning_content") or ""
-    if plain and reasoning and len(message) == len(_ROLE_AND_CONTENT) + 1:
-        return encode([message["role"], content, reasoning, "", []])
-    calls = message.get("tool_calls") or []
-    name = message.get("name") or ""
-    if not (reasoning or calls or name) and isinstance(content, str):
-        return f"{message['role']}\0{content}".encode()
-    called = [[call["function"]["name"], _arguments(call)] for call in calls]
-    return encode_sorted([message["role"], content, reasoning, name, called])
+    if plain and not answers and len(message) == _ROLE_AND_CONTENT:
+        return _said(message["role"], content)
+    told = {
+        "answers": answers,
+        "calls": [_called(call) for call in message.get("tool_calls") or ()],
+        "name": message.get("name"),
+        "reasoning": message.get("reasoning_content"),
+    }
+    told = {key: value for key, value in told.items() if value}
+    if plain and not told:
+        return _said(message["role"], content)
+    return b"message\0" + canonical_json({**told, "content": content, "role": message["role"]})
 
 
-def _arguments(call: dict[str, Any]) -> Any:
-    """Arguments as the JSON they are, or the text itself where the model wrote no JSON."""
-    text: str = call["function"]["arguments"]
+def _called(call: dict[str, Any]) -> list[Any]:
+    """The name of a called function and its arguments; and the type, where it is another one."""
+    called = [call["function"]["name"], _arguments(call["function"]["arguments"])]
+    return called if call["type"] == "function" else [*called, call["type"]]
+
+
+def _arguments(text: str) -> Any:
+    """Arguments in a list as the JSON that they are, or the text itself where they are none.
+
+    Text that cannot be read exactly is none: half an emoji, a number that no double holds.
+    """
     try:
-        return [decode(text.encode())]
+        value, replaced = decode_counting(text.encode())
     except NotJson:
         return text
+    if replaced or (_ODD_NUMBER.search(text) and finite(value) != value):
+        return text
+    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
+        return text
+    return [value]

@@ -1,24 +1,24 @@
 """Chat messages in one form: the one of chat completions."""
 
 import re
-from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.records.wire import encode
+from prefpairs.records.calls import in_order, read_calls
+from prefpairs.records.content import as_parts, read_content, with_content_beside
+from prefpairs.records.wire import finite
 
 Message = dict[str, Any]
 Text = str | list[Message]
 """A prompt or a response: plain text, or a chat."""
 
-_KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")
-"""Whatever a source holds, a message that leaves it has its keys in this order, and no others."""
 _ROLES = {
     "system": "system",
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
     "tool": "tool",
+    "function": "tool",
 }
 _PLAIN = {"role", "content"}
 _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
@@ -29,8 +29,13 @@ _CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _END_OF_BLOCK = "</think>"
-_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+_NAMES = ("tool_call_id", "name")
+_REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_ONE_CALL = ("function_call", "tool_call")
+"""The keys under which messages held one call before they held lists of them."""
 
+OTHER_KEYS = (*_REASONING_KEYS, *_ONE_CALL, "tool_calls")
+"""The keys of what a message holds besides content."""
 
 _ASKS = re.compile(
     r"(?:<\|im_start\|>assistant|<\|(?:start_header_id|start_of_role)\|>assistant<\|[a-z_]+\|>"
@@ -76,16 +81,35 @@ def read_message(value: Any, field: str) -> Message:
     role = _role_of(value)
     if role is None:
         raise BadField(f"{field}.role", value.get("role"), "system, user, assistant or tool")
-    message: Message = {"role": role, "content": read_content(value.get("content"), field)}
-    reasoning = value.get("reasoning_content") or value.get("reasoning")
-    if isinstance(reasoning, str) and reasoning:
+    content = with_content_beside(read_content(value.get("content"), field), value)
+    calls, others = _calls_of(value, field)
+    reasoning = next((value[key] for key in _REASONING_KEYS if value.get(key)), None)
+    if isinstance(reasoning, list):
+        others.append({"type": "reasoning", "reasoning": finite(reasoning)})
+    message: Message = {"role": role, "content": content}
+    if others:
+        message["content"] = [*as_parts(content), *others]
+    if isinstance(reasoning, str):
         message["reasoning_content"] = reasoning
-    if value.get("tool_calls"):
-        message["tool_calls"] = _read_calls(value["tool_calls"], f"{field}.tool_calls")
-    for key in ("tool_call_id", "name"):
-        if isinstance(value.get(key), str):
-            message[key] = value[key]
-    return message
+    if calls:
+        message["tool_calls"] = calls
+    return message | {key: value[key] for key in _NAMES if isinstance(value.get(key), str)}
+
+
+def _calls_of(message: dict[str, Any], field: str) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The calls of a message, and parts for what has the place of a call and is none."""
+    listed = message.get("tool_calls")
+    calls = read_calls(listed, f"{field}.tool_calls") if listed else []
+    others = []
+    for key in _ONE_CALL:
+        call = message.get(key)
+        if isinstance(call, dict) and call:
+            (read,) = read_calls([call], f"{field}.{key}")
+            if read["function"] not in [known["function"] for known in calls]:
+                calls.append(read)
+        elif call:
+            others.append({"type": key, key: finite(call)})
+    return calls, others
 
 
 def _role_of(message: dict[str, Any]) -> str | None:
@@ -102,30 +126,6 @@ def is_messages(value: Any) -> bool:
         and bool(value)
         and all(isinstance(item, dict) and _role_of(item) for item in value)
     )
-
-
-def read_content(value: Any, field: str) -> str | list[Any]:
-    """The content of a message: null is empty, and parts that are all text are one text.
-
-    >>> read_content([{"type": "output_text", "text": "a"}, {"type": "text", "text": "b"}], "m")
-    'ab'
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, list):
-        raise BadField(f"{field}.content", value, "text or a list of parts")
-    parts = [_read_part(part, f"{field}.content.{place}") for place, part in enumerate(value)]
-    if all(part["type"] == "text" for part in parts):
-        return "".join(part["text"] for part in parts)
-    return parts
-
-
-def tool_call(name: str, arguments: str, call_id: str = "") -> dict[str, Any]:
-    """One call of a tool, as an assistant message holds it."""
-    function = {"name": name, "arguments": arguments}
-    return {"id": call_id, "type": "function", "function": function}
 
 
 def split_reasoning(message: Message) -> Message:
@@ -152,7 +152,7 @@ def split_reasoning(message: Message) -> Message:
     split = {**message, "content": content[place:]}
     if reasoning := "\n".join(filter(None, thoughts)):
         split["reasoning_content"] = reasoning
-    return _in_order(split)
+    return in_order(split)
 
 
 def drop_reasoning(message: Message) -> Message:
@@ -175,35 +175,6 @@ def _without_blocks(text: str) -> str:
 def as_chat(text: Text, role: str) -> list[Message]:
     """A chat as it is; plain text as the one message of a role."""
     return [{"role": role, "content": text}] if isinstance(text, str) else text
-
-
-def renumber_calls(messages: list[Message]) -> list[Message]:
-    """The messages with their tool calls named `call_1`, `call_2`, ... in order.
-
-    Sources draw these names at random, which would make equal answers differ. A tool message
-    answers the oldest open call of its name, for some sources use a name twice.
-    """
-    opened: OrderedDict[str, str] = OrderedDict()
-    of_name: defaultdict[str | None, deque[str]] = defaultdict(deque)
-    renumbered = []
-    count = 0
-    for message in messages:
-        if calls := message.get("tool_calls"):
-            fresh = []
-            for call in calls:
-                count += 1
-                opened[f"call_{count}"] = call["id"]
-                of_name[call["id"]].append(f"call_{count}")
-                fresh.append({**call, "id": f"call_{count}"})
-            renumbered.append({**message, "tool_calls": fresh})
-        elif message["role"] == "tool" and opened:
-            name = message.get("tool_call_id")
-            answered = of_name[name if of_name[name] else next(iter(opened.values()))].popleft()
-            del opened[answered]
-            renumbered.append(_in_order({**message, "tool_call_id": answered}))
-        else:
-            renumbered.append(message)
-    return renumbered
 
 
 def asks_something(prompt: Text) -> bool:
@@ -240,37 +211,3 @@ def says_something(message: Message) -> bool:
     content = message["content"]
     spoken = content.strip() if isinstance(content, str) else content
     return bool(spoken) or bool(message.get("tool_calls"))
-
-
-def _in_order(message: Message) -> Message:
-    return {key: message[key] for key in _KEYS if key in message}
-
-
-def _read_part(part: Any, field: str) -> dict[str, Any]:
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-        raise BadField(field, part, "a content part with a type")
-    if part["type"] in _TEXT_PARTS or part["type"] == "refusal":
-        text = part.get("text", part.get("refusal"))
-        if not isinstance(text, str):
-            raise BadField(f"{field}.text", text, "text")
-        return {"type": "text", "text": text}
-    if part["type"] == "input_image":
-        return {"type": "image_url", "image_url": {"url": part.get("image_url")}}
-    return part
-
-
-def _read_calls(calls: Any, field: str) -> list[dict[str, Any]]:
-    if not isinstance(calls, list):
-        raise BadField(field, calls, "a list of tool calls")
-    read = []
-    for place, call in enumerate(calls):
-        function = call.get("function", call) if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise BadField(f"{field}.{place}", call, "a tool call with a name")
-        arguments = function.get("arguments")
-        if not isinstance(arguments, str):
-            arguments = encode({} if arguments is None else arguments).decode()
-        read.append(tool_call(function["name"], arguments, str(call.get("id") or "")))
-    return read

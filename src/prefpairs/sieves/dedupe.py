@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from xxhash import xxh3_128_digest
-
+from prefpairs.records.identity import digest
 from prefpairs.report import Stage
 from prefpairs.sieves.distinct import Distinct
-from prefpairs.sieves.entry import Entry
+from prefpairs.sieves.entry import DIGEST, Entry
 from prefpairs.sieves.near import NearTable, Remembered, Shingles, likeness, shingles_of
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
@@ -127,8 +126,8 @@ def _strongest_by(
     """The strongest slot of each key."""
     numbering, best = Numbering(), array("I")
     for slot in slots:
-        key = b"".join(distinct.digest(name, slot) for name in keys)
-        number = numbering.number_of(key if len(keys) == 1 else xxh3_128_digest(key))
+        key = b"".join(distinct.digest(name, slot).ljust(DIGEST, b"\0") for name in keys)
+        number = numbering.number_of(key if len(keys) == 1 else digest("keys", key))
         if number == len(best):
             best.append(slot)
             continue

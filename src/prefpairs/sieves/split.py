@@ -8,13 +8,11 @@ from fractions import Fraction
 from functools import partial
 from math import sqrt
 
-from xxhash import xxh3_128_digest
-
 from prefpairs.nearest import MOST_TOLD, nearest
-from prefpairs.records.identity import draw
+from prefpairs.records.canonical import canonical_json
+from prefpairs.records.identity import digest, draw
 from prefpairs.records.pair import OTHER_GROUP, Pair
 from prefpairs.records.path import MISSING, look_up, paths_of
-from prefpairs.records.wire import encode_sorted
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry
 from prefpairs.sieves.kept import KeptSides
@@ -207,5 +205,6 @@ def _keys_at(pair: Pair, path: str) -> list[bytes]:
         return []
     if any(value is MISSING for value in values):
         return []
-    written = [encode_sorted(value) for value in values]  # NaN is written as null
-    return [] if _NULL in written else list(dict.fromkeys(map(xxh3_128_digest, written)))
+    written = [canonical_json(value) for value in values]  # NaN is written as null
+    keys = dict.fromkeys(digest("key", value) for value in written)
+    return [] if _NULL in written else list(keys)

@@ -6,7 +6,9 @@ from math import fsum
 from typing import Any, Literal, NamedTuple, Protocol
 
 from prefpairs.errors import BadField
+from prefpairs.records.calls import renumber_calls
 from prefpairs.records.candidate import Candidate, read_text
+from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
 from prefpairs.records.message import (
     Message,
@@ -14,14 +16,13 @@ from prefpairs.records.message import (
     as_chat,
     asks_something,
     drop_reasoning,
-    renumber_calls,
     says_something,
     split_reasoning,
 )
 from prefpairs.records.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
-from prefpairs.records.wire import encode, finite
+from prefpairs.records.wire import finite
 from prefpairs.sources.rollout_tokens import Decoder
 
 TASK = "source_task"
@@ -267,7 +268,7 @@ def task_of(answer: Answer) -> str | None:
     """The source's own name of the task, where it has one; a prompt is no name."""
     if answer.group is not None:
         return None if answer.group.startswith(BY_PROMPT) else answer.group
-    return None if answer.task is None else encode(answer.task).decode()
+    return None if answer.task is None else canonical_json(answer.task).decode()
 
 
 def group_of(
@@ -279,11 +280,11 @@ def group_of(
         group = None if options.group_by == "prompt" else task
         if not group:
             group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
-        return encode([label, group]).decode() if options.group_by == "file" else group
+        return canonical_json([label, group]).decode() if options.group_by == "file" else group
     values = [look_up(answer.row, path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")
-    return encode([*values, apart] if apart else values).decode()
+    return canonical_json([*values, apart] if apart else values).decode()
 
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:

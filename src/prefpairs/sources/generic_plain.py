@@ -9,11 +9,11 @@ generic.py takes 7 for either.)
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Raw, defstruct, field
-from xxhash import xxh3_128_digest
 
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
@@ -69,13 +69,15 @@ class _Plain:
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
         """What the index remembers of rows, and nothing where a row is not of the usual shape."""
         found: list[Scanned | None] = []
+        last, short = b"", b""
         for record in records:
             row = self._row(record)
             if row is None:
                 found.append(None)
                 continue
-            question, response = xxh3_128_digest(row.prompt)[:_SHORT], digest_turn(row.response, "")
-            found.append((question, round_score(row.score), None, response))
+            if row.prompt != last:  # rows of one prompt often stand together
+                last, short = row.prompt, sha256(row.prompt).digest()[:_SHORT]
+            found.append((short, round_score(row.score), None, digest_turn(row.response, "")))
         return found
 
     def read(self, record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:

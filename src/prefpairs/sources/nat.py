@@ -7,9 +7,8 @@ payloads of steps. Ids keep their JSON type: example 1 and example "1" are two e
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xxhash import xxh3_128_digest
-
 from prefpairs.errors import BadField, NotJson
+from prefpairs.records.identity import digest
 from prefpairs.records.message import Text, is_messages, read_messages
 from prefpairs.records.number import read_score
 from prefpairs.records.wire import decode, decode_counting, encode, finite
@@ -88,7 +87,7 @@ def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, An
     if steps is None:
         steps = [row]
     elif "id" in row:
-        reading.item = xxh3_128_digest(encode(row["id"]))
+        reading.item = digest("item", encode(row["id"]))
     for step in steps:
         payload = step.get("payload", step) if isinstance(step, dict) else None
         if isinstance(payload, dict) and payload.get("event_type") == "TTC_END":

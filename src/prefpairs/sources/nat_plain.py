@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Raw, Struct
-from xxhash import xxh3_128_digest
 
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.identity import digest
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode, encode
@@ -104,7 +104,7 @@ def _reading_of(item: _Item, step_name: str) -> Reading | None:
     if not kept:
         return None
     places = list(range(1, len(kept) + 1))
-    return Reading(kept, places, mends=mends, item=xxh3_128_digest(encode(item.id)))
+    return Reading(kept, places, mends=mends, item=digest("item", encode(item.id)))
 
 
 def _prompt_of(given: bytes) -> Text | None:

@@ -10,21 +10,23 @@ tuple, for a named one takes 0.2.)
 
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Raw, Struct, field
-from xxhash import xxh3_128_digest
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.calls import renumber_calls
 from prefpairs.records.candidate import LARGEST_INDEX, Candidate
+from prefpairs.records.content import CONTENT_KEYS
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
-from prefpairs.records.message import Message, asks_something, renumber_calls
+from prefpairs.records.message import OTHER_KEYS, Message, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode, encode
 from prefpairs.sources.answer import Lost
 from prefpairs.sources.protocol import Scanned
-from prefpairs.sources.responses import prompt_of, tools_of
+from prefpairs.sources.responses import ANSWER_FORMS, REQUEST, prompt_of, tools_of
 
 _FEW = 4
 _SHORT = 15
@@ -34,7 +36,13 @@ Tools = list[Any] | None
 _ROLES = {"developer": "system"}
 
 
-class _Part(Struct, gc=False):
+_Wordless: Any = msgspec.defstruct(
+    "_Wordless", [(key, None, None) for key in (*CONTENT_KEYS, *OTHER_KEYS)], gc=False
+)
+"""A message or a part of one that holds nothing but words; the row is read in full otherwise."""
+
+
+class _Part(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]  # made of a table
     text: str
     type: Literal["input_text", "output_text", "text"]
 
@@ -43,14 +51,11 @@ class _Thought(Struct, gc=False):
     text: str
 
 
-class _Item(Struct, gc=False):
+class _Item(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
     type: Literal["message", "reasoning"]
     role: Literal["assistant"] | None = None
     content: list[_Part] | None = None
     summary: list[_Thought] | None = None
-    reasoning_content: None = None
-    reasoning: None = None
-    tool_calls: None = None
 
 
 class _Response(Struct, gc=False):
@@ -83,20 +88,23 @@ class _Asking(Struct, gc=False):
     task: Raw = field(name="_ng_task_index", default=Raw(b"null"))
 
 
-class _Asked(Struct, gc=False):
+class _Asked(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[_Part]
     type: Literal["message"] | None = None
-    reasoning_content: None = None
-    reasoning: None = None
-    tool_calls: None = None
     tool_call_id: None = None
     name: None = None
 
 
-class _Params(Struct, gc=False):
+_NoneBeside: Any = msgspec.defstruct(
+    "_NoneBeside", [(key, None, None) for key in (*REQUEST, *ANSWER_FORMS)], gc=False
+)
+
+
+class _Params(_NoneBeside, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
     input: Annotated[list[_Asked], Meta(min_length=1)]
     instructions: None = None
+    tool_choice: Literal["auto"] | None = None
     tools: Annotated[list[Any], Meta(max_length=0)] | None = None
 
 
@@ -110,6 +118,7 @@ _task_of = msgspec.json.Decoder(int | str | None).decode
 def scan(records: Sequence[bytes]) -> list[Scanned | None]:
     """What the index remembers of rows, and nothing where a row is not of the usual shape."""
     found: list[Scanned | None] = []
+    last, short = b"", b""
     for record in records:
         plain = _plain(record)
         if plain is None:
@@ -117,8 +126,10 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
             continue
         row, words, thoughts = plain
         question = b"\0".join((row.responses_create_params, row.agent, row.task))
+        if question != last:  # rows of one task often stand together
+            last, short = question, sha256(question).digest()[:_SHORT]
         score, response = round_score(row.reward), digest_turn(words, thoughts)
-        found.append((xxh3_128_digest(question)[:_SHORT], score, row.index, response))
+        found.append((short, score, row.index, response))
     return found
 
 

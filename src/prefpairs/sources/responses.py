@@ -3,11 +3,19 @@
 from typing import Any
 
 from prefpairs.errors import BadField
+from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import read_tools
-from prefpairs.records.message import Message, read_content, read_message, tool_call
+from prefpairs.records.content import ANSWER_FORM, read_content
+from prefpairs.records.message import Message, read_message
 from prefpairs.records.path import look_up
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import encode, finite
 from prefpairs.sources.answer import Lost
+
+REQUEST = ("previous_response_id", "conversation", "prompt")
+"""What a request was asked besides its input, in words that stand elsewhere."""
+
+ANSWER_FORMS = ("text", "response_format")
+_ANY_FORM: tuple[Any, ...] = (None, {}, {"type": "text"})
 
 
 def prompt_of(params: dict[str, Any]) -> list[Message]:
@@ -25,7 +33,33 @@ def prompt_of(params: dict[str, Any]) -> list[Message]:
     instructions = params.get("instructions")
     if instructions is not None and not isinstance(instructions, str):
         raise BadField("responses_create_params.instructions", instructions, "text")
-    return _with_one_system_message(instructions, messages) if messages else []
+    if not messages:
+        return []
+    return [*_asked_beside(params), *_with_one_system_message(instructions, messages)]
+
+
+def _asked_beside(params: dict[str, Any]) -> list[Message]:
+    """What is part of the question and is no message: a system message of parts, if it is there.
+
+    Sampling parameters, metadata, and everything else that a request may hold are not part of it.
+    """
+    request = {key: params[key] for key in REQUEST if params.get(key)}
+    form = {"tool_choice": params["tool_choice"]} if _tools_chosen(params) else {}
+    text = params.get("text")
+    formats = text.get("format") if isinstance(text, dict) else text, params.get("response_format")
+    form |= {
+        key: value
+        for key, value in zip(ANSWER_FORMS, formats, strict=True)
+        if value not in _ANY_FORM
+    }
+    parts = [("request", request), (ANSWER_FORM, form)]
+    content = [{"type": kind, kind: finite(given)} for kind, given in parts if given]
+    return [{"role": "system", "content": content}] if content else []
+
+
+def _tools_chosen(params: dict[str, Any]) -> bool:
+    """Whether the model was told to call a tool, or none."""
+    return params.get("tool_choice") not in (None, "auto")
 
 
 def _with_one_system_message(instructions: str | None, messages: list[Message]) -> list[Message]:

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from xxhash import xxh3_64_hexdigest
-
 from prefpairs.errors import BadField
 from prefpairs.records.candidate import TOKENS_END
+from prefpairs.records.identity import digest
 
 
 class Decoder(Protocol):
@@ -38,7 +37,7 @@ class RolloutTokens(NamedTuple):
     def prompt(self) -> str:
         """What tells prompts of other tokens apart."""
         ids = ",".join(map(str, self.ids[: self.prompt_length]))
-        return xxh3_64_hexdigest(ids.encode())
+        return digest("tokens", ids.encode()).hex()
 
     @property
     def field(self) -> dict[str, Any]:

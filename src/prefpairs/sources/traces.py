@@ -9,6 +9,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import read_text, read_tools
+from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.records.message import Message, Text, as_chat, read_message
 from prefpairs.records.wire import decode, decode_counting, encode, finite
@@ -100,12 +101,13 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     spoken = _spoken(turns, range(len(turns)))
     start = len(turns) if spoken is None else spoken
     prompt, task = turns[:start], row.get("task_id")
+    known = group_of_prompt(digest_prompt(prompt)) if task is None else None
     return Answer(
         row=row,
         prompt=prompt,
         response=turns[start:],
         scores=[("final_reward", 1.0, row.get("final_reward"))],
-        group=group_of_prompt(digest_prompt(prompt)) if task is None else encode([task]).decode(),
+        group=known or canonical_json([task]).decode(),
         tools=read_tools(row.get("tools"), "tools"),
         meta=None if row.get("trace_id") is None else {"trace_id": _plain(row["trace_id"])},
     )

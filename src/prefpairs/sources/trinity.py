@@ -115,7 +115,8 @@ def _answer(
     _check_fit(row, tokens, options)
     prompt, response, rendered = _texts(row, tokens, options, mends)
     task = _task(eid)
-    apart = tokens.prompt if tokens is not None and row.get("prompt_text") is None else ""
+    worded = row.get("messages") or row.get("prompt_text") is not None
+    apart = tokens.prompt if tokens is not None and not worded else ""
     if task is not None and apart:
         task.append(apart)
     run = eid.get("run")

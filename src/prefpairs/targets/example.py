@@ -2,14 +2,9 @@
 
 from dataclasses import replace
 
+from prefpairs.records.calls import renumber_calls
 from prefpairs.records.identity import digest_response
-from prefpairs.records.message import (
-    Message,
-    as_chat,
-    asks_by_template,
-    renumber_calls,
-    says_something,
-)
+from prefpairs.records.message import Message, as_chat, asks_by_template, says_something
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
 from prefpairs.targets.plain import plain_example
@@ -27,6 +22,7 @@ LOSSY = frozenset(
         "tools_as_text",
         "system_as_text",
         "history_left_out",
+        "answer_form_left_out",
     }
 )
 """What --lossy is about: what a target could not hold as it was."""
@@ -87,7 +83,7 @@ def by_steps(pair: Pair, target: Target, options: ExportOptions) -> tuple[Exampl
 
 def _cut(pair: Pair, speaker: Speaker) -> Cut:
     """The conversation cut, with as much of the answers as will be written."""
-    prompt = as_chat(pair.prompt, "user")
+    prompt = speaker.without_answer_form(as_chat(pair.prompt, "user"))
     if prompt and prompt[-1]["role"] == "assistant":
         speaker.noticed.add("answer_begun_in_prompt")
     sides = [

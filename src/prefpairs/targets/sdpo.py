@@ -14,7 +14,7 @@ from prefpairs.records.message import Message, says_something
 from prefpairs.records.wire import encode
 from prefpairs.targets.chat import Chat, Span
 from prefpairs.targets.protocol import Row, Unfit
-from prefpairs.targets.spoken import are_sound, in_text, with_objects, with_thoughts
+from prefpairs.targets.spoken import are_sound, in_text, is_text, with_objects, with_thoughts
 from prefpairs.targets.template import TemplateFacts
 from prefpairs.targets.tokenised import Encoded, tokens_of
 
@@ -57,6 +57,8 @@ def row_of(
 
     Raises Unfit where the trace itself can be no row.
     """
+    if not all(map(is_text, turns)):
+        raise Unfit("not_text")
     messages = [_sayable(turn, options.facts) for turn in turns]
     student = _told(messages, tools, options)
     hinted, skipped = _hinted(turns, sites, options.hints)

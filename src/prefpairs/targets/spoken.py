@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prefpairs.errors import NotJson
+from prefpairs.records.content import ANSWER_FORM
 from prefpairs.records.message import Message, drop_reasoning
 from prefpairs.records.wire import decode, encode
 from prefpairs.targets.protocol import ExportOptions, Speech, Unfit
@@ -51,7 +52,7 @@ class Speaker:
 
     def say(self, messages: list[Message], *, trained: bool) -> list[Message]:
         """The messages, a turn each. `trained` tells answers from prompts."""
-        if not all(isinstance(message["content"], str) for message in messages):
+        if not all(map(is_text, messages)):
             raise Unfit("not_text")
         # Templates leave the model's name out, so it must not tell answers apart.
         named = ("user", "tool") if self.speech.names else ()
@@ -64,6 +65,16 @@ class Speaker:
             self.noticed.add("turns_joined")
         said = [(self._say(turn, trained=trained), turn["role"]) for turn in turns]
         return _turns(said)
+
+    def without_answer_form(self, prompt: list[Message]) -> list[Message]:
+        """The prompt without what it says of the form of answers, which no trainer reads."""
+        if all(isinstance(message["content"], str) for message in prompt):
+            return prompt
+        bare = [_without_answer_form(message) for message in prompt]
+        if bare != prompt:
+            self.noticed.add("answer_form_left_out")
+        both = zip(bare, prompt, strict=True)
+        return [left for left, given in both if left["content"] or left is given]
 
     def tell_tools(self, prompt: list[Message], tools: list[Any]) -> list[Message]:
         """The prompt with the tools told in its system message."""
@@ -125,6 +136,20 @@ class Speaker:
         broken = self.speech.calls and not beside
         self.noticed.add("broken_arguments_as_text" if broken else "calls_as_text")
         return in_text(message)
+
+
+def is_text(message: Message) -> bool:
+    """Whether a message holds words and calls of functions, and no part or call of other types."""
+    calls = message.get("tool_calls") or ()
+    return isinstance(message["content"], str) and all(call["type"] == "function" for call in calls)
+
+
+def _without_answer_form(message: Message) -> Message:
+    content = message["content"]
+    if isinstance(content, str) or all(part["type"] != ANSWER_FORM for part in content):
+        return message
+    parts = [part for part in content if part["type"] != ANSWER_FORM]
+    return {**message, "content": parts}
 
 
 def with_thoughts(message: Message) -> Message:

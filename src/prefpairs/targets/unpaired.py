@@ -12,10 +12,8 @@ from itertools import groupby
 from struct import Struct
 from typing import NamedTuple
 
-from xxhash import xxh3_128_digest
-
-from prefpairs.records.identity import draw
-from prefpairs.records.wire import encode_sorted
+from prefpairs.records.canonical import canonical_json
+from prefpairs.records.identity import digest, draw
 from prefpairs.targets.protocol import Row
 
 _DIGEST = 16
@@ -51,10 +49,10 @@ class Singles:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Take in answers to one prompt: rows with a prompt, a completion and a label."""
-        asked = encode_sorted([rows[0]["prompt"], rows[0].get("tools")])
-        prompt = xxh3_128_digest(asked)
+        asked = canonical_json([rows[0]["prompt"], rows[0].get("tools")])
+        prompt = digest("question", asked)
         for row in rows:
-            answer = xxh3_128_digest(asked + encode_sorted(row["completion"]))
+            answer = digest("answer", prompt + canonical_json(row["completion"]))
             score = row.get("score")
             known = score is not None
             drop = _descending(score or 0.0)

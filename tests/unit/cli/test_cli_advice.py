@@ -3,7 +3,7 @@
 import pytest
 
 from prefpairs.cli.advice import next_steps, why_nothing
-from prefpairs.records.message import tool_call
+from prefpairs.records.calls import tool_call
 from prefpairs.report import Report, Stage
 
 RUBBISH = "x" * 300

@@ -193,3 +193,13 @@ def test_exit_is_no_error() -> None:
     """What changed was told; nothing more has to be."""
     with pytest.raises(Exit):
         _run(exit_code=True)
+
+
+def test_ids_of_another_identity_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Pairs go by what they say; the note names the file whose ids are others."""
+    for name, sign in (("old.jsonl", "0"), ("new.jsonl", "")):
+        ids = [f"{place:032x}" if sign else pair_of(row)[0].id for place, row in enumerate(ROWS)]
+        _write(name, [{"id": one, **row} for one, row in zip(ids, ROWS, strict=True)])
+    _run("old.jsonl", "new.jsonl", exit_code=True)
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note")]
+    assert [note.partition(": most")[0] for note in notes] == ["note: old.jsonl"]

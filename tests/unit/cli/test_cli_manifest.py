@@ -77,6 +77,7 @@ def test_manifest() -> None:
     assert json.loads(manifest) == {
         "manifest": 1,
         "prefpairs": prefpairs.__version__,
+        "identity": 2,
         "recipe": {
             "path": "../r.toml",
             "size": 9,

@@ -101,10 +101,10 @@ def test_notes_on_how_groups_were_made() -> None:
 def test_summary_as_data() -> None:
     """Each command has its own."""
     report = _report()
-    assert summary_of("pair", report) == pair_summary(report)
-    assert summary_of("extract", report) == extract_summary(report)
+    assert summary_of("pair", report) == {"identity": 2, **pair_summary(report)}
+    assert summary_of("extract", report) == {"identity": 2, **extract_summary(report)}
     for command in ("dedupe", "filter", "sample", "split"):
-        assert summary_of(command, report) == sieve_summary(report)
+        assert summary_of(command, report) == {"identity": 2, **sieve_summary(report)}
 
 
 def test_summary_of_sieves() -> None:

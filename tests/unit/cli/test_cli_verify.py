@@ -43,6 +43,20 @@ def test_nothing_changed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _said(capsys) == "m.json: 4 files as they were\n"
 
 
+@pytest.mark.parametrize("identity", [1, 3])
+def test_another_identity_is_said(capsys: pytest.CaptureFixture[str], identity: int) -> None:
+    """The files are what they were, but a new run would give other ids; 0.1 did not say which."""
+    manifest = json.loads(Path("m.json").read_bytes()) | {"prefpairs": "0.1.0"}
+    del manifest["identity"]
+    Path("m.json").write_text(json.dumps(manifest | ({"identity": 3} if identity > 1 else {})))
+    note, told = _said(capsys).splitlines()
+    assert told == "m.json: 4 files as they were"
+    assert note == (
+        f"note: m.json: prefpairs 0.1.0 wrote it with identity version {identity}; this one has 2, "
+        "so a new run gives other ids, samples and splits"
+    )
+
+
 def test_manifest_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
     """What is not there is not counted."""
     manifest = json.loads(Path("m.json").read_bytes())

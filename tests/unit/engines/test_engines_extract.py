@@ -24,7 +24,7 @@ def test_lines_in_order_of_arrival(tmp_path: Path) -> None:
     """Each candidate with its origin."""
     output = Lines()
     extract(_plan(tmp_path, ROW % b"A" + ROW % b"B"), output, Report())
-    group = b'"group":"prompt:7f5681ea74a1da05","prompt":"Q"'
+    group = b'"group":"prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9","prompt":"Q"'
     end = b'"score":1.0,"index":null,"origin":"r.jsonl:%d"}\n'
     assert output.lines == [
         b"{" + group + b',"response":"A",' + end % 1,

@@ -1,12 +1,12 @@
 """What is remembered of each candidate."""
 
 import pytest
-from xxhash import xxh3_128_digest
 
 from prefpairs.engines.index import Index, Place
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import (
     NO_TOOLS,
+    digest,
     digest_group,
     digest_prompt,
     digest_response,
@@ -184,7 +184,7 @@ def test_question_of_a_candidate() -> None:
         index.add(candidate, NOWHERE)
     assert [index.question(number) for number in range(7)] == [
         (
-            xxh3_128_digest(candidate.group.encode()),
+            digest("name", candidate.group.encode()),
             digest_prompt(candidate.prompt),
             digest_tools(candidate.tools),
         )

@@ -60,7 +60,7 @@ def test_all_fields_of_a_pair(tmp_path: Path) -> None:
     (row,) = _run(tmp_path, data_of(ROWS[:4]))
     del row["id"]
     assert row == {
-        "group": "prompt:36fb3291b8b5ca29",
+        "group": "prompt:21e8f7d85eb0fbfb7d6543866d647858",
         "prompt": "Q0",
         "chosen": "A3",
         "rejected": "A0",

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from engine_driver import data_of
-from xxhash import xxh3_128_digest
 
 from prefpairs.engines.fetching import Library
 from prefpairs.engines.pairs import FiledPairs, Keep
@@ -18,7 +17,7 @@ from prefpairs.engines.plan import InputPlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
+from prefpairs.records.identity import digest, digest_prompt, digest_response, digest_tools
 from prefpairs.records.pair import pair_line, pair_of
 from prefpairs.report import Report
 from prefpairs.sources.pairs import PairReading
@@ -65,7 +64,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
         "tools": digest_tools(tools),
         "chosen": digest_response("A2"),
         "rejected": digest_response("B"),
-        "group": xxh3_128_digest(b"g"),
+        "group": digest("name", b"g"),
         "other_prompt": b"\x0a" * 16,
         "seal": 0,
     }

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefpairs.looks.page.pieces import Piece, cut, fair_limit, pieces_of, row_of, shown
-from prefpairs.records.message import Message, tool_call
+from prefpairs.records.calls import tool_call
+from prefpairs.records.message import Message
 from prefpairs.records.pair import pair_of
 
 

@@ -69,7 +69,7 @@ def test_one_above_the_other() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     """Pairs that others made have no scores and no origins."""
     assert _drawn(_bare())[1:9] == [
-        "group     prompt:ded238d7f2f05c87",
+        "group     prompt:2e54a43ef4f860697c0f6dbff3a0aafe",
         "gap       unknown",
         "",
         "prompt    Q?",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.looks.traits import SHORTCUTS, Traits, traits_of_sides
-from prefpairs.records.message import tool_call
+from prefpairs.records.calls import tool_call
 from prefpairs.records.pair import pair_of
 
 Turn = dict[str, Any]

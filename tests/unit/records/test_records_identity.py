@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prefpairs.records.calls import tool_call
 from prefpairs.records.identity import (
     canonical,
     digest_group,
@@ -14,7 +15,7 @@ from prefpairs.records.identity import (
     group_of_prompt,
     pair_id,
 )
-from prefpairs.records.message import Message, tool_call
+from prefpairs.records.message import Message
 
 
 def _call(arguments: str, name: str = "f", call_id: str = "call_1") -> list[Message]:
@@ -34,34 +35,35 @@ def test_prompt_and_response_of_one_text_differ() -> None:
 
 
 def test_digests_keep_their_form() -> None:
-    """A change of any of these literals is a new major version."""
+    """A change of any of these literals is a new identity version."""
     chat = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
-    assert digest_prompt("What is 2+2?").hex() == "5a23620d7a78c4d1bd31025e85d11318"
-    assert digest_response("4").hex() == "9ec127cdd089ee445ad3f639e49f0da3"
-    assert digest_prompt(chat).hex() == "63bba5fe72c9b57d3b9b5592acc4a96e"
+    assert digest_prompt("What is 2+2?").hex() == "50b1a181856461bd0fbe1d0cbc82ef1c"
+    assert digest_response("4").hex() == "85949d9e82d48d37f155543582b91f73"
+    assert digest_prompt(chat).hex() == "fa9e0acc26b0f92e5bc251f62fcad6d8"
     assert (
         digest_tools([{"type": "function", "function": {"name": "f"}}]).hex()
-        == "2559f090570eaebfd55aa31b60131b7f"
+        == "975e90d1bcc5bbaa037697926e0f117f"
     )
-    assert digest_response(_call('{"a": 1}')).hex() == "241e04986c36187ce195fa5445575032"
+    assert digest_response(_call('{"a": 1}')).hex() == "c1ae467742316b420c1f1ea8dee6bf52"
 
 
 def test_pair_ids_and_draws_keep_their_form() -> None:
-    """A change of any of these literals is a new major version."""
-    assert pair_id(b"p", b"t", b"c", b"r") == "df5af82cefcde250606f7acfa08aa54b"
-    assert digest_group("g", b"p", b"t").hex() == "eac728ac58dd08e8b158fe641a256b94"
-    assert draw(0, "random 0", b"group") == 5221607605191769192
+    """A change of any of these literals is a new identity version."""
+    prompt, tools, chosen, rejected = (letter * 16 for letter in (b"p", b"t", b"c", b"r"))
+    assert pair_id(prompt, tools, chosen, rejected) == "0eb2289341335743f8f810b3be3035bd"
+    assert digest_group("g", prompt, tools).hex() == "d64519b119de5c03431b2de8e333c9b5"
+    assert draw(0, "random 0", b"group") == 18375763035467657844
 
 
 def test_canonical_form_of_a_plain_message() -> None:
-    """Role, NUL, text."""
-    assert canonical([{"role": "user", "content": "Hi"}], "user") == [b"user\0Hi"]
+    """The kind, the role and the words, with NUL between."""
+    assert canonical([{"role": "user", "content": "Hi"}], "user") == [b"text\0user\0Hi"]
 
 
 def test_canonical_form_of_a_message_with_calls() -> None:
-    """JSON of role, content, reasoning, name and calls, without call ids."""
+    """The kind, and JSON of what the message holds, without the ids of calls."""
     assert canonical(_call('{"b": 1, "a": 2}'), "assistant") == [
-        b'["assistant","","","",[["f",[{"a":2,"b":1}]]]]'
+        b'message\0{"calls":[["f",[{"a":2,"b":1}]]],"content":"","role":"assistant"}'
     ]
 
 
@@ -168,7 +170,8 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_group_of_a_prompt() -> None:
-    """A word, and the first half of the digest: equal prompts of others meet in it."""
-    assert group_of_prompt(digest_prompt("What is 2+2?")) == "prompt:5a23620d7a78c4d1"
+    """A word and the digest: equal prompts of others meet in it."""
+    group = "prompt:50b1a181856461bd0fbe1d0cbc82ef1c"
+    assert group_of_prompt(digest_prompt("What is 2+2?")) == group
     chat = [{"role": "user", "content": "What is 2+2?"}]
-    assert group_of_prompt(digest_prompt(chat)) == "prompt:5a23620d7a78c4d1"
+    assert group_of_prompt(digest_prompt(chat)) == group

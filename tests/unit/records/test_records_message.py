@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
+from prefpairs.records.calls import renumber_calls, tool_call
+from prefpairs.records.content import read_content
 from prefpairs.records.message import (
     Message,
     Text,
@@ -12,13 +14,10 @@ from prefpairs.records.message import (
     drop_reasoning,
     flat_text,
     is_messages,
-    read_content,
     read_message,
     read_messages,
-    renumber_calls,
     says_something,
     split_reasoning,
-    tool_call,
 )
 
 
@@ -84,7 +83,7 @@ def test_roles(role: str, read: str) -> None:
     assert read_message({"role": role, "content": ""}, "m") == {"role": read, "content": ""}
 
 
-@pytest.mark.parametrize("role", [None, "", "human", "function", 1, ["user"], {"role": "user"}])
+@pytest.mark.parametrize("role", [None, "", "human", "model", 1, ["user"], {"role": "user"}])
 def test_unknown_role_is_a_bad_field(role: Any) -> None:
     """A role of any other word or type is told with its path."""
     with pytest.raises(BadField) as caught:

@@ -109,7 +109,7 @@ def test_pair_of_three_fields() -> None:
     pair, digests = pair_of(ROW)
     assert pair == Pair(
         id=pair_id(*digests),
-        group="prompt:7f5681ea74a1da05",
+        group="prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9",
         prompt="Q",
         chosen="yes",
         rejected="no",

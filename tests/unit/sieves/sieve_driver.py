@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.engines.pairs import entry_of
-from prefpairs.records.message import Message, tool_call
+from prefpairs.records.calls import tool_call
+from prefpairs.records.message import Message
 from prefpairs.records.pair import Pair, other_prompt, pair_of
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry

@@ -41,9 +41,9 @@ def test_sides_that_are_asked_for(val: float, test: float, sides: list[str]) -> 
 
 
 def test_draws_keep_their_form() -> None:
-    """Other sides would be a new major version."""
+    """Other sides would be a new identity version."""
     found, _ = _sides(Split(val_fraction=0.3, test_fraction=0.3), ROWS[:20])
-    assert "".join(side[1] for _, side in found) == "raararraarrareararre"
+    assert "".join(side[1] for _, side in found) == "reaearererreerrererr"
 
 
 def test_key_stands_on_one_side() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.message import Message, Text, tool_call
+from prefpairs.records.calls import tool_call
+from prefpairs.records.message import Message, Text
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
 
 Q: list[Message] = [{"role": "user", "content": "Q"}]
@@ -175,7 +176,7 @@ def test_group_is_the_task() -> None:
 
 def test_group_without_a_task_is_the_prompt() -> None:
     """The digest of the prompt stands in."""
-    assert _group() == "prompt:7f5681ea74a1da05"
+    assert _group() == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
 def test_group_by_prompt_remembers_the_task() -> None:
@@ -184,7 +185,9 @@ def test_group_by_prompt_remembers_the_task() -> None:
     for task in (["math", 0], ["math", 1]):
         answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
         refine(answer, ReadOptions(group_by="prompt"), "f.jsonl", reading)
-    assert {candidate.group for candidate in reading.kept} == {"prompt:7f5681ea74a1da05"}
+    assert {candidate.group for candidate in reading.kept} == {
+        "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
+    }
     assert [candidate.meta for candidate in reading.kept] == [
         {"source_task": '["math",0]'},
         {"source_task": '["math",1]'},

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, OtherRows
+from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import tool_call
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.detect import shape_of
 from prefpairs.sources.generic import looks_like, open_reader
 from prefpairs.sources.guess import find_fields
 from prefpairs.sources.protocol import Opened
 
-GROUP_OF_Q = "prompt:7f5681ea74a1da05"
+GROUP_OF_Q = "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 CHAT = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
 
 

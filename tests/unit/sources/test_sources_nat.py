@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
+from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import tool_call
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.nat import looks_like, open_reader
 

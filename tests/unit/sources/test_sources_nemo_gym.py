@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson
+from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import Message, tool_call
+from prefpairs.records.message import Message
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.nemo_gym import is_companion, looks_like, open_reader
 
@@ -726,7 +727,7 @@ def test_tasks_of_two_agents_are_two() -> None:
 def test_without_an_index_the_prompt_is_the_task() -> None:
     """Rows of the oldest versions have nothing else; an agent alone is no task."""
     row = _rollout([_text("A")], agent_ref={"name": "math"})
-    assert _kept(row).group == "prompt:7f5681ea74a1da05"
+    assert _kept(row).group == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
 def test_index_may_be_missing() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, BadRecord, NotJson
+from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_prompt
-from prefpairs.records.message import tool_call
 from prefpairs.records.pair import digests_of, make_pair, pair_line
 from prefpairs.sources.pairs import PairReading, read_pair
 

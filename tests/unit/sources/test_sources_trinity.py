@@ -96,8 +96,8 @@ def test_type_is_not_asked(word: str | None) -> None:
         ({"batch": "4/aime", "task": 0}, '["4/aime","0"]'),
         ({"batch": "4", "task": "aime/0"}, '["4","aime/0"]'),
         ({"task": "7-ruler"}, '["","7-ruler"]'),
-        ({"batch": "", "task": ""}, "prompt:b7074731e920144d"),
-        ({}, "prompt:b7074731e920144d"),
+        ({"batch": "", "task": ""}, "prompt:0244912077d85456ada69a2808929e04"),
+        ({}, "prompt:0244912077d85456ada69a2808929e04"),
     ],
 )
 def test_group(eid: Any, group: str) -> None:
@@ -198,12 +198,17 @@ def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
     "options", [{}, {"group_by": ("sample",)}, {"group_by": "prompt"}, {"group_by": "file"}]
 )
 def test_prompts_of_other_tokens_never_meet(options: dict[str, Any]) -> None:
-    """Whoever competes, by whatever name."""
-    one, other = (
-        _kept(_row(messages=CHAT, prompt_text=None, **tokens), **options)
+    """Where a row has no words of its own, whatever the group is named by."""
+    named = {"prompt": "info.asked", **options}
+    rows = [
+        _row(prompt_text=None, info={"asked": "P", "task_index": {"taskset_id": 0, "index": 17}})
+        | tokens
         for tokens in ({"tokens": [1, 3], "prompt_length": 1}, {"tokens": [2, 2, 3]})
-    )
+    ]
+    one, other = (_kept(row, **named) for row in rows)
     assert (one.prompt == other.prompt, one.group == other.group) == (True, False)
+    one, other = (_kept({**row, "messages": CHAT}, **options) for row in rows)
+    assert (one.prompt == other.prompt, one.group == other.group) == (True, True)
 
 
 WORSE = [*CHAT[:4], {"role": "assistant", "content": "Wait."}]
@@ -316,7 +321,7 @@ def test_text_of_tokens() -> None:
     row = _row(prompt_text=None, tokens=[1, 9, 2, 9, 3, 9, 9], prompt_length=3)
     candidate = _kept(row, decoder=Letters())
     assert (candidate.prompt, candidate.response) == ("a$b", "$c")
-    assert candidate.group == '["5","0","2b5ccec51d463a59"]'
+    assert candidate.group == '["5","0","6001210279243853440e5531834c0f64"]'
     other = _kept({**row, "tokens": [1, 9, 3, 2, 9]}, decoder=Letters())
     assert other.group != candidate.group
 
@@ -359,3 +364,12 @@ def test_note_on_rendered_prompts() -> None:
     assert len(open_reader({shape: 1}, ReadOptions(), "f").notes) == 1
     assert open_reader({shape: 1}, ReadOptions(unrender=Turned()), "f").notes == ()
     assert open_reader({shape: 1}, ReadOptions(prompt="messages"), "f").notes == ()
+
+
+def test_rows_with_words_and_with_tokens_are_one_rollout() -> None:
+    """Lines of JSON and frames of one run have one group; tokens say nothing that words do not."""
+    plain = _row(messages=CHAT, prompt_text=None)
+    framed = {**plain, "tokens": [1, 2, 3], "prompt_length": 2}
+    line, frame = _kept(plain), _kept(framed)
+    assert frame.tokens is not None
+    assert line == frame._replace(tokens=None)

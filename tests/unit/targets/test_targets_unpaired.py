@@ -7,9 +7,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from xxhash import xxh3_128_digest
 
-from prefpairs.records.identity import draw
+from prefpairs.records.identity import digest, draw
 from prefpairs.records.wire import encode_sorted
 from prefpairs.targets.protocol import Row
 from prefpairs.targets.unpaired import Ordered, Singles
@@ -93,7 +92,7 @@ def _plainly(rows: Sequence[Row]) -> tuple[list[int], Counter[str]]:
     """The same order, said with sets and counts."""
     asked = [encode_sorted([row["prompt"], row.get("tools")]) for row in rows]
     answers = [
-        xxh3_128_digest(prompt + encode_sorted(row["completion"]))
+        digest("answer", digest("question", prompt) + encode_sorted(row["completion"]))
         for prompt, row in zip(asked, rows, strict=True)
     ]
     labels: defaultdict[bytes, set[bool]] = defaultdict(set)
@@ -115,7 +114,7 @@ def _plainly(rows: Sequence[Row]) -> tuple[list[int], Counter[str]]:
             left_out["answer_repeated"] += 1
         else:
             seen.add(answers[at])
-            prompt = xxh3_128_digest(asked[at])
+            prompt = digest("question", asked[at])
             places.append((rounds[prompt], draw(0, "unpaired", prompt), prompt, at))
             rounds[prompt] += 1
     return [place[-1] for place in sorted(places)], left_out

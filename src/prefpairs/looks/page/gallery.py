@@ -7,10 +7,8 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xxhash import xxh3_128_digest
-
 from prefpairs.looks.page.pieces import Shown, fair_limit, row_of, shown
-from prefpairs.records.identity import draw
+from prefpairs.records.identity import digest, draw
 from prefpairs.records.message import flat_text
 from prefpairs.records.pair import Pair, without_origins
 from prefpairs.records.wire import encode
@@ -83,7 +81,7 @@ class Gallery:
             ranks.append((self._narrow, (pair.gap, chance)))
         wanted = [(held, rank) for held, rank in ranks if held.wants(rank)]
         if wanted:
-            copy = xxh3_128_digest(without_origins(pair))
+            copy = digest("copy", without_origins(pair))
             origins = pair.chosen_origin, pair.rejected_origin
             told = shown(pair, self._longest)
             for held, rank in wanted:

@@ -1,0 +1,206 @@
+"""What two texts say decides whether they are the same, and nothing else does.
+
+Texts are made of a plain description: who says what, which parts lie beside the words, which
+function is called with what, and which call a result answers. A description is written down in
+several ways, with ids and volatile fields at random. Equal descriptions must have equal digests,
+however they are written, and different ones different digests.
+"""
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import Asked, lines_of, pair_lines
+
+from prefpairs.records.calls import renumber_calls
+from prefpairs.records.content import CONTENT_KEYS
+from prefpairs.records.identity import digest_prompt, digest_response
+from prefpairs.records.message import read_messages
+
+Turn = tuple[Any, ...]
+Row = dict[str, Any]
+
+WORDS = st.sampled_from(["", "a", "b", "ab", "user\0a", "10", "30", "\n"])
+VALUES = st.sampled_from([1, 1.0, "1", True, None, [1, 2], [2, 1], {"b": 1, "a": 2}, 1e22, 2**70])
+BESIDE = [key for key in CONTENT_KEYS if key not in ("text", "refusal")]
+PARTS = st.lists(
+    st.tuples(st.sampled_from(BESIDE), st.sampled_from(["x", ["x"], ["y"], {"id": "x"}])),
+    max_size=2,
+    unique_by=lambda part: part[0],
+).map(lambda parts: tuple(sorted(parts, key=lambda part: BESIDE.index(part[0]))))
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["f", "g"]),
+        st.dictionaries(st.sampled_from(["x", "y"]), VALUES, max_size=2),
+    ),
+    max_size=3,
+)
+VOLATILE: list[Row] = [
+    {},
+    {"id": "msg_1", "status": "completed", "logprobs": [-0.5], "weight": 0},
+    {"finish_reason": "stop", "usage": {"tokens": 3}, "annotations": [{"url": "u"}]},
+    {"images": [], "audio": None, "refusal": None, "documents": "", "tools": []},
+    {"created": 1.5, "model": "m", "reasoning_details": [{"data": "x"}], "prefix": True},
+]
+
+
+@st.composite
+def descriptions(draw: Any) -> list[Turn]:
+    """Who says what; a result names the number of a call that is still open."""
+    turns: list[Turn] = []
+    waiting: list[int] = []
+    count = 0
+    for _ in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(["user", "system", "assistant", "tool", "tool"]))
+        if kind == "tool" and waiting:
+            call = draw(st.sampled_from(waiting))
+            waiting.remove(call)
+            turns.append(("tool", draw(WORDS), call))
+        elif kind == "assistant":
+            calls = draw(CALLS)
+            waiting += range(count + 1, count + 1 + len(calls))
+            count += len(calls)
+            turns.append(("assistant", draw(WORDS), draw(WORDS), calls, draw(PARTS)))
+        else:
+            turns.append(("user" if kind == "tool" else kind, draw(WORDS), draw(PARTS)))
+    return turns
+
+
+def written(turns: Sequence[Turn], random: Random) -> list[Row]:
+    """A description as messages, as one of the many writers may write it."""
+    ids: list[str] = []
+    messages = []
+    for turn in turns:
+        message: Row = {"role": turn[0], "content": _words(turn[1], random)}
+        if turn[0] == "tool":
+            message["tool_call_id"] = ids[turn[2] - 1]
+        else:
+            message |= dict(turn[-1])
+        if turn[0] == "assistant":
+            message |= {random.choice(["reasoning_content", "reasoning"]): turn[2]}
+            fresh = [f"{random.random()}-{len(ids) + at}" for at in range(len(turn[3]))]
+            calls = [
+                {"id": name, "type": "function", "index": 0, "function": _function(call, random)}
+                for name, call in zip(fresh, turn[3], strict=True)
+            ]
+            ids += fresh
+            message["tool_calls"] = calls
+        volatile = random.choice(VOLATILE)
+        message = {**volatile, **message}
+        keys = random.sample([*message], len(message))
+        messages.append({key: message[key] for key in keys})
+    return messages
+
+
+def _words(words: str, random: Random) -> Any:
+    halves = [{"type": "text", "text": words[:1]}, {"type": "output_text", "text": words[1:]}]
+    return random.choice([words, halves])
+
+
+def _function(call: tuple[str, Row], random: Random) -> Row:
+    name, arguments = call
+    keys = random.sample([*arguments], len(arguments))
+    ordered = {key: arguments[key] for key in keys}
+    return {"name": name, "arguments": json.dumps(ordered, indent=random.choice([None, 1]))}
+
+
+def meaning(turns: Sequence[Turn]) -> str:
+    """What a description says, as text in which values of different types differ."""
+    return json.dumps(turns, sort_keys=True)
+
+
+def digest(turns: Sequence[Turn], random: Random, *, renumbered: bool) -> bytes:
+    """The digest of a description, written somehow."""
+    messages = read_messages(written(turns, random), "prompt")
+    return digest_prompt(renumber_calls(messages) if renumbered else messages)
+
+
+def changed(turns: list[Turn], random: Random) -> list[Turn]:
+    """A description like another one, with one thing changed, which may be nothing."""
+    turns = [*turns]
+    place = random.randrange(len(turns))
+    turn = [*turns[place]]
+    field = random.randrange(1, len(turn))
+    if turn[0] == "tool" and field == 2:
+        others = [at for at, one in enumerate(turns) if one[0] == "tool" and at > place]
+        if others:  # swap which calls two results answer
+            last = others[-1]
+            turns[place], turns[last] = (
+                (*turns[place][:2], turns[last][2]),
+                (*turns[last][:2], turns[place][2]),
+            )
+    elif isinstance(turn[field], str):
+        turn[field] = random.choice(["", "a", "b", "ab"])
+        turns[place] = tuple(turn)
+    elif turn[field]:
+        turn[field] = turn[field][1:]
+        turns[place] = tuple(turn)
+    return turns
+
+
+def stands(turns: Sequence[Turn]) -> bool:
+    """Whether each result comes behind the call that it answers."""
+    count = 0
+    for turn in turns:
+        if turn[0] == "assistant":
+            count += len(turn[3])
+        elif turn[0] == "tool" and turn[2] > count:
+            return False
+    return True
+
+
+@given(descriptions(), st.randoms(use_true_random=False), st.booleans())
+def test_ids_order_of_keys_and_volatile_fields_do_not_count(
+    turns: list[Turn], random: Random, renumbered: bool
+) -> None:
+    """The same content has one digest, whoever wrote it down, also with its calls renumbered."""
+    assert digest(turns, random, renumbered=renumbered) == digest(turns, random, renumbered=False)
+
+
+@given(descriptions(), st.randoms(use_true_random=False))
+def test_a_change_of_content_changes_the_digest(turns: list[Turn], random: Random) -> None:
+    """Words, thoughts, parts, calls, arguments, and which call a result answers all count."""
+    other = changed(turns, random)
+    if stands(other):
+        same = meaning(turns) == meaning(other)
+        ours = digest(turns, random, renumbered=False)
+        assert (ours == digest(other, random, renumbered=False)) == same
+
+
+@given(descriptions(), descriptions(), st.randoms(use_true_random=False))
+def test_answers_to_different_prompts_never_pair(
+    turns: list[Turn], others: list[Turn], random: Random
+) -> None:
+    """Law 3, with everything that a prompt may hold; and equal prompts always meet."""
+    ask: Turn = ("user", "?", ())
+    prompts = [[*turns, ask], [*random.choice([turns, others, changed(turns, random)]), ask]]
+    if not all(map(stands, prompts)):
+        return
+    rows = [
+        {"prompt": written(prompt, random), "response": f"A{score}", "score": score}
+        for score, prompt in enumerate(prompts)
+    ]
+    pairs = pair_lines(lines_of(*rows), Asked()).rows
+    assert len(pairs) == (meaning(prompts[0]) == meaning(prompts[1]))
+
+
+def test_swapped_results_are_another_text() -> None:
+    """10 for A and 30 for B is not the opposite; the ids themselves say nothing."""
+
+    def told(first: str, second: str, *ids: str) -> list[Row]:
+        calls = [
+            {"id": name, "type": "function", "function": {"name": "f", "arguments": arguments}}
+            for name, arguments in zip(ids, ('{"of": "A"}', '{"of": "B"}'), strict=True)
+        ]
+        return [
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "content": "10", "tool_call_id": first},
+            {"role": "tool", "content": "30", "tool_call_id": second},
+        ]
+
+    straight, swapped = told("x", "y", "x", "y"), told("y", "x", "x", "y")
+    assert digest_response(straight) != digest_response(swapped)
+    assert digest_response(straight) == digest_response(told("p", "q", "p", "q"))
