@@ -56,15 +56,13 @@ def _fill_from_lines(
     course.passed = given.before  # the rows that were looked at are read once more
     with naming_trouble_of(source):
         parts = stretches(opened.descriptor, start, end, number)
-        with Workers(given, reader.plan.options, parts[1:], course) as others:
+        with Workers(given, reader.plan, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):
                 found = others.result(place - 1) if place else None
-                if found is None:
+                if found is None or not scanner.take(found):
                     passed = course.pass_by
                     lines = lines_between(opened.descriptor, begin, stop, longest, passed)
                     scanner.scan(lines, begin)
-                else:
-                    scanner.take(found)
 
 
 def _put_aside(given: BeingRead, index: Index, library: Candidates, temp_dir: str | None) -> None:
