@@ -15,6 +15,7 @@ PrefpairsError
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
 │   ├── NoSuchPath         a dotted path that no record has
+│   ├── TwoReadings        rows can be read in two ways, which lead to different pairs
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
 │   └── NotThere           there is nothing to show, or nothing of the name that was asked for
@@ -225,6 +226,14 @@ class NoSuchPath(UsageError):
         self.option = option
         self.path = path
         self.known = known
+
+
+class TwoReadings(UsageError):
+    """Rows can be read in more than one way; each choice is options that settle it."""
+
+    def __init__(self, problem: str, choices: Sequence[Sequence[str]]) -> None:
+        super().__init__(problem)
+        self.choices = choices
 
 
 class TooManyPairs(UsageError):

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from prefpairs.sources import SOURCES
-from prefpairs.sources.detect import detect
+from prefpairs.sources.detect import source_of
 
 ROOT = Path(__file__).parents[2]
 _LONGEST = 20_000
@@ -53,7 +53,7 @@ def _rows_of(data: bytes) -> tuple[bytes, ...]:
 def rows(target: str = "") -> tuple[bytes, ...]:
     """The rows of all files; of a source only its own."""
     if target in SOURCES:
-        return tuple(row for row in rows() if detect([row]) == target)
+        return tuple(row for row in rows() if source_of(row) == target)
     return tuple(sorted({row for table in tables("") for row in table}))
 
 

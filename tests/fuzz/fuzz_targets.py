@@ -27,7 +27,14 @@ from prefpairs.cli.manifest import differences, read_manifest
 from prefpairs.cli.reading import ReadWords
 from prefpairs.cli.wording import visible, word_error
 from prefpairs.engines.validate import ValidatePlan, validate
-from prefpairs.errors import BadInput, BadRecord, DataError, PrefpairsError, UsageError
+from prefpairs.errors import (
+    BadInput,
+    BadRecord,
+    DataError,
+    PrefpairsError,
+    TwoReadings,
+    UsageError,
+)
 from prefpairs.files import array
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
@@ -47,7 +54,7 @@ from prefpairs.report.summaries import pair_summary
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.candidates import read_back
-from prefpairs.sources.detect import detect, shape_of
+from prefpairs.sources.detect import source_of
 from prefpairs.sources.pairs import PairReading, read_pair
 from prefpairs.sources.pairs_plain import read_plain
 from prefpairs.targets import TARGETS as TRAINERS
@@ -177,14 +184,13 @@ def source(name: str) -> Target:
 
     def read(data: bytes) -> None:
         module.looks_like(data)
-        detect([data])
-        shape = shape_of(data)
-        shapes = {shape: 1} if shape is not None else {}
+        source_of(data)
+        sample = [data] if source_named("generic").looks_like(data) else []
         for options in _OPTIONS:
             aside = replace(options, keep=(*options.keep, _NOWHERE))
             try:
-                quick = module.open_reader(shapes, options, "rows.jsonl")
-                slow = module.open_reader(shapes, aside, "rows.jsonl")
+                quick = module.open_reader(sample, options, "rows.jsonl")
+                slow = module.open_reader(sample, aside, "rows.jsonl")
             except (DataError, UsageError) as error:
                 _words(error)
                 continue
@@ -205,6 +211,9 @@ def _reading(read: Callable[[bytes], Any], data: bytes) -> Any:
     except BadRecord as error:
         _words(error)
         return f"{error.code}: {error.problem}"
+    except TwoReadings as error:
+        _words(error)
+        return error.problem
 
 
 def _hold_shortcut(shortcut: Any, found: Any, data: bytes) -> None:

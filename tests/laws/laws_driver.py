@@ -38,6 +38,7 @@ class Asked:
     read: ReadOptions = field(default_factory=ReadOptions)
     source: str = "auto"
     limit: int | None = None
+    workers: int | None = None
 
     def plan(self, inputs: Sequence[Input]) -> PairPlan:
         """The run that pairs these inputs, and passes over rows that are bad."""
@@ -55,6 +56,7 @@ class Asked:
             across_prompts=self.across_prompts,
             order=self.order,
             assume_grouped=self.assume_grouped,
+            workers=self.workers,
         )
 
 

@@ -73,7 +73,7 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
     """Groups, scores, digests, places, counts and bad rows; rows with equal questions compete."""
     shuffled = given_lines * 2
     chance.shuffle(shuffled)
-    quick = nemo_gym.open_reader({}, ReadOptions(), "r.jsonl")
+    quick = nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
     slow = Opened(lambda line: nemo_gym.read_any_shape(line, ReadOptions(), "r.jsonl"))
     assert quick.shortcut
     assert indexed(shuffled, quick) == indexed(shuffled, slow)

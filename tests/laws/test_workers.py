@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Collected, Row, examples, lines_of
+from laws_guessed import guessed_rows
 from laws_rollouts import (
     BLANK_LINES,
     bad_gym_lines,
@@ -24,10 +25,11 @@ from laws_rollouts import (
 )
 
 from prefpairs.cli.main import main
+from prefpairs.cli.wording import word_error
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import PairPlan, ReadPlan
 from prefpairs.engines.writing import WHOLE
-from prefpairs.errors import BadRecords
+from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.files.inputs import find_inputs
 from prefpairs.report import Report
 from prefpairs.report.summaries import pair_summary
@@ -41,7 +43,7 @@ OnError = Literal["fail", "skip"]
 @st.composite
 def files(draw: st.DrawFn) -> dict[str, bytes]:
     """Files of lines, of one format each, as editors and other systems leave them."""
-    kinds = [gym_rows(), gym_rows(), nat_rows(), generic_rows(), candidate_rows()]
+    kinds = [gym_rows(), gym_rows(), nat_rows(), generic_rows(), guessed_rows(), candidate_rows()]
     named = {}
     for number in range(draw(st.sampled_from([1, 1, 2]))):
         given_lines = lines_of(*draw(st.one_of(kinds)))
@@ -73,6 +75,8 @@ def all_that_a_run_gives(
             pair(plan, {WHOLE: output}, report, allow_empty=True)
         except BadRecords as error:
             bad = error.count, [(place, one.problem) for place, one in error.first]
+        except (DataError, UsageError) as error:
+            return {"refused": word_error(error)}
     first_bad = [(place, one.problem, one.code) for place, one in report.first_bad]
     mends = dict(report.mended), report.joined_tasks, report.rows_of, report.notes
     return {

@@ -91,7 +91,7 @@ def _run(words: list[str], *, ours: bool) -> int:
     except ClosedPipe:
         return 0
     except PrefpairsError as error:
-        say_error(error)
+        say_error(error, words)
         return error.exit_code
     except OSError as error:
         say_error(error)

@@ -157,7 +157,7 @@ class ReadWords(InputWords):
             "--from",
             metavar="SOURCE",
             rich_help_panel=READ,
-            help=f"auto (look at the first records), or one of {', '.join(SOURCES)}.",
+            help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
         ),
     ] = "auto"
     scores: Annotated[
@@ -195,6 +195,23 @@ class ReadWords(InputWords):
         str | None,
         Option(
             metavar="PATH", rich_help_panel=READ, help="Path of the response, or of a list of them."
+        ),
+    ] = None
+    context: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PATH,...",
+            rich_help_panel=READ,
+            help="Rows of your own: text beside the prompt that is part of the question, and goes "
+            "before it.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        Option(
+            metavar="COLUMN,...",
+            rich_help_panel=READ,
+            help="Rows of your own: columns that do not count, as if the rows did not have them.",
         ),
     ] = None
     group_by: Annotated[
@@ -295,6 +312,8 @@ class ReadWords(InputWords):
             cast_score=self.cast_score,
             prompt=self.prompt,
             response=self.response,
+            context=split_words(self.context),
+            ignore=split_words(self.ignore),
             group_by=_group_by(self.group_by),
             step_name=self.step_name,
             response_part=one_of("--response-part", self.response_part, "full", "final"),

@@ -5,11 +5,12 @@ error: rollouts.jsonl:17: score is "0.7", expected a number
 hint: --cast-score reads numbers written as text
 """
 
+import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -30,6 +31,7 @@ from prefpairs.errors import (
     OtherRows,
     ReadsAsDates,
     TooManyPairs,
+    TwoReadings,
     UnknownWord,
     UsageError,
     WouldBeLost,
@@ -47,11 +49,41 @@ _MOST_NAMES, _LIKE = 1000, 0.8
 """So many names of a folder are looked at; one that was meant is so much like the one typed."""
 
 
-def say_error(error: Exception) -> None:
-    """Write an error, and its hint, to standard error."""
+def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
+    """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
+    hints = [hint] if hint else []
+    if isinstance(error, TwoReadings):
+        hints = [visible(command) for command in commands_that_choose(error, typed)]
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
-    say(text + (f"\nhint: {hint}\n" if hint else ""))
+    for number, told in enumerate(hints):
+        text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
+    say(text)
+
+
+def commands_that_choose(error: TwoReadings, typed: Sequence[str]) -> Iterator[str]:
+    """The command as it was typed, with each of the choices that settle how rows are read."""
+    command, *words = typed or ("pair",)
+    for choice in error.choices:
+        options = _settings(choice) if command == "run" else [*choice]
+        yield shlex.join(["prefpairs", command, *options, *words])
+
+
+def _settings(options: Sequence[str]) -> list[str]:
+    """Options of [read] in a recipe, as `run` takes them."""
+    values: dict[str, list[str]] = {}
+    for option, value in _in_twos(options):
+        values.setdefault(option.removeprefix("--"), []).append(value)
+    return [
+        word
+        for name, given in values.items()
+        for word in ("--set", f"read.{name}={json.dumps(given if len(given) > 1 else given[0])}")
+    ]
+
+
+def _in_twos(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Options and their values, one after the other."""
+    return zip(words[::2], words[1::2], strict=True)
 
 
 def say(text: str) -> None:

@@ -56,7 +56,7 @@ def _fill_from_lines(
     course.passed = given.before  # the rows that were looked at are read once more
     with naming_trouble_of(source):
         parts = stretches(opened.descriptor, start, end, number)
-        with Workers(given, reader.plan.options, parts[1:], course) as others:
+        with Workers(given, reader.plan, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):
                 if place and others.hand_over(place - 1, scanner):
                     continue

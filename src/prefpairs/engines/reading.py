@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
 
+from prefpairs.engines.formats import Format, Formats
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.engines.rows import Rows, reading_rows
-from prefpairs.engines.samples import Samples, first_records
+from prefpairs.errors import TwoReadings
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.reading import OpenInput, open_input
-from prefpairs.nearest import listed, near_of
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.pair import Pair
 from prefpairs.report import Report
-from prefpairs.sources import source_named
 from prefpairs.sources.answer import TASK, Reading
-from prefpairs.sources.detect import Shapes
 from prefpairs.sources.protocol import Opened
 
 
@@ -35,8 +33,7 @@ class BeingRead(NamedTuple):
 
     source: Input
     opened: OpenInput
-    format: str
-    shapes: Shapes
+    format: Format
     how: Opened
     before: int
     """The bytes that were read before any of it."""
@@ -66,46 +63,35 @@ class Reader:
     _items: set[bytes] = field(default_factory=set)
     _task_of: dict[str, str] = field(default_factory=dict)
     _joined: set[str] = field(default_factory=set)
+    formats: Formats = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without a row."""
+        self.formats = Formats(self.plan, self.report)
 
     def inputs(self) -> Iterator[BeingRead]:
-        """Each input with how it is read and its readings; bad rows are told at the end."""
-        samples = Samples(self.plan)
-        course = self.report.course
+        """Each input with how it is read and its readings; what is wrong is told at the end."""
+        report = self.report
         for source in self.plan.inputs:
-            before = course.passed
-            with open_input(source, course.pass_by) as opened:
-                first = first_records(opened.records)
-                name, shapes = samples.add(source, first)
-                how = self._open_reader(source, name, shapes, empty=not first)
+            before = report.course.passed
+            with open_input(source, report.course.pass_by) as opened:
+                found, first = self.formats.open(source.label, opened.records)
+                if not first:
+                    report.note(f"{source.label} is empty")
                 records = chain(_handed_over(first), opened.records)
-                readings = self._readings(records, how, source.label)
-                yield BeingRead(source, opened, name, shapes, how, before, readings)
+                readings = self._readings(records, found.how, source.label)
+                yield BeingRead(source, opened, found, found.how, before, readings)
+                report.sources += [(source.label, name) for name in found.sources]
+        self.formats.tell()
         self.rows.settle()
-        self._settle_doubts(samples)
-        self.report.joined_tasks = len(self._joined)
-
-    def _open_reader(self, source: Input, name: str, shapes: Shapes, *, empty: bool) -> Opened:
-        opened = source_named(name).open_reader(shapes, self.plan.options, source.label)
-        self.report.sources.append((source.label, name))
-        for note in (f"{source.label} is empty",) if empty else opened.notes:
-            self.report.note(note)
-        return opened
-
-    def _settle_doubts(self, samples: Samples) -> None:
-        """A path that no sample had was mistyped if nothing came of the whole input, either."""
-        for doubt in samples.doubtful_paths():
-            if not self.report.kept:
-                raise doubt
-            near = near_of(doubt.path, sorted(doubt.known))
-            meant = f"; did you mean {listed(near, 'or')}?" if near else ""
-            self.report.note(f"{doubt.option} {doubt.path}: the first rows do not have it{meant}")
+        self.formats.settle()
+        report.joined_tasks = len(self._joined)
 
     def read_one(self, record: Record, how: Opened, label: str) -> Reading | None:
         """What became of one more record, if it can be read."""
         reading = self.rows.read_one(record, how.read, label)
         if reading is not None:
-            self._book(reading)
-            self._book_pairs(reading, f"{label}:{record.number}")
+            self._book(record, reading, label)
         return reading
 
     @property
@@ -113,19 +99,29 @@ class Reader:
         """Whether rows were held against each other: only who reads all of them can do that."""
         return bool(self._items or self._task_of)
 
-    def book_plain(self, rows: int) -> None:
-        """Count rows that gave one candidate each, and nothing else to tell."""
+    def book_plain(self, rows: int, how: Opened) -> None:
+        """Count rows that gave one candidate each, and show what the shortcut knows of them."""
+        if how.shortcut is not None:
+            self.formats.shown.add(how.shortcut.shown)
         self.report.rows_read += rows
         self.report.rows_used += rows
         self.report.found += rows
 
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
         for record, reading in self.rows.read(records, how.read, label):
-            self._book(reading)
-            self._book_pairs(reading, f"{label}:{record.number}")
+            self._book(record, reading, label)
             yield Read(record, reading, label)
 
-    def _book(self, reading: Reading) -> None:
+    def _book(self, record: Record, reading: Reading, label: str) -> None:
+        place = f"{label}:{record.number}"
+        try:
+            self.formats.book(record.data, reading)
+        except TwoReadings as error:
+            raise error.at(place) from None
+        self._book_losses(reading)
+        self._book_pairs(reading, place)
+
+    def _book_losses(self, reading: Reading) -> None:
         report = self.report
         report.found += len(reading.kept) + len(reading.lost)
         if reading.kept or (reading.pairs and self.ready is not None):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from prefpairs.engines.plan import InputPlan
-from prefpairs.errors import BadRecord, BadRecords
+from prefpairs.errors import BadRecord, BadRecords, TwoReadings
 from prefpairs.files.lines import Record
 from prefpairs.files.output import Output, open_output
 from prefpairs.records.wire import encode_line
@@ -54,6 +54,8 @@ class Rows:
         self.report.rows_read += 1
         try:
             return read(record.complete())
+        except TwoReadings as error:
+            raise error.at(f"{label}:{record.number}") from None
         except BadRecord as error:
             self.report.add_bad(f"{label}:{record.number}", error)
             if self.quarantine is not None:

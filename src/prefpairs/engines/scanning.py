@@ -14,6 +14,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.stretch import LongLine
 from prefpairs.report import RowCounts
+from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned
 
 _AT_ONCE = 1 << 19
@@ -26,6 +27,8 @@ class Part(NamedTuple):
     lines: int
     counts: RowCounts
     columns: Iterator[bytes]
+    shown: list[Fact]
+    sources: list[str]
 
 
 class Scanner:
@@ -60,12 +63,15 @@ class Scanner:
                 self._add_any(record._replace(number=self.lines))
         report.add_rows_of(self._label, report.rows_read - before)
 
-    def take(self, part: Part) -> None:
-        """Take over what was found in the next stretch."""
+    def take(self, part: Part) -> bool:
+        """Take over what was found in the next stretch, if it agrees with what was found here."""
+        if not self._reader.formats.join(part.shown, part.sources):
+            return False
         self._index.begin_shelf(self._shelf)
         self._index.join(part.columns, self.lines)
         self.lines += part.lines
         self._reader.report.join(self._label, part.counts)
+        return True
 
     def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
         shortcut = self._how.shortcut
@@ -104,7 +110,7 @@ class Scanner:
     ) -> None:
         if scanned:
             self._index.add_scanned(cast("Sequence[Scanned]", scanned), offsets, numbers)
-            self._reader.book_plain(len(scanned))
+            self._reader.book_plain(len(scanned), self._how)
 
     def _add_any(self, record: Record) -> None:
         """Index a row of another shape as every source does."""

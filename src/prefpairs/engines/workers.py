@@ -18,14 +18,14 @@ from prefpairs.engines.reading import BeingRead, Reader
 from prefpairs.engines.rows import Rows
 from prefpairs.engines.scanning import Part, Scanner
 from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Record
 from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.stretch import lines_between
 from prefpairs.records.pair import Pair
 from prefpairs.report import Report, RowCounts
 from prefpairs.report.course import Course
-from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.detect import Shapes
+from prefpairs.sources.guess import Fact
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -51,8 +51,8 @@ class Job(NamedTuple):
 
     source: Input
     seen: Fingerprint
+    sample: bytes | None
     format: str
-    shapes: Shapes
     options: ReadOptions
     start: int
     end: int
@@ -63,6 +63,8 @@ class Stretch(NamedTuple):
 
     lines: int
     counts: RowCounts
+    shown: list[Fact]
+    sources: list[str]
 
 
 class Workers:
@@ -71,13 +73,13 @@ class Workers:
     def __init__(
         self,
         given: BeingRead,
-        options: ReadOptions,
+        plan: ReadPlan,
         stretches: Sequence[tuple[int, int]],
         course: Course,
     ) -> None:
         seen = fingerprint(os.fstat(given.opened.descriptor))
         self._jobs = [
-            Job(given.source, seen, given.format, given.shapes, options, start, end)
+            Job(given.source, seen, given.format.sample, plan.source, plan.options, start, end)
             for start, end in stretches
         ]
         self._begun: list[Process] = []
@@ -108,9 +110,10 @@ class Workers:
         found = None if process is None else process.hear(Stretch)
         if process is not None and found is not None:
             self._passed[number] = self._jobs[number].end - self._jobs[number].start
+            part = Part(found.lines, found.counts, process.pieces(), found.shown, found.sources)
             with suppress(ProcessLost):
-                scanner.take(Part(found.lines, found.counts, process.pieces()))
-                return True
+                if scanner.take(part):
+                    return True
         self._passed[number] = 0  # scanning it here counts it again
         return False
 
@@ -121,18 +124,19 @@ def _work(job: Job, passed: Counter, sender: "Connection") -> None:
     if found is None:
         tell(sender, None)
         return
-    index, lines, counts = found
-    tell(sender, Stretch(lines, counts))
+    index, stretch = found
+    tell(sender, stretch)
     for column in index.columns():
         sender.send_bytes(column)
 
 
-def _found(job: Job, passed: Counter) -> tuple[Index, int, RowCounts] | None:
+def _found(job: Job, passed: Counter) -> tuple[Index, Stretch] | None:
     index, report, label = Index(), Report(), job.source.label
     plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
     reader = Reader(plan, Rows(plan, report), report, _NoPairs())
-    how = source_named(job.format).open_reader(job.shapes, job.options, label)
-    scanner = Scanner(how, job.source, 0, index, reader)
+    sample = [] if job.sample is None else [Record(1, 0, job.sample)]
+    found, _ = reader.formats.open(label, iter(sample))
+    scanner = Scanner(found.how, job.source, 0, index, reader)
     descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
     lines = lines_between(descriptor, job.start, job.end, job.source.limits.line, passed.add)
     try:
@@ -142,4 +146,6 @@ def _found(job: Job, passed: Counter) -> tuple[Index, int, RowCounts] | None:
     other_file = fingerprint(os.fstat(descriptor)) != job.seen
     if other_file or report.rows_bad or reader.compares_rows:
         return None
-    return index, scanner.lines, report.row_counts()
+    return index, Stretch(
+        scanner.lines, report.row_counts(), reader.formats.shown.all(), found.sources
+    )

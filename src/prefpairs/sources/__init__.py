@@ -10,8 +10,8 @@ from prefpairs.errors import UnknownWord
 from prefpairs.sources.protocol import Source
 
 SOURCES = {
-    "candidates": "what `prefpairs extract` writes",
     "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",
+    "candidates": "what `prefpairs extract` writes",
     "nat": "NeMo Agent Toolkit: TTC_END steps of workflow_output.json, or steps line by line",
     "traces": "traces of agents: turns with tool errors, final_reward, dpo_pairs",
     "trinity": "Trinity-RFT experiences: eid, prompt_text and response_text or messages, reward",

@@ -46,6 +46,8 @@ class ReadOptions:
     cast_score: bool = False
     prompt: str | None = None
     response: str | None = None
+    context: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     group_by: tuple[str, ...] | Literal["auto", "prompt", "file"] = "auto"
     step_name: str = "dpo_candidate_move"
     response_part: Literal["full", "final"] = "full"
@@ -60,6 +62,8 @@ def as_they_stand(options: ReadOptions) -> bool:
     """Whether nothing is asked for that a plain row would not give by itself."""
     nothing_asked = ReadOptions(
         step_name=options.step_name,
+        context=options.context,
+        ignore=options.ignore,
         cast_score=options.cast_score,
         keep_rows=options.keep_rows,
         decoder=options.decoder,
@@ -108,6 +112,8 @@ class Reading:
     mends: list[str] = field(default_factory=list)
     row_lost: str | None = None
     item: bytes | None = None
+    shown: tuple[tuple[str, ...], ...] = ()
+    """What the row shows of how all of them must be read (see shown.py)."""
 
 
 class Lost(Exception):

@@ -1,6 +1,6 @@
 """Candidates: what `prefpairs extract` writes."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
 from prefpairs.records.candidate import candidate_of
@@ -20,7 +20,7 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and row.keys() >= _FIELDS
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How the candidates of one file are read; the options apply once more."""
     return Opened(lambda record: _read(record, options, label))
 

@@ -1,71 +1,71 @@
-"""Which source a file is of, and what its rows look like, told from its first records."""
+"""Of which source a row is, whatever its neighbours are: each is read by the one that knows it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from prefpairs.errors import NoSuchPath, NotJson
-from prefpairs.records.path import MISSING, look_up, paths_of
-from prefpairs.records.wire import decode, encode
-from prefpairs.sources import SOURCES, source_named
+import msgspec
+from msgspec import Raw
+
+from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
 
-Shapes = Mapping[bytes, int]
-"""How many rows of a sample have which shape."""
-
-_DEPTH = 6
-_WIDTH = 8
+GENERIC = "generic"
+_NOTHING = Raw(b"")
 
 
-def detect(sample: Sequence[bytes]) -> str:
-    """The name of the first source that knows one of the records.
+class _Signs(msgspec.Struct, gc=False):
+    """The fields of which a source other than generic must see at least one."""
 
-    >>> detect([b'{"responses_create_params": {}, "reward": 1.0}'])
+    origin: Raw = _NOTHING
+    responses_create_params: Raw = _NOTHING
+    intermediate_steps: Raw = _NOTHING
+    trajectory: Raw = _NOTHING
+    payload: Raw = _NOTHING
+    event_type: Raw = _NOTHING
+    turns: Raw = _NOTHING
+    eid: Raw = _NOTHING
+
+
+_KNOWN_BY = {
+    "nemo-gym": ("responses_create_params",),
+    "candidates": ("origin",),
+    "nat": ("intermediate_steps", "trajectory", "payload", "event_type"),
+    "traces": ("turns",),
+    "trinity": ("eid",),
+}
+SIGNS = tuple(_Signs.__struct_fields__)
+"""Columns of which a row of a shortcut of another source has none."""
+
+_signs_of = msgspec.json.Decoder(_Signs).decode
+
+
+def source_of(record: bytes) -> str:
+    """The first source that knows a record: generic, if no other one does.
+
+    >>> source_of(b'{"responses_create_params": {}, "reward": 1.0}')
     'nemo-gym'
-    >>> detect([b'{"question": "Q", "answer": "A", "score": 1}'])
+    >>> source_of(b'{"question": "Q", "answer": "A", "score": 1}')
     'generic'
     """
-    for name in SOURCES:
-        if any(map(source_named(name).looks_like, sample)):
-            return name
-    return "generic"
-
-
-def shape_of(record: bytes) -> bytes | None:
-    """A row without its text and its numbers, or nothing where it is no JSON object.
-
-    >>> shape_of(b'{"prompt": "Why?", "scores": [0.5, 1]}')
-    b'{"prompt":"","scores":[0.0,0]}'
-    """
+    names: Iterable[str] = _KNOWN_BY
     try:
-        row = decode(record)
-    except NotJson:
-        return None
-    return encode(_shape(row, _DEPTH)) if isinstance(row, dict) else None
+        signs = _signs_of(record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    else:
+        names = [
+            name
+            for name, fields in _KNOWN_BY.items()
+            if any(getattr(signs, field) is not _NOTHING for field in fields)
+        ]
+    return next((name for name in names if source_named(name).looks_like(record)), GENERIC)
 
 
-def _shape(value: Any, depth: int) -> Any:
-    if isinstance(value, dict):
-        return {key: _shape(item, depth - 1) for key, item in value.items()} if depth else {}
-    if isinstance(value, list):
-        return [_shape(item, depth - 1) for item in value[:_WIDTH]] if depth else []
-    return None if value is None else type(value)()
-
-
-def doubtful_paths(shapes: Shapes, options: ReadOptions) -> list[NoSuchPath]:
-    """The paths of the options that no row of a sample has: mistyped, or only rare."""
-    rows = [decode(shape) for shape in shapes]
-    known = list({path: None for row in rows for path in paths_of(row)})
-    return [
-        NoSuchPath(option, path, known)
-        for option, path in _named_paths(options)
-        if rows and all(look_up(row, path) is MISSING for row in rows)
-    ]
-
-
-def _named_paths(options: ReadOptions) -> list[tuple[str, str]]:
+def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
+    """The paths into rows that options name, each with its option."""
     named = [("--score", path) for path, _ in options.scores]
     named += [("--prompt", options.prompt)] if options.prompt else []
     named += [("--response", options.response)] if options.response else []
+    named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
         named += [("--group-by", path) for path in options.group_by]
     return named + [("--keep", path) for path in options.keep]

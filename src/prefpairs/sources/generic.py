@@ -5,13 +5,14 @@ whole conversations (`messages`, the last turn is the response); and the logs of
 prompts are already rendered (TRL's completions, verl's rollouts).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson
+from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text, read_tools
-from prefpairs.records.message import Message, Text, is_messages
+from prefpairs.records.message import Message, Text
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
@@ -24,8 +25,9 @@ from prefpairs.sources.answer import (
     refine,
 )
 from prefpairs.sources.generic_plain import shortcut_to
-from prefpairs.sources.guess import Fields, find_fields
-from prefpairs.sources.protocol import Opened
+from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
+from prefpairs.sources.protocol import Opened, Shortcut
+from prefpairs.sources.question import has_media, whole_question
 
 
 def looks_like(record: bytes) -> bool:
@@ -36,94 +38,133 @@ def looks_like(record: bytes) -> bool:
         return False
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
-    """How the rows of one file are read: the fields that were named, the rest guessed."""
-    rows = [(decode(shape), count) for shape, count in shapes.items()]
-    fields, notes = find_fields(rows, options)
-    # The fields are the answer's own now, so refine() must not look them up again.
-    own = replace(options, prompt=None, response=None, scores=())
-    shortcut = shortcut_to(fields, own)
-    if shortcut is None:
-        return Opened(lambda record: read_any_shape(record, fields, own, label), notes)
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+    """How rows are read, each by its own names; those like the sample in a quicker way."""
+    for record in sample:
+        with suppress(BadRecord, TwoReadings):
+            shown = read_any_shape(record, options, label).shown
+            shortcut = shortcut_to(_fields_of(decode(record), options)[1], options, shown)
+            if shortcut is not None and shortcut.read(record, ""):
+                return Opened(_quick_reader(shortcut, options, label), shortcut=shortcut)
+    return Opened(lambda record: read_any_shape(record, options, label))
 
+
+def _quick_reader(
+    shortcut: Shortcut, options: ReadOptions, label: str
+) -> Callable[[bytes], Reading]:
     def read(record: bytes) -> Reading:
         plain = shortcut.read(record, "")
-        return Reading([plain[0]], [1]) if plain else read_any_shape(record, fields, own, label)
+        if plain is None:
+            return read_any_shape(record, options, label)
+        return Reading([plain[0]], [1], shown=shortcut.shown)
 
-    return Opened(read, notes, shortcut)
+    return read
 
 
-def read_any_shape(record: bytes, fields: Fields, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
     """What became of a row, whatever its shape."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
+    own, fields = _fields_of(row, options)
+    shown = [("row",), *fields.shown, *_what_is_there(own, fields)]
     try:
-        answers = _answers(row, fields)
+        answers = _answers(row, own, fields, options, shown)
     except Lost as loss:
         reading.lost.append(loss.reason)
-        return reading
+        answers = []
+    # The fields are the answer's own now, so refine() must not look them up again.
+    found = replace(options, prompt=None, response=None, scores=())
     for answer in answers:
-        refine(answer, options, label, reading)
+        refine(answer, found, label, reading)
+    reading.shown = tuple(shown)
     return reading
 
 
-def _answers(row: dict[str, Any], fields: Fields) -> list[Answer]:
-    prompt_path = _present(row, fields.prompts)
-    prompt = None if prompt_path is None else look_up(row, prompt_path)
-    if prompt_path is None or prompt is None:
-        raise Lost("no_prompt")
-    prompt = read_text(prompt, prompt_path)
-    response_path = _present(row, fields.responses)
-    if response_path is None:
-        if not fields.is_conversation(prompt_path):
-            raise Lost("no_response")
-        before, turn = _last_turn(prompt)
-        return [_answer(row, before, turn, _scores(row, fields, several=False), fields)]
-    given = look_up(row, response_path)
-    if given is None:
-        raise Lost("no_response")
-    scores = _scores(row, fields, several=isinstance(given, list) and not is_messages(given))
-    several = given or all(isinstance(value, list) for _, _, value in scores)
-    if not isinstance(given, list) or is_messages(given) or not several:
-        return [_answer(row, prompt, read_text(given, response_path), scores, fields)]
-    responses = [read_text(item, f"{response_path}.{place}") for place, item in enumerate(given)]
-    each = _scores_of_each(scores, len(responses))
-    pairs = zip(responses, each, strict=True)
-    return [_answer(row, prompt, response, own, fields) for response, own in pairs]
+def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any], Fields]:
+    """A row without the columns that do not count, and its fields."""
+    if not row.keys().isdisjoint(options.ignore):
+        row = {key: value for key, value in row.items() if key not in options.ignore}
+    return row, find_fields(row, options)
 
 
-def _present(row: dict[str, Any], paths: Sequence[str]) -> str | None:
-    """The first of the paths that the row has, be it null."""
-    for path in paths:
-        if path in row or look_up(row, path) is not MISSING:
-            return path
-    return None
+def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:
+    """Which fields a row has; where it lacks one, what it has in its place."""
+    named = {"prompt": fields.prompt, "response": fields.response}
+    named["score"] = fields.scores[0][0] if fields.scores else None
+    there = [
+        what
+        for what, path in named.items()
+        if path is not None and look_up(row, path) is not MISSING
+    ]
+    yield from (("has", what) for what in there)
+    if len(there) < len(named):
+        yield from (("key", path) for path in _paths(row))
+        if {"chosen", "rejected"} <= row.keys():
+            yield ("pairs",)
 
 
-def _scores(row: dict[str, Any], fields: Fields, *, several: bool) -> list[WeightedScore]:
-    if fields.named_scores:
-        return [(path, weight, look_up(row, path)) for path, weight in fields.named_scores]
-    names = fields.scores_of_several if several else fields.scores
-    path = _present(row, names)
-    return [(path or "score", 1.0, MISSING if path is None else look_up(row, path))]
+def _paths(row: dict[str, Any]) -> Iterator[str]:
+    """The fields of a row, and those of its lists of objects."""
+    for key, value in row.items():
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, dict) and "role" not in first:
+            yield from (f"{key}[].{name}" for name in first)
+        else:
+            yield key
 
 
-def _answer(
+def _answers(
     row: dict[str, Any],
-    prompt: Text,
-    response: Text,
-    scores: Sequence[WeightedScore],
+    own: dict[str, Any],
     fields: Fields,
-) -> Answer:
-    return Answer(
+    options: ReadOptions,
+    shown: list[Fact],
+) -> list[Answer]:
+    prompt = _given(own, fields.prompt)
+    if fields.prompt is None or prompt is None:
+        raise Lost("no_prompt")
+    prompt = read_text(prompt, fields.prompt)
+    if fields.log and has_media(own):
+        raise Lost("multi_modal")
+    given = _given(own, fields.response)
+    if fields.response is None:
+        shown += [("has", "response")] * (not isinstance(prompt, str))
+        prompt, turn = _last_turn(prompt)
+        shown.append(("talks", fields.prompt))
+    elif given is None:
+        raise Lost("no_response")
+    elif options.response is None:
+        shown.append(("is answered", fields.prompt, fields.response))
+    if not fields.log:
+        prompt = whole_question(own, fields.prompt, prompt, options, shown)
+    asked = Answer(
         row=row,
         prompt=prompt,
-        response=response,
-        scores=scores,
-        tools=read_tools(row.get("tools"), "tools"),
-        inline_reasoning=not (fields.rendered and isinstance(response, str)),
+        response=None,
+        scores=[(path, weight, look_up(own, path)) for path, weight in fields.scores]
+        or [("score", 1.0, MISSING)],
+        tools=read_tools(own.get("tools"), "tools"),
     )
+    if fields.response is None:
+        return [asked._replace(response=turn)]
+    several = given or all(isinstance(value, list) for _, _, value in asked.scores)
+    if not (is_several(given) and several):
+        response = read_text(given, fields.response)
+        inline = not (fields.log and isinstance(response, str))
+        return [asked._replace(response=response, inline_reasoning=inline)]
+    responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
+    each = _scores_of_each(asked.scores, len(responses))
+    return [
+        asked._replace(response=response, scores=own_scores)
+        for response, own_scores in zip(responses, each, strict=True)
+    ]
+
+
+def _given(row: dict[str, Any], path: str | None) -> Any:
+    """What stands at a path; nothing is as good as null."""
+    value = None if path is None else look_up(row, path)
+    return None if value is MISSING else value
 
 
 def _scores_of_each(scores: Sequence[WeightedScore], count: int) -> list[list[WeightedScore]]:

@@ -7,13 +7,14 @@ in a row: tests/laws/test_plain_rows.py. (Of 0.7 KB: 2.2 us to index it and 3.3 
 generic.py takes 7 for either.)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Raw, defstruct, field
+from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
@@ -22,8 +23,10 @@ from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
-from prefpairs.sources.guess import Fields
+from prefpairs.sources.detect import SIGNS
+from prefpairs.sources.guess import NAMES, REFERENCES, Fact, Fields
 from prefpairs.sources.protocol import Scanned, Shortcut
+from prefpairs.sources.question import COLUMNS, MEDIA
 
 _FEW = 4
 _SHORT = 15
@@ -32,26 +35,95 @@ _SHORT = 15
 _TOOLS = "tools"
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
+_NoText = Annotated[str, Meta(max_length=0)]
+_Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
-def shortcut_to(fields: Fields, options: ReadOptions) -> Shortcut | None:
-    """How rows with these fields are read, if each of the fields is one of the row's own keys."""
-    scores = fields.named_scores or tuple((name, 1.0) for name in fields.scores)
-    paths = (*fields.prompts, *fields.responses, *(path for path, weight in scores if weight == 1))
-    one_each = len(fields.prompts) == len(fields.responses) == len(scores) == 1
-    own = len({*paths, _TOOLS}) == 4 and all(map(_is_plain, paths))
-    if not (one_each and own and as_they_stand(options)):
+def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -> Shortcut | None:
+    """How rows with these fields are read, if each of the fields is one of the row's own keys.
+
+    Rows in which another field could be meant, or more of the question stands beside the prompt,
+    are not of the usual shape: their other columns must be empty.
+    """
+    if fields.prompt is None or fields.response is None or fields.log == "trl":
         return None
-    prompt, response, score = paths
-    members = [
+    (score, weight), *more = fields.scores
+    own = fields.prompt, fields.response, score
+    read_already = replace(options, prompt=None, response=None, scores=())
+    keys = len({*own, _TOOLS}) == 4 and all(map(_is_plain, own))
+    if not keys or weight != 1 or more or options.context or not as_they_stand(read_already):
+        return None
+    others = _others(fields, options, own, frozenset(shown))
+    row = _row_type(own, tuple(sorted(others.items())))
+    plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.log is not None)
+    return Shortcut(plain.scan, plain.read, shown=shown)
+
+
+def _others(
+    fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
+) -> dict[str, str]:
+    """The columns that could change what is read, and what may stand there."""
+    others = dict.fromkeys(SIGNS, "missing")
+    if fields.log is not None:
+        others |= dict.fromkeys((*MEDIA, "prompt"), "nothing")
+    else:
+        others |= dict.fromkeys(COLUMNS, "nothing")
+        if options.prompt is None:
+            others |= dict.fromkeys(NAMES["prompt"], "nothing")
+        if options.response is None:
+            others |= _other_responses(fields, shown)
+        if not options.scores:
+            others |= dict.fromkeys(NAMES["score"], "null")
+        if options.prompt is None and options.response is None:
+            others |= dict.fromkeys(_of_logs(own), "missing")
+    for name in (*own, *options.ignore):
+        others.pop(name, None)
+    if fields.log is not None:
+        others["step"] = "there"
+    return others
+
+
+def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
+    """A reference counts where nothing else is there; beside the response it is once told of."""
+    if fields.response in REFERENCES:
+        return dict.fromkeys(NAMES["response"], "missing")
+    others = dict.fromkeys(NAMES["response"], "nothing")
+    for name in REFERENCES:
+        if ("stands beside", name, fields.response) in shown:
+            del others[name]
+    return others
+
+
+def _of_logs(own: Collection[str]) -> Iterator[str]:
+    """The columns that make the log of a trainer of a row with these fields."""
+    if {"prompt", "completion"} <= {*own}:
+        yield "advantage"
+    if {"input", "output"} <= {*own}:
+        yield "step"
+
+
+_MAY_BE: dict[str, tuple[Any, Any]] = {
+    "nothing": (_Nothing, None),
+    "null": (None, None),
+    "missing": (UnsetType, UNSET),
+    "there": (Raw, NODEFAULT),
+}
+"""The type of a column of which nothing is read, and what stands for it where it is missing."""
+
+
+@lru_cache
+def _row_type(own: tuple[str, str, str], others: tuple[tuple[str, str], ...]) -> Any:
+    prompt, response, score = own
+    members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
         ("response", str, field(name=response)),
         ("score", _Score, field(name=score)),
         ("tools", _NoTools, field(name=_TOOLS, default=None)),
     ]
-    row = defstruct("_Row", members, gc=False)
-    plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.rendered)
-    return Shortcut(plain.scan, plain.read)
+    for place, (name, may_be) in enumerate(others):
+        kind, default = _MAY_BE[may_be]
+        members.append((f"other_{place}", kind, field(name=name, default=default)))
+    return defstruct("_Row", members, gc=False, kw_only=True)
 
 
 def _is_plain(path: str) -> bool:

@@ -1,160 +1,228 @@
-"""Where prompt, response and score stand in rows that nobody described.
+"""Where prompt, response and score stand in a row that nobody described.
 
-Names are tried in an order, the first that a row has counts. Two names that stand in the same
-row are two different things, of which only one is meant: a row without its `response` often
-still holds the right `answer`, which the model never gave.
+Each row is read by its own names, so that its neighbours decide nothing. Where two of its fields
+could be meant, and differ, the run ends: TwoReadings. What one row cannot show (that the
+`answer` of another is the right one, which the model never gave) is told in `shown`, and held
+against what the others show.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.errors import OtherRows
+from prefpairs.errors import TwoReadings
+from prefpairs.records.message import is_messages
+from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.question import holds_something, same_text
 
-_PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
-_CHATS = ("messages", "conversation", "conversations")
-_RESPONSES = ("response", "completion", "answer", "output", "generation")
-_MANY_RESPONSES = ("responses", "completions", "answers", "outputs", "generations")
-_SCORES = ("reward", "score", "rating")
-_MANY_SCORES = ("rewards", "scores", "ratings")
-_TRL_COLUMNS = {"step", "prompt", "completion", "advantage"}
-_VERL_COLUMNS = {"input", "output", "score", "step"}
+PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
+CHATS = ("messages", "conversation", "conversations")
+OUTPUTS = ("response", "completion", "output", "generation")
+MANY_OUTPUTS = ("responses", "completions", "outputs", "generations")
+REFERENCES = ("answer", "answers")
+"""Names of what a model said, or else of what it should have said, beside one of the others."""
+SCORES = ("reward", "score", "rating")
+MANY_SCORES = ("rewards", "scores", "ratings")
+TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
+VERL_COLUMNS = frozenset({"input", "output", "score", "step"})
 
-Rows = Sequence[tuple[dict[str, Any], int]]
-"""Rows without their texts, and how many of a sample look like each."""
+NAMES = {
+    "prompt": (*PROMPTS, *CHATS),
+    "response": (*OUTPUTS, *MANY_OUTPUTS, *REFERENCES),
+    "score": (*SCORES, *MANY_SCORES),
+}
+"""What is looked for, in the order in which notes name it."""
+
+Row = dict[str, Any]
+Fact = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fields:
-    """Paths of prompt, response and score, likeliest first; named ones stand alone."""
+    """Where the prompt, the response and the scores of a row stand, and what else it shows.
 
-    prompts: tuple[str, ...]
-    responses: tuple[str, ...] = ()
-    scores: tuple[str, ...] = ()
-    scores_of_several: tuple[str, ...] = ()
-    named_scores: tuple[tuple[str, float], ...] = ()
-    rendered: bool = False
-
-    def is_conversation(self, prompt: str) -> bool:
-        """Whether a row without a response holds it at the end of its prompt."""
-        return prompt in _CHATS or not self.responses
-
-
-def find_fields(rows: Rows, options: ReadOptions) -> tuple[Fields, tuple[str, ...]]:
-    """The fields of rows, and a sentence on those that were guessed.
-
-    >>> find_fields([({"question": "Q", "answer": "A", "reward": 1}, 1)], ReadOptions())[1]
-    ('guessed: prompt is "question", response is "answer", score is "reward"',)
+    Without a response the row is a conversation, or has lost it. `log` is the trainer that wrote
+    the row, if one did: its prompts are rendered already.
     """
-    if (logged := _logged_fields(rows, options)) is not None:
-        return logged
-    fields = Fields(
-        prompts=(options.prompt,) if options.prompt else _names((*_PROMPTS, *_CHATS), rows),
-        responses=(options.response,)
-        if options.response
-        else _names((*_RESPONSES, *_MANY_RESPONSES), rows),
-        scores=_names((*_SCORES, *_MANY_SCORES), rows),
-        scores_of_several=_names((*_MANY_SCORES, *_SCORES), rows),
-        named_scores=options.scores,
-    )
-    if rows:
-        _expect_all(fields, rows, options)
-    return fields, tuple(_guesses(fields, options)) if rows else ()
+
+    prompt: str | None
+    response: str | None
+    scores: tuple[tuple[str, float], ...]
+    shown: tuple[Fact, ...] = ()
+    log: str | None = None
 
 
-def _names(names: Sequence[str], rows: Rows) -> tuple[str, ...]:
-    """The names that rows have, likeliest first, without those that stand beside a likelier one.
+def find_fields(row: Row, options: ReadOptions) -> Fields:
+    """The fields of a row: those that the options name, the others by their names.
 
-    The likeliest is the first that half of the rows have, or else the one that most have.
+    >>> find_fields({"question": "Q", "answer": "A", "reward": 1}, ReadOptions()).response
+    'answer'
     """
-    counts = Counter(
-        name for row, count in rows for name in names if name in row for _ in range(count)
-    )
-    most = max(counts.values(), default=0)
-    ranked = sorted(
-        (name for name in names if name in counts), key=lambda name: 2 * counts[name] < most
-    )
-    chosen: list[str] = []
-    for name in ranked:
-        if not any(name in row and not row.keys().isdisjoint(chosen) for row, _ in rows):
-            chosen.append(name)
-    return tuple(chosen)
+    if not (options.prompt or options.response or options.context):
+        if row.keys() >= TRL_COLUMNS and row["prompt"] and row["completion"]:
+            return _of_trl(row, options)
+        if row.keys() >= VERL_COLUMNS and row["input"] and row["output"]:
+            return _of_verl(options)
+    shown: list[Fact] = []
+    response = options.response or _response(row, shown)
+    prompt = options.prompt or _prompt(row, response, shown)
+    several = response is not None and is_several(look_up(row, response))
+    scores = options.scores or _score(row, shown, options, several=several)
+    return Fields(prompt, response, scores, tuple(shown))
 
 
-def _expect_all(fields: Fields, rows: Rows, options: ReadOptions) -> None:
-    """Raise for what can be found in none of the rows."""
-    if any({"chosen", "rejected"} <= row.keys() for row, _ in rows) and not options.response:
-        raise OtherRows("the rows are preference pairs already", "they need no pairing")
-    if not fields.prompts:
-        raise _cannot_guess("prompt", rows)
-    chats = any(isinstance(look_up(row, path), list) for row, _ in rows for path in fields.prompts)
-    if not fields.responses and not chats:
-        raise _cannot_guess("response", rows)
-    if not (fields.scores or fields.named_scores or "no_score" in options.keep_rows):
-        raise _cannot_guess("score", rows)
+def is_several(given: Any) -> bool:
+    """Whether a response is a list of answers, rather than one that is a chat."""
+    return isinstance(given, list) and not is_messages(given)
 
 
-def _logged_fields(rows: Rows, options: ReadOptions) -> tuple[Fields, tuple[str, ...]] | None:
-    """The fields of a trainer's own log, whose prompts are text that a template made."""
-    if not rows or options.prompt or options.response:
+def _response(row: Row, shown: list[Fact]) -> str | None:
+    """Names of outputs come before names that a reference may have, too."""
+    outputs = _present(row, (*OUTPUTS, *MANY_OUTPUTS))
+    references = _present(row, REFERENCES)
+    told = [name for name in outputs if says(row[name])]
+    name = _only(row, "response", told) or next(iter(outputs), None)
+    if name is None:
+        told = [name for name in references if says(row[name])]
+        name = _only(row, "response", told) or next(iter(references), None)
+        if name is not None:
+            shown.append(("guessed", "response", name))
+        if told:
+            shown.append(("answered by", told[0]))
+        return name
+    shown.append(("guessed", "response", name))
+    shown += [
+        ("stands beside", reference, name)
+        for reference in references
+        if holds_something(row[reference]) and row[reference] != row[name]
+    ]
+    return name
+
+
+def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
+    prompts, chats = _present(row, PROMPTS), _present(row, CHATS)
+    asking = [name for name in prompts if says(row[name])]
+    if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
+        asking = [name for name in asking if name != "input"]
+    talks = [name for name in chats if row[name] and isinstance(row[name], list)]
+    name = _only(row, "prompt", asking)
+    if talks:
+        talk = _only(row, "prompt", talks)
+        if name is None or (response is None and isinstance(row[name], str)):
+            name = talk
+        elif talk is not None and not _says_the_same(row, talk, name, response):
+            raise _two("prompt", (name, talk))
+    name = name or next(iter((*prompts, *chats)), None)
+    if name is not None:
+        shown.append(("guessed", "prompt", name))
+    return name
+
+
+def says(value: Any) -> bool:
+    """Whether a value is text or a list, with something in it."""
+    return isinstance(value, (str, list)) and holds_something(value)
+
+
+def _is_alpaca(row: Row) -> bool:
+    """Whether an input beside an instruction continues it, as in Alpaca."""
+    return isinstance(row.get("input"), str)
+
+
+def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bool:
+    """Whether a conversation is the prompt and the response once more."""
+    messages = row[talk]
+    last = messages[-1]
+    answered = isinstance(last, dict) and "assistant" in (last.get("role"), last.get("from"))
+    if answered:
+        said = last.get("content", last.get("value"))
+        if response is None or not same_text(said, row[response], "assistant"):
+            return False
+        messages = messages[:-1]
+    return same_text(messages, row[prompt], "user")
+
+
+def _score(
+    row: Row, shown: list[Fact], options: ReadOptions, *, several: bool
+) -> tuple[tuple[str, float], ...]:
+    names = (*MANY_SCORES, *SCORES) if several else (*SCORES, *MANY_SCORES)
+    present = _present(row, names)
+    kinds = list if several else (int, float, str) if options.cast_score else (int, float)
+    told = [name for name in present if isinstance(row[name], kinds)]
+    name = _only(row, "score", told) or next(iter(present), None)
+    if name is None:
+        return (("score", 1.0),)
+    shown.append(("guessed", "score", name))
+    return ((name, 1.0),)
+
+
+def _present(row: Row, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name in row]
+
+
+def _only(row: Row, what: str, names: Sequence[str]) -> str | None:
+    """The first of the names; TwoReadings if another one holds something else."""
+    if not names:
         return None
-    if all(row.keys() >= _TRL_COLUMNS for row, _ in rows):
-        prompt, response, log = "prompt", "completion", "TRL's completions"
-        keys = {key: None for row, _ in rows for key in row if key not in _TRL_COLUMNS}
-        scores = tuple((key, 1.0) for key in keys if _is_number(rows, key))
-    elif all(row.keys() >= _VERL_COLUMNS for row, _ in rows):
-        prompt, response, log = "input", "output", "verl's rollouts"
-        scores = (("score", 1.0),)
+    first, *others = names
+    same = _SAME[what]
+    differing = [name for name in others if not same(row[first], row[name])]
+    if differing:
+        raise _two(what, (first, *differing))
+    return first
+
+
+def _same_score(one: Any, other: Any) -> bool:
+    return bool(_rounded(one) == _rounded(other))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round_score(read_score(value, "")) if isinstance(value, (int, float)) else value
+
+
+_SAME: dict[str, Callable[[Any, Any], bool]] = {
+    "prompt": lambda one, other: same_text(one, other, "user"),
+    "response": lambda one, other: same_text(one, other, "assistant"),
+    "score": _same_score,
+}
+
+
+def _two(what: str, names: Sequence[str]) -> TwoReadings:
+    """That a row has several fields of a kind, and they differ."""
+    listed = " and ".join(f'"{name}"' for name in names)
+    choices: list[tuple[str, ...]] = [(f"--{what}", name) for name in names]
+    if what == "prompt" and "input" in names:  # it may be more of another one's question
+        others = [name for name in names if name != "input"]
+        choices = [
+            ("--prompt", name, option, "input")
+            for name in others
+            for option in ("--context", "--ignore")
+        ]
+        choices.append(("--prompt", "input"))
+    return TwoReadings(f"the {what} could be {listed}, which differ", choices)
+
+
+def _of_verl(options: ReadOptions) -> Fields:
+    scores = options.scores or (("score", 1.0),)
+    shown = (("log", "verl"), *(("scored", "verl", path) for path, _ in scores))
+    return Fields("input", "output", scores, shown, "verl")
+
+
+def _of_trl(row: Row, options: ReadOptions) -> Fields:
+    """TRL adds up what its reward functions gave, and leaves out those that gave nothing."""
+    columns = sorted(row.keys() - TRL_COLUMNS)
+    numbers = [name for name in columns if isinstance(row[name], (int, float))]
+    shown: list[Fact] = [("log", "trl")]
+    if not options.scores:
+        shown += [("scored", "trl", name) for name in numbers]
+        shown += [
+            ("no score", name) for name in columns if row[name] is not None and name not in numbers
+        ]
+        shown.append(("columns", *columns))
     else:
-        return None
-    scores = options.scores or scores
-    if not scores and "no_score" not in options.keep_rows:
-        raise _cannot_guess("score", rows)
-    fields = Fields(prompts=(prompt,), responses=(response,), named_scores=scores, rendered=True)
-    named = " + ".join(path for path, _ in scores)
-    note = f"taken for {log}: prompts already rendered, kept as plain text; score is {named}"
-    return fields, (note,)
-
-
-def _is_number(rows: Rows, key: str) -> bool:
-    values = [row[key] for row, _ in rows if row.get(key) is not None]
-    return bool(values) and all(isinstance(value, (int, float)) for value in values)
-
-
-def _paths(row: dict[str, Any]) -> Iterator[str]:
-    """The fields of a row, and those of its lists of objects."""
-    for key, value in row.items():
-        first = value[0] if isinstance(value, list) and value else None
-        if isinstance(first, dict) and "role" not in first:
-            yield from (f"{key}[].{name}" for name in first)
-        else:
-            yield key
-
-
-def _cannot_guess(what: str, rows: Rows) -> OtherRows:
-    keys = list({key: None for row, _ in rows for key in _paths(row)})
-    return OtherRows(
-        f"cannot tell which field holds the {what}",
-        f"name it with --{what} PATH; the rows have: {', '.join(keys[:20])}",
-    )
-
-
-def _guesses(fields: Fields, options: ReadOptions) -> Iterator[str]:
-    guessed = []
-    if not options.prompt:
-        guessed.append(f"prompt is {_either(fields.prompts)}")
-    if not options.response and fields.responses:
-        guessed.append(f"response is {_either(fields.responses)}")
-    elif not options.response:
-        guessed.append(f"response is the model's last turn in {_either(fields.prompts)}")
-    if not options.scores and fields.scores:
-        guessed.append(f"score is {_either(fields.scores)}")
-    if guessed:
-        yield f"guessed: {', '.join(guessed)}"
-
-
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(f'"{name}"' for name in names)
+        shown += [("scored", "trl", path) for path, _ in options.scores]
+    scores = options.scores or tuple((name, 1.0) for name in numbers)
+    return Fields("prompt", "completion", scores, tuple(shown), "trl")

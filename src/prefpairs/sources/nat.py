@@ -4,7 +4,7 @@ Three shapes: the items of `workflow_output.json` (each with its steps), bare st
 payloads of steps. Ids keep their JSON type: example 1 and example "1" are two examples.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
@@ -46,7 +46,7 @@ def _is_step(step: Any) -> bool:
     return isinstance(payload, dict) and isinstance(payload.get("event_type"), str)
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How the items or steps of one file are read."""
     if not as_they_stand(options):
         return Opened(lambda record: read_any_shape(record, options, label))

@@ -1,7 +1,7 @@
 """NeMo Gym rollouts: one line is the reply of an agent to one run of one task."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
@@ -48,7 +48,7 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and isinstance(row.get("responses_create_params"), dict)
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How the rollouts of one file are read."""
     if not as_they_stand(options):
         return Opened(lambda record: read_any_shape(record, options, label))

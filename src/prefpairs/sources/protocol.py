@@ -1,6 +1,6 @@
 """What a source is: one module, two functions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from prefpairs.records.candidate import Candidate
@@ -22,6 +22,8 @@ class Shortcut(NamedTuple):
     read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
     ask: Callable[[bytes], Candidate | None] | None = None
     """A candidate with the question of a scanned row and no answer, for less than `read` takes."""
+    shown: tuple[tuple[str, ...], ...] = ()
+    """What each of these rows shows of how all must be read."""
 
 
 class Opened(NamedTuple):
@@ -39,6 +41,9 @@ class Source(Protocol):
         """Whether a record is of this format."""
         ...
 
-    def open_reader(self, shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
-        """How the records of one file are read, given the shapes of some (see detect.py)."""
+    def open_reader(self, sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+        """How the records of one file are read.
+
+        A sample of them may decide on a quicker way for those like it, never on what is read.
+        """
         ...

@@ -4,7 +4,7 @@ A trace is a candidate among those of its task. Its pairs come in two kinds: emb
 (`dpo_pairs`), and recoveries, where an assistant turn mends what the one before it did wrong.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
@@ -32,7 +32,7 @@ def looks_like(record: bytes) -> bool:
     return not _OF_TRACES.isdisjoint(row) or any("tool_error" in turn for turn in turns)
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How the traces of one file are read."""
     return Opened(lambda record: _read(record, options, label))
 

@@ -4,7 +4,7 @@ Lines of JSON have no tokens; frames (TRXP) and databases have, under `tokens` a
 `type` says multi_turn of nearly everything, so nobody looks at it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
@@ -44,9 +44,9 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and isinstance(row.get("eid"), dict) and "prompt_length" in row
 
 
-def open_reader(shapes: Mapping[bytes, int], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How the experiences of one file are read."""
-    rendered = any(isinstance(decode(shape).get("prompt_text"), str) for shape in shapes)
+    rendered = any(isinstance(decode(record).get("prompt_text"), str) for record in sample)
     notes = (_RENDERED,) if rendered and options.unrender is None and not options.prompt else ()
     named = not as_they_stand(options)
     return Opened(lambda record: read_any_shape(record, options, label, named=named), notes)

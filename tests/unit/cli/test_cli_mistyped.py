@@ -133,7 +133,7 @@ def test_files(capfd: pytest.CaptureFixture[str], words: str, said: str) -> None
 def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None:
     """It is no error, but said."""
     assert main(["pair", "--keep", "promt", "rows.jsonl", "-o", "out.jsonl"]) == 0
-    said = "note: --keep promt: the first rows do not have it; did you mean prompt?\n"
+    said = "note: --keep promt: no row has this field; did you mean prompt?\n"
     assert said in capfd.readouterr().err
 
 

@@ -77,6 +77,8 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "step_name": "move",
             "response_part": "final",
             "reasoning": "drop",
+            "context": ["c", "d"],
+            "ignore": ["e"],
             "keep": ["x", "y.z"],
             "keep_rows": ["masked"],
             "prompt_template": "t.jinja",

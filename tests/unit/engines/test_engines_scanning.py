@@ -19,7 +19,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.report import Report, RowCounts
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.detect import shape_of
+from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned, Shortcut
 
 
@@ -30,7 +30,7 @@ class Scan:
         self.index, self.report = Index(), Report()
         plan = ReadPlan(inputs=[], on_error="skip")
         reader = Reader(plan, Rows(plan, self.report), self.report)
-        how = how or source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
+        how = how or source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
         self.scanner = Scanner(how, Input("r.jsonl", "r.jsonl"), 5, self.index, reader)
 
     def lines(self, *lines: bytes, offset: int = 0) -> None:
@@ -107,7 +107,7 @@ def test_more_lines_than_are_taken_at_once(count: int) -> None:
 @pytest.mark.parametrize("by", ["read", "ask"])
 def test_who_asks_first_is_read(by: str) -> None:
     """One row of each question is read, its answer only if need be; all others are scanned."""
-    how = source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
+    how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
     assert how.shortcut
     shortcut, asked = how.shortcut, Counter[bytes]()
 
@@ -134,7 +134,7 @@ def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
     def scan_all(lines: Sequence[bytes]) -> list[Scanned | None]:
         return [(b"?", 9.0, 9, bytes(16)) for _ in lines]
 
-    how = source_named("nemo-gym").open_reader({}, ReadOptions(), "r.jsonl")
+    how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
     scan = Scan(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
     scan.lines(data_of([_odd(), _odd(0.5)]))
     assert list(scan.index.scores) == [1.0, 0.5]
@@ -144,9 +144,7 @@ def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
 def test_source_without_a_shortcut() -> None:
     """Every row is read; one may hold several candidates."""
     row = json.dumps({"prompt": "Q", "responses": ["", "A", "B"], "rewards": [2, 1, 0]}).encode()
-    shape = shape_of(row)
-    assert shape
-    scan = Scan(source_named("generic").open_reader({shape: 1}, ReadOptions(), "r.jsonl"))
+    scan = Scan(source_named("generic").open_reader([row], ReadOptions(), "r.jsonl"))
     scan.lines(b"\n", row)
     assert [place[3:] for place in scan.places()] == [(0, 2), (1, 2)]
     assert scan.report.dropped == {"empty_answer": 1}
@@ -164,8 +162,9 @@ def test_what_others_found_is_taken_over() -> None:
     whole.lines(*lines, lines[1])
     here.lines(*lines[:3])
     there.lines(*lines[3:], offset=sum(map(len, lines[:3])))
-    part = Part(there.scanner.lines, there.report.row_counts(), _columns(there.index))
-    here.scanner.take(part)
+    counts = there.report.row_counts()
+    part = Part(there.scanner.lines, counts, _columns(there.index), [], ["nemo-gym"])
+    assert here.scanner.take(part)
     here.lines(lines[1], offset=sum(map(len, lines)))
     assert here.index.group_keys() == whole.index.group_keys()
     for number in range(len(whole.index)):
@@ -181,9 +180,21 @@ def test_nothing_that_others_found() -> None:
     """A stretch of blank lines moves the numbers of what comes."""
     scan, nothing = Scan(), Counter[str]()
     counts = RowCounts(0, 0, nothing, 0, nothing, nothing)
-    scan.scanner.take(Part(4, counts, _columns(Index())))
+    assert scan.scanner.take(Part(4, counts, _columns(Index()), [], []))
     scan.lines(data_of([_rollout()]), offset=4)
     assert [place[4] for place in scan.places()] == [5]
+
+
+def test_others_that_were_shown_something_else() -> None:
+    """Nothing of it is taken over: whoever scans the stretch again meets the row."""
+    row = {"prompt": "Q", "response": "A", "answer": "B", "score": 1}
+    scan = Scan(source_named("generic").open_reader([], ReadOptions(), "r.jsonl"))
+    scan.lines(data_of([row]))
+    before, nothing = scan.places(), Counter[str]()
+    counts = RowCounts(1, 1, nothing, 1, nothing, nothing)
+    shown: list[Fact] = [("answered by", "answer")]
+    assert not scan.scanner.take(Part(1, counts, _columns(scan.index), shown, ["generic"]))
+    assert (scan.places(), scan.report.rows_read, scan.scanner.lines) == (before, 1, 1)
 
 
 def test_long_lines_do_not_pile_up() -> None:

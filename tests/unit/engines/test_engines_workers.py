@@ -22,9 +22,9 @@ from prefpairs.engines.scanning import Part, Scanner
 from prefpairs.engines.workers import Job, Workers
 from prefpairs.engines.writing import WHOLE
 from prefpairs.files.inputs import find_inputs
+from prefpairs.files.stretch import lines_between
 from prefpairs.report import Report
 from prefpairs.report.course import Course, Step
-from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
 
 ROWS: list[Row] = [
@@ -94,9 +94,10 @@ def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[S
     report, seen = Report(), []
     taken, scanned = Scanner.take, Scanner.scan
 
-    def take(scanner: Scanner, part: Part) -> None:
-        taken(scanner, part)
+    def take(scanner: Scanner, part: Part) -> bool:
+        agreed = taken(scanner, part)
         seen.append(report.course.step)
+        return agreed
 
     def scan(scanner: Scanner, *stretch: Any) -> None:
         scanned(scanner, *stretch)
@@ -156,7 +157,7 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
     plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
     with reading_inputs(plan, Report()) as reader:
         given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-        with Workers(given, plan.options, [(start, len(data))], Course()) as others:
+        with Workers(given, plan, [(start, len(data))], Course()) as others:
             taker = Taker()
             return taker.found if others.hand_over(0, taker) else None  # type: ignore[arg-type]
 
@@ -255,7 +256,7 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
     def run() -> None:
         with reading_inputs(plan, Report()) as reader:
             given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-            with Workers(given, plan.options, parts, Course()):
+            with Workers(given, plan, parts, Course()):
                 assert len(multiprocessing.active_children()) == 3
                 raise KeyboardInterrupt
 
@@ -277,15 +278,15 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """It ends as any program does, whatever we made of signals."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
 
-    def told(name: str) -> Any:
+    def told(*stretch: Any) -> Any:
         handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
         said = [handler is signal.SIG_DFL for handler in handlers]
         held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         said.append(held.isdisjoint({signal.SIGINT, signal.SIGTERM, signal.SIGHUP}))
         (tmp_path / "defaults").write_text(json.dumps(said))
-        return source_named(name)
+        return lines_between(*stretch)
 
-    monkeypatch.setattr(workers, "source_named", told)
+    monkeypatch.setattr(workers, "lines_between", told)
     try:
         _found_by(tmp_path, data_of(ROWS), 0)
     finally:

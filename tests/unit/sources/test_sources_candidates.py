@@ -24,7 +24,7 @@ FULL = Candidate(
 
 
 def _read(line: bytes, **options: Any) -> Reading:
-    return open_reader({}, ReadOptions(**options), "c.jsonl").read(line)
+    return open_reader([], ReadOptions(**options), "c.jsonl").read(line)
 
 
 def _changed(**change: Any) -> bytes:

@@ -1,93 +1,89 @@
-"""Which source a file is of."""
+"""Of which source a row is."""
+
+import json
+from itertools import combinations
 
 import pytest
 
+from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.detect import detect, doubtful_paths, shape_of
+from prefpairs.sources.detect import GENERIC, SIGNS, named_paths, source_of
 
 CANDIDATE = b'{"group":"g","prompt":"Q","response":"A","score":1.0,"index":null,"origin":"f:1"}'
 ROLLOUT = b'{"responses_create_params": {"input": "Q"}, "response": {"output": []}, "reward": 1}'
 ITEM = b'{"id": 1, "question": "Q", "answer": "A", "score": 1, "intermediate_steps": []}'
 STEP = b'{"parent_id": "a", "payload": {"event_type": "TTC_END"}}'
+PAYLOAD = b'{"event_type": "TTC_END"}'
+TRACE = b'{"turns": [{"role": "user"}], "trace_id": "t"}'
+EXPERIENCE = b'{"eid": {}, "prompt_length": 3}'
 ROW = b'{"prompt": "Q", "response": "A", "score": 1}'
+BOTH = b'{"responses_create_params":{},"group":"g","prompt":"","response":"","score":1,"origin":""}'
 
 
 @pytest.mark.parametrize(
-    ("sample", "source"),
+    ("record", "source"),
     [
-        ([CANDIDATE], "candidates"),
-        ([ROLLOUT], "nemo-gym"),
-        ([b"<PLACEHOLDER ROW>\n"], "nemo-gym"),
-        ([ITEM], "nat"),
-        ([STEP], "nat"),
-        ([ROW], "generic"),
-        ([b"{torn", ROLLOUT], "nemo-gym"),
-        ([b"{torn"], "generic"),
-        ([], "generic"),
+        (CANDIDATE, "candidates"),
+        (ROLLOUT, "nemo-gym"),
+        (b"<PLACEHOLDER ROW>\n", "nemo-gym"),
+        (ITEM, "nat"),
+        (STEP, "nat"),
+        (PAYLOAD, "nat"),
+        (TRACE, "traces"),
+        (EXPERIENCE, "trinity"),
+        (BOTH, "nemo-gym"),
+        (ROW, "generic"),
+        (b'{"origin": "web", "prompt": "Q"}', "generic"),
+        (b'{"eid": 1, "turns": 3, "payload": {}}', "generic"),
+        (b'{"responses_create_params": null, "reward": NaN}', "generic"),
+        (b'{"responses_create_params": {}, "reward": NaN}', "nemo-gym"),
+        (b"{torn", "generic"),
+        (b"", "generic"),
     ],
 )
-def test_detect(sample: list[bytes], source: str) -> None:
-    """The first source that knows one of the records; generic where none does."""
-    assert detect(sample) == source
+def test_source_of(record: bytes, source: str) -> None:
+    """The first source that knows the record; generic where none does."""
+    assert source_of(record) == source
 
 
-def test_field_of_a_common_name_does_not_make_a_nat_file() -> None:
+def test_field_of_a_common_name_does_not_make_a_nat_row() -> None:
     """Rows of agents often hold a trajectory beside prompt, response and score."""
     row = b'{"prompt": "Q", "response": "A", "score": 1, "trajectory": [{"action": "ls"}]}'
-    assert detect([row]) == "generic"
+    assert source_of(row) == "generic"
+
+
+VALUES = {
+    "responses_create_params": {},
+    "origin": "f:1",
+    "intermediate_steps": [],
+    "trajectory": [{"event_type": "TTC_END"}],
+    "payload": {"event_type": "TTC_END"},
+    "event_type": "TTC_END",
+    "turns": [{"tool_error": 1}],
+    "eid": {},
+}
+
+
+@pytest.mark.parametrize("signs", [*combinations(SIGNS, 1), *combinations(SIGNS, 2)])
+def test_sources_know_rows_by_their_signs(signs: tuple[str, ...]) -> None:
+    """No row is passed over by looking at its signs first."""
+    fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
+    record = json.dumps({**fields, **{sign: VALUES[sign] for sign in signs}}).encode()
+    knowing = [name for name in SOURCES if source_named(name).looks_like(record)]
+    assert knowing[0] == source_of(record) != GENERIC
 
 
 @pytest.mark.parametrize(
-    ("record", "shape"),
+    ("options", "option", "path"),
     [
-        (b'{"a": "text", "b": 7, "c": 0.5, "d": true}', b'{"a":"","b":0,"c":0.0,"d":false}'),
-        (b'{"a": null, "b": [], "c": {}}', b'{"a":null,"b":[],"c":{}}'),
-        (b'{"a": [1, "x", {"b": 2}]}', b'{"a":[0,"",{"b":0}]}'),
-        (b'{"a": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}', b'{"a":[0,0,0,0,0,0,0,0]}'),
-        (
-            b'{"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}',
-            b'{"a":{"b":{"c":{"d":{"e":{"f":{}}}}}}}',
-        ),
-        (b'{"a": NaN}', b'{"a":0.0}'),
-        (b"[1]", None),
-        (b"{torn", None),
+        (ReadOptions(scores=(("x", 1.0),)), "--score", "x"),
+        (ReadOptions(prompt="x"), "--prompt", "x"),
+        (ReadOptions(response="x"), "--response", "x"),
+        (ReadOptions(context=("x",)), "--context", "x"),
+        (ReadOptions(group_by=("x",)), "--group-by", "x"),
+        (ReadOptions(keep=("c.0",)), "--keep", "c.0"),
     ],
 )
-def test_shape_of(record: bytes, shape: bytes | None) -> None:
-    """A row without its text and numbers, cut to a depth and a width."""
-    assert shape_of(record) == shape
-
-
-def _doubts(sample: list[bytes], options: ReadOptions) -> list[tuple[str, str, list[str]]]:
-    shapes = {shape: 1 for shape in map(shape_of, sample) if shape is not None}
-    return [
-        (doubt.option, doubt.path, list(doubt.known)) for doubt in doubtful_paths(shapes, options)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
-        (ReadOptions(scores=(("x", 1.0),)), "--score"),
-        (ReadOptions(prompt="x"), "--prompt"),
-        (ReadOptions(response="x"), "--response"),
-        (ReadOptions(group_by=("a", "x")), "--group-by"),
-        (ReadOptions(keep=("c.0", "x")), "--keep"),
-    ],
-)
-def test_path_that_no_record_has(options: ReadOptions, option: str) -> None:
-    """The doubt holds the option, the path, and all paths there are."""
-    sample = [b'{"a": {"b": 1}}', b'{"c": [2]}']
-    assert _doubts(sample, options) == [(option, "x", ["a", "a.b", "c", "c.0"])]
-
-
-def test_paths_that_some_record_has() -> None:
-    """One record of the sample is enough."""
-    options = ReadOptions(scores=(("c.0", 1.0),), prompt="a.b", keep=("a",), group_by="auto")
-    assert _doubts([b'{"a": {"b": 1}}', b"{torn", b'{"c": [2]}'], options) == []
-
-
-@pytest.mark.parametrize("sample", [[], [b"{torn"]])
-def test_sample_without_a_record(sample: list[bytes]) -> None:
-    """Nothing is known of an empty or broken file."""
-    assert _doubts(sample, ReadOptions(prompt="x")) == []
+def test_named_paths(options: ReadOptions, option: str, path: str) -> None:
+    """Every path into a row, with the option that names it."""
+    assert named_paths(options) == [(option, path)]

@@ -1,31 +1,38 @@
 """Any rows with a prompt, a response and a score."""
 
 import json
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, NotJson, OtherRows
+from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
 from prefpairs.sources.answer import Reading, ReadOptions
-from prefpairs.sources.detect import shape_of
 from prefpairs.sources.generic import looks_like, open_reader
 from prefpairs.sources.guess import find_fields
 from prefpairs.sources.protocol import Opened
+from prefpairs.sources.shown import Shown
 
 GROUP_OF_Q = "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 CHAT = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
 
 
-def _shapes(*records: bytes) -> Counter[bytes]:
-    return Counter(shape for shape in map(shape_of, records) if shape is not None)
-
-
 def _open(*rows: Any, **options: Any) -> Opened:
-    shapes = _shapes(*[json.dumps(row).encode() for row in rows])
-    return open_reader(shapes, ReadOptions(**options), "f.jsonl")
+    sample = [json.dumps(row).encode() for row in rows]
+    return open_reader(sample, ReadOptions(**options), "f.jsonl")
+
+
+def _shown(*rows: Any, **options: Any) -> Shown:
+    """What rows show of how all of them are read."""
+    shown = Shown()
+    for row in rows:
+        shown.add(_read(row, **options).shown)
+    return shown
+
+
+def _notes(*rows: Any, **options: Any) -> list[str]:
+    return list(_shown(*rows, **options).notes())
 
 
 def _read(row: Any, **options: Any) -> Reading:
@@ -40,8 +47,15 @@ def _kept(row: Any, **options: Any) -> list[Candidate]:
 
 def _refusal(*rows: Any, **options: Any) -> OtherRows:
     with pytest.raises(OtherRows) as caught:
-        _open(*rows, **options)
+        _shown(*rows, **options).refuse(())
     return caught.value
+
+
+def _choices(*rows: Any, **options: Any) -> list[tuple[str, ...]]:
+    """What settles how rows are read that have two readings."""
+    with pytest.raises(TwoReadings) as caught:
+        _shown(*rows, **options)
+    return list(map(tuple, caught.value.choices))
 
 
 @pytest.mark.parametrize(
@@ -57,9 +71,7 @@ def test_one_answer_a_row() -> None:
     """Fields are guessed by name, and the guess is said."""
     row = {"question": "Q", "answer": "A", "reward": 0.5}
     assert _kept(row) == [Candidate(GROUP_OF_Q, "Q", "A", 0.5)]
-    assert _open(row).notes == (
-        'guessed: prompt is "question", response is "answer", score is "reward"',
-    )
+    assert _notes(row) == ['guessed: prompt is "question", response is "answer", score is "reward"']
 
 
 @pytest.mark.parametrize("prompt", ["prompt", "question", "instruction", "input", "query"])
@@ -70,10 +82,96 @@ def test_names_that_are_guessed(prompt: str, response: str, score: str) -> None:
     assert _kept({score: 1, response: "A", prompt: "Q"}) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
 
 
-def test_first_name_of_the_list_wins() -> None:
-    """The order of keys in the row decides nothing."""
-    row = {"input": "I", "prompt": "Q", "output": "O", "response": "A", "score": 0, "reward": 1}
-    assert _kept(row) == [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
+ROW = {"prompt": "Q", "response": "A", "score": 1}
+
+
+@pytest.mark.parametrize(
+    ("more", "choices"),
+    [
+        ({"reward": 0}, [("--score", "reward"), ("--score", "score")]),
+        ({"rating": 5}, [("--score", "score"), ("--score", "rating")]),
+        ({"output": "B"}, [("--response", "response"), ("--response", "output")]),
+        ({"responses": ["B"]}, [("--response", "response"), ("--response", "responses")]),
+        ({"question": "R"}, [("--prompt", "prompt"), ("--prompt", "question")]),
+        (
+            {"input": "R"},
+            [
+                ("--prompt", "prompt", "--context", "input"),
+                ("--prompt", "prompt", "--ignore", "input"),
+                ("--prompt", "input"),
+            ],
+        ),
+        (
+            {"messages": [{"role": "user", "content": "R"}]},
+            [("--prompt", "prompt"), ("--prompt", "messages")],
+        ),
+    ],
+)
+def test_two_fields_of_a_kind(more: dict[str, Any], choices: list[tuple[str, ...]]) -> None:
+    """Which one is meant nobody can tell; the order of keys decides nothing."""
+    assert _choices({**ROW, **more}) == _choices({**more, **ROW}) == choices
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"reward": 1.0},
+        {"reward": True},
+        {"reward": None},
+        {"reward": "high"},
+        {"rewards": [0, 1]},
+        {"completion": "A"},
+        {"completion": None},
+        {"generation": " "},
+        {"question": "Q"},
+        {"query": ""},
+        {"input": None},
+        {"messages": CHAT},
+        {"messages": CHAT[:1]},
+        {"conversation": []},
+    ],
+)
+def test_two_fields_that_are_no_two_readings(more: dict[str, Any]) -> None:
+    """Equal ones, empty ones, and those that could not be read change no pair."""
+    expected = [Candidate(GROUP_OF_Q, "Q", "A", 1.0)]
+    assert _kept({**ROW, **more}) == _kept({**more, **ROW}) == expected
+
+
+@pytest.mark.parametrize("name", ["prompt", "response", "score"])
+def test_named_field_is_the_one_that_is_meant(name: str) -> None:
+    """Each choice that the error prints settles it."""
+    other = {"prompt": "question", "response": "completion", "score": "reward"}[name]
+    row = {**ROW, other: 0 if name == "score" else "other"}
+    for choice in _choices(row):
+        path = choice[1]
+        options: dict[str, Any] = {name: path} if name != "score" else {"scores": ((path, 1.0),)}
+        assert len(_kept(row, **options)) == 1
+
+
+def test_references_are_no_answers() -> None:
+    """An answer beside what the model said is the right one."""
+    assert _kept({**ROW, "answer": "42"})[0].response == "A"
+    assert _kept({**ROW, "response": None, "output": "A", "answer": "42"})[0].response == "A"
+    assert _read({**ROW, "response": None, "answer": "42"}).lost == ["no_response"]
+
+
+def test_reference_that_stands_alone_in_another_row() -> None:
+    """A row that lost its response is not answered by the reference, whichever comes first."""
+    beside = {**ROW, "answer": "42"}
+    alone = {"prompt": "Q", "answer": "42", "score": 1}
+    choices = [("--response", "response"), ("--response", "answer")]
+    assert _choices(beside, alone) == _choices(alone, beside) == choices
+    assert _shown(beside, {**alone, "answer": None}).has("guessed", "response", "response")
+
+
+def test_conversation_that_may_have_lost_its_response() -> None:
+    """A chat that ends in an answer is a conversation, unless others like it are answered."""
+    answered = {"messages": CHAT[:1], "response": "A", "score": 1}
+    talk = {"messages": CHAT, "score": 1}
+    choices = [("--response", "response"), ("--ignore", "response")]
+    assert _choices(answered, talk) == _choices(talk, answered) == choices
+    assert _read(answered, ignore=("response",)).lost == ["no_response"]
+    assert _read(talk, response="response").lost == ["no_response"]
 
 
 def test_fields_are_looked_for_in_the_whole_sample() -> None:
@@ -84,28 +182,10 @@ def test_fields_are_looked_for_in_the_whole_sample() -> None:
     assert opened.read(json.dumps(rows[1]).encode()).kept[0].score == 1.0
 
 
-def test_name_that_few_rows_have_is_no_guess() -> None:
-    """A name further back that most rows have is likelier."""
-    rows: list[Any] = [{"prompt": "Q", "output": "A", "score": 1}] * 5
-    rows[0] = {**rows[0], "response": "odd"}
-    assert _open(*rows).notes == (
-        'guessed: prompt is "prompt", response is "output", score is "score"',
-    )
-
-
-def test_name_that_half_of_the_rows_have_is_the_guess() -> None:
-    """Rows without a response often hold the right answer, which the model never gave."""
-    rows: list[Any] = [{"prompt": "Q", "response": "A", "answer": "42", "score": 1}] * 2
-    rows += [{"prompt": "Q", "answer": "42", "score": 1}] * 2
-    assert _open(*rows).notes == (
-        'guessed: prompt is "prompt", response is "response", score is "score"',
-    )
-
-
-def test_lines_of_the_sample_that_are_no_rows_are_passed_over() -> None:
-    """They are told as bad when they are read."""
+def test_sample_that_holds_no_rows() -> None:
+    """Bad rows are told when they are read."""
     sample = [b"{", b"[1]", b'{"prompt": "Q", "response": "A", "score": 1}']
-    opened = open_reader(_shapes(*sample), ReadOptions(), "f.jsonl")
+    opened = open_reader(sample, ReadOptions(), "f.jsonl")
     assert opened.read(sample[2]).kept[0].response == "A"
     with pytest.raises(NotJson):
         opened.read(sample[0])
@@ -113,9 +193,10 @@ def test_lines_of_the_sample_that_are_no_rows_are_passed_over() -> None:
         opened.read(sample[1])
 
 
-def test_empty_sample() -> None:
+def test_no_rows_at_all() -> None:
     """An empty file is no reason to complain about its fields."""
-    assert _open().notes == ()
+    assert _notes() == []
+    _shown().refuse(())
 
 
 @pytest.mark.parametrize(
@@ -144,15 +225,14 @@ def test_paths_name_the_fields() -> None:
         "scores": (("eval.accuracy", 1.0),),
     }
     assert _kept(row, **options) == [Candidate(GROUP_OF_Q, "Q", "A", 0.5)]
-    assert _open(row, **options).notes == ()
+    assert _notes(row, **options) == []
 
 
 def test_path_beside_guesses() -> None:
     """Only what was guessed is said."""
     row = {"prompt": "Q", "response": "A", "judge": {"score": 3}}
-    assert _open(row, scores=(("judge.score", 1.0),)).notes == (
-        'guessed: prompt is "prompt", response is "response"',
-    )
+    notes = _notes(row, scores=(("judge.score", 1.0),))
+    assert notes == ['guessed: prompt is "prompt", response is "response"']
 
 
 @pytest.mark.parametrize("key", ["prompt", "response", "score"])
@@ -333,7 +413,7 @@ def test_conversation(key: str) -> None:
     assert candidate.response == [{"role": "assistant", "content": "A"}]
     turn = f'the model\'s last turn in "{key}"'
     note = f'guessed: prompt is "{key}", response is {turn}, score is "score"'
-    assert _open(row).notes == (note,)
+    assert _notes(row) == [note]
 
 
 def test_last_turn_holds_calls_and_results() -> None:
@@ -423,14 +503,47 @@ def test_log_of_trl() -> None:
     )
     score = "score is accuracy_reward + format_reward"
     note = f"taken for TRL's completions: prompts already rendered, kept as plain text; {score}"
-    assert _open(TRL).notes == (note,)
+    assert _notes(TRL) == [note]
 
 
 def test_log_of_trl_with_other_columns() -> None:
     """Columns of text are no rewards."""
     row = {**TRL, "images": None, "solution": "A", "format_reward": None}
-    fields, _ = find_fields([(row, 1)], ReadOptions())
-    assert fields.named_scores == (("accuracy_reward", 1.0),)
+    assert find_fields(row, ReadOptions()).scores == (("accuracy_reward", 1.0),)
+
+
+def test_log_of_trl_with_images() -> None:
+    """The rendered prompt does not hold what the model saw."""
+    assert _read({**TRL, "images": ["a.png"]}).lost == ["multi_modal"]
+
+
+@pytest.mark.parametrize(
+    ("other", "choices"),
+    [
+        ({"format_reward": "none"}, [("--score", "accuracy_reward")]),
+        (
+            {"length_reward": 1},
+            [
+                ("--score", "accuracy_reward", "--score", "format_reward"),
+                (
+                    "--score",
+                    "accuracy_reward",
+                    "--score",
+                    "format_reward",
+                    "--score",
+                    "length_reward",
+                ),
+            ],
+        ),
+    ],
+)
+def test_logs_of_trl_with_other_rewards(
+    other: dict[str, Any], choices: list[tuple[str, ...]]
+) -> None:
+    """Sums of other rewards cannot be compared, whichever row comes first."""
+    row = {**TRL, **other}
+    assert _choices(TRL, row) == _choices(row, TRL) == choices
+    assert len(_kept(row, scores=(("accuracy_reward", 1.0),))) == 1
 
 
 def test_log_of_trl_with_a_score_by_path() -> None:
@@ -444,9 +557,11 @@ def test_log_of_trl_without_thinking() -> None:
 
 
 def test_log_of_trl_with_a_missing_reward() -> None:
-    """A function that gave nothing leaves the sum unknown."""
+    """TRL leaves out a function that gave nothing; where none gave anything there is no score."""
     row = {**TRL, "format_reward": None}
-    assert _open(TRL, row).read(json.dumps(row).encode()).lost == ["no_score"]
+    _shown(TRL, row)
+    assert _kept(row)[0].score == 1.0
+    assert _read({**row, "accuracy_reward": None}).lost == ["no_score"]
 
 
 def test_log_of_trl_without_rewards() -> None:
@@ -466,9 +581,9 @@ def test_dump_of_verl() -> None:
         "A",
         1.0,
     )
-    assert _open(VERL).notes == (
+    assert _notes(VERL) == [
         "taken for verl's rollouts: prompts already rendered, kept as plain text; score is score",
-    )
+    ]
 
 
 def test_dump_of_verl_keeps_thinking_in_the_text() -> None:

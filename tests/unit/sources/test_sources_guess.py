@@ -1,55 +1,65 @@
-"""Where prompt, response and score are looked for."""
+"""Where prompt, response and score are looked for in a row."""
 
 from typing import Any
 
 import pytest
 
-from prefpairs.errors import OtherRows
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.guess import Fields, find_fields
 
-ONE = {"prompt": "", "response": "", "score": 0.0}
-MANY = {"question": "", "responses": [""], "rewards": [0.0]}
-CHAT = {"messages": [{"role": "user", "content": ""}], "reward": 0}
+ONE = {"prompt": "Q", "response": "A", "score": 0.0}
+MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}
+CHAT = {"messages": [{"role": "user", "content": "Q"}], "reward": 0}
+VERL = {"input": "Q", "output": "A", "score": 1, "step": 2}
+TRL = {"prompt": "Q", "completion": "A", "advantage": 1, "step": 2, "reward": 1}
 
 
-def _fields(*rows: tuple[dict[str, Any], int]) -> Fields:
-    return find_fields(rows, ReadOptions())[0]
+def _fields(row: dict[str, Any], **options: Any) -> Fields:
+    return find_fields(row, ReadOptions(**options))
 
 
-def test_names_that_never_meet_are_all_used() -> None:
-    """Files of several shapes are read together, each row by the names it has."""
-    fields = _fields((ONE, 3), (MANY, 2), (CHAT, 1))
-    assert fields.prompts == ("prompt", "question", "messages")
-    assert fields.responses == ("response", "responses")
-    assert fields.scores == ("score", "rewards", "reward")
-    assert fields.scores_of_several == ("rewards", "score", "reward")
+@pytest.mark.parametrize(
+    ("row", "prompt", "response", "score"),
+    [
+        (ONE, "prompt", "response", "score"),
+        (MANY, "question", "responses", "rewards"),
+        (CHAT, "messages", None, "reward"),
+        ({**ONE, "answer": "42"}, "prompt", "response", "score"),
+        ({**MANY, "score": 7}, "question", "responses", "rewards"),
+        ({"instruction": "Q", "input": "R", "output": "A"}, "instruction", "output", "score"),
+        ({"input": "R", "output": "A"}, "input", "output", "score"),
+        ({}, None, None, "score"),
+    ],
+)
+def test_names(row: dict[str, Any], prompt: str, response: str, score: str) -> None:
+    """Each row is read by the names that it has."""
+    found = _fields(row)
+    assert (found.prompt, found.response, found.scores) == (prompt, response, ((score, 1.0),))
 
 
-def test_names_in_one_row_are_two_things() -> None:
-    """Beside a response an answer is the right one; a row that lost its response has none."""
-    fields = _fields(({**ONE, "answer": ""}, 19), ({"prompt": "", "answer": "", "score": 0}, 1))
-    assert fields.responses == ("response",)
+@pytest.mark.parametrize(("row", "log"), [(TRL, "trl"), (VERL, "verl"), ({**TRL, **VERL}, "trl")])
+def test_logs(row: dict[str, Any], log: str) -> None:
+    """A trainer's log is known by its columns, unless fields are named."""
+    assert _fields(row).log == log
+    assert _fields(row, scores=(("step", 2.0),)).scores == (("step", 2.0),)
+    named: list[dict[str, Any]] = [
+        {"prompt": "prompt"},
+        {"response": "output"},
+        {"context": ("x",)},
+    ]
+    for options in named:
+        sole = {**row, "score": 1, "reward": 1, "input": "Q", "output": "A"}
+        assert _fields(sole, **options).log is None
 
 
-def test_a_name_that_few_rows_have_is_not_the_likeliest() -> None:
-    """A reward in four rows of a hundred does not hide the score of all."""
-    assert _fields((ONE, 96), ({**ONE, "reward": 1}, 4)).scores == ("score",)
+@pytest.mark.parametrize("missing", sorted(VERL))
+def test_rows_that_are_no_log(missing: str) -> None:
+    """Every column of the log must be there."""
+    row = {name: value for name, value in VERL.items() if name != missing}
+    assert _fields(row).log is None
 
 
-@pytest.mark.parametrize("rows", [[(ONE, 1), (MANY, 1)], [(MANY, 1), (ONE, 1)]])
-def test_the_order_of_rows_does_not_count(rows: list[tuple[dict[str, Any], int]]) -> None:
-    """Names are ranked by the list of names and by how many rows have them."""
-    assert _fields(*rows) == _fields((ONE, 1), (MANY, 1))
-
-
-def test_a_conversation_is_one_only_by_its_name() -> None:
-    """A chat prompt whose row lost its response is no conversation."""
-    fields = _fields((ONE, 1), (CHAT, 1))
-    assert (fields.is_conversation("messages"), fields.is_conversation("prompt")) == (True, False)
-
-
-def test_pairs_are_no_rollouts() -> None:
-    """Rows that hold chosen and rejected are told apart from rows that lack a field."""
-    with pytest.raises(OtherRows, match="preference pairs already"):
-        _fields(({"prompt": "", "chosen": "", "rejected": ""}, 1))
+@pytest.mark.parametrize("empty", ["input", "output"])
+def test_empty_rows_of_a_log(empty: str) -> None:
+    """A prompt and an answer must be there, too."""
+    assert _fields({**VERL, empty: None}).log is None

@@ -15,7 +15,7 @@ ASKED = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
 
 
 def _read(row: Any, **options: Any) -> Reading:
-    reader = open_reader({}, ReadOptions(**options), "workflow_output.json")
+    reader = open_reader([], ReadOptions(**options), "workflow_output.json")
     return reader.read(json.dumps(row).encode())
 
 

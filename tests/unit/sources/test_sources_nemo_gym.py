@@ -16,7 +16,7 @@ USER = {"role": "user", "content": "Q"}
 
 
 def _read_line(line: bytes, **options: Any) -> Reading:
-    return open_reader({}, ReadOptions(**options), "r.jsonl").read(line)
+    return open_reader([], ReadOptions(**options), "r.jsonl").read(line)
 
 
 def _read(row: Any, **options: Any) -> Reading:

@@ -247,4 +247,4 @@ def test_as_they_stand(options: dict[str, Any], *, suitable: bool) -> None:
     """Only rows that are taken as they stand."""
     wanted = ReadOptions(**options)
     assert as_they_stand(wanted) is suitable
-    assert bool(open_reader({}, wanted, "r.jsonl").shortcut) is suitable
+    assert bool(open_reader([], wanted, "r.jsonl").shortcut) is suitable

@@ -9,7 +9,7 @@ from prefpairs.sources.answer import ReadOptions
 
 def test_order_of_the_sources() -> None:
     """Auto tries them in this order, generic last."""
-    assert list(SOURCES) == ["candidates", "nemo-gym", "nat", "traces", "trinity", "generic"]
+    assert list(SOURCES) == ["nemo-gym", "candidates", "nat", "traces", "trinity", "generic"]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -17,7 +17,7 @@ def test_every_source_is_a_module_of_its_name(name: str) -> None:
     """Each has the two functions of the protocol."""
     source = source_named(name)
     assert source.looks_like(b"torn {") is False
-    assert source.open_reader({}, ReadOptions(), "f.jsonl").notes == ()
+    assert source.open_reader([], ReadOptions(), "f.jsonl").notes == ()
 
 
 def test_unknown_source() -> None:
@@ -26,5 +26,5 @@ def test_unknown_source() -> None:
         source_named("nemo")
     assert (caught.value.word, caught.value.known) == (
         "nemo",
-        ["auto", "candidates", "nemo-gym", "nat", "traces", "trinity", "generic"],
+        ["auto", "nemo-gym", "candidates", "nat", "traces", "trinity", "generic"],
     )

@@ -8,7 +8,7 @@ import pytest
 from prefpairs.errors import BadField
 from prefpairs.records.pair import Pair
 from prefpairs.sources.answer import Reading, ReadOptions
-from prefpairs.sources.detect import detect
+from prefpairs.sources.detect import source_of
 from prefpairs.sources.traces import looks_like, open_reader
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ def _trace(*turns: Row, **more: Any) -> Row:
 
 
 def _read(row: Any, **options: Any) -> Reading:
-    reader = open_reader({}, ReadOptions(**options), "traces.jsonl")
+    reader = open_reader([], ReadOptions(**options), "traces.jsonl")
     return reader.read(json.dumps(row).encode())
 
 
@@ -226,7 +226,7 @@ def test_fields_of_the_wrong_type(row: Row, field: str) -> None:
 
 def test_looks_like() -> None:
     """Turns alone are no trace: something else that traces have must be there."""
-    assert detect([json.dumps(_trace(DONE)).encode()]) == "traces"
+    assert source_of(json.dumps(_trace(DONE)).encode()) == "traces"
     assert looks_like(b'{"turns": [{"role": "tool", "content": "x", "tool_error": "y"}]}')
     assert not looks_like(b'{"turns": [{"role": "user", "content": "x"}]}')
     assert not looks_like(b'{"trace_id": "t"}')

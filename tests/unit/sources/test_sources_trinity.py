@@ -10,7 +10,6 @@ from prefpairs.errors import BadField
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.message import Message
 from prefpairs.sources.answer import Reading, ReadOptions
-from prefpairs.sources.detect import shape_of
 from prefpairs.sources.trinity import looks_like, open_reader
 
 ASKED = "<|user|>Q<|assistant|>"
@@ -52,7 +51,7 @@ def _row(**more: Any) -> dict[str, Any]:
 
 
 def _read(row: Any, **options: Any) -> Reading:
-    reader = open_reader({}, ReadOptions(**options), "f.jsonl")
+    reader = open_reader([], ReadOptions(**options), "f.jsonl")
     return reader.read(json.dumps(row).encode())
 
 
@@ -359,11 +358,10 @@ def test_another_template() -> None:
 
 def test_note_on_rendered_prompts() -> None:
     """Said where prompts are rendered and nobody takes them apart."""
-    shape = shape_of(json.dumps(_row()).encode())
-    assert shape is not None
-    assert len(open_reader({shape: 1}, ReadOptions(), "f").notes) == 1
-    assert open_reader({shape: 1}, ReadOptions(unrender=Turned()), "f").notes == ()
-    assert open_reader({shape: 1}, ReadOptions(prompt="messages"), "f").notes == ()
+    row = json.dumps(_row()).encode()
+    assert len(open_reader([row], ReadOptions(), "f").notes) == 1
+    assert open_reader([row], ReadOptions(unrender=Turned()), "f").notes == ()
+    assert open_reader([row], ReadOptions(prompt="messages"), "f").notes == ()
 
 
 def test_rows_with_words_and_with_tokens_are_one_rollout() -> None:

@@ -1,0 +1,155 @@
+"""What rows show of how all of them must be read: facts of a run, not of a row.
+
+A row alone is read by its own names. Only some things show in others, and a fact tells them:
+that `answer` stands beside what the model said, that a prompt which ends in an answer has a
+response elsewhere, which columns a trainer logged. Facts are few, whatever the number of rows;
+those of a run agree, or it ends. In which order they come decides nothing.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from prefpairs.errors import OtherRows, TwoReadings
+from prefpairs.sources.guess import NAMES, Fact
+
+_MOST_KEYS = 20
+_MOST_SEEN = 4096
+_KEY = "key"
+
+
+class Shown:
+    """The facts that the rows of a run have shown so far."""
+
+    def __init__(self) -> None:
+        self._facts: dict[Fact, None] = {}
+        self._seen: set[tuple[Fact, ...]] = set()
+
+    def add(self, shown: tuple[Fact, ...]) -> None:
+        """Take in what a row shows; TwoReadings if another row shows otherwise."""
+        if shown in self._seen:
+            return
+        if len(self._seen) >= _MOST_SEEN:  # rows that are all different: most of them show no more
+            self._seen.clear()
+        self._seen.add(shown)
+        for fact in shown:
+            if fact not in self._facts and (fact[0] != _KEY or self._has_room()):
+                self._facts[fact] = None
+                self._hold_against_others(fact)
+
+    def _has_room(self) -> bool:
+        """Whether one more field is worth to be named to people."""
+        return sum(fact[0] == _KEY for fact in self._facts) < _MOST_KEYS
+
+    def agree(self, facts: Iterable[Fact]) -> bool:
+        """Whether what others were shown can be true beside this; if so, it is taken in."""
+        both = Shown()
+        try:
+            both.add((*self._facts, *facts))
+        except TwoReadings:
+            return False
+        self._facts = both._facts
+        return True
+
+    def all(self) -> list[Fact]:
+        """All facts, in order of arrival."""
+        return list(self._facts)
+
+    def of(self, kind: str) -> list[Fact]:
+        """The facts of a kind, each without its first word."""
+        return sorted(fact[1:] for fact in self._facts if fact[0] == kind)
+
+    def has(self, *fact: str) -> bool:
+        """Whether some row showed just that."""
+        return fact in self._facts
+
+    def notes(self) -> Iterator[str]:
+        """Sentences on what was guessed."""
+        found = {
+            what: [f'"{name}"' for name in names if self.has("guessed", what, name)]
+            for what, names in NAMES.items()
+        }
+        if turns := self.of("talks"):
+            found["response"].append(f"the model's last turn in {_either(_firsts(turns))}")
+        guessed = [f"{what} is {' or '.join(given)}" for what, given in found.items() if given]
+        if guessed:
+            yield f"guessed: {', '.join(guessed)}"
+        for log, name in _LOGS.items():
+            if self.has("log", log):
+                score = " + ".join(path for of, path in self.of("scored") if of == log)
+                yield (
+                    f"taken for {name}: prompts already rendered, kept as plain text; "
+                    f"score is {score}"
+                )
+        for column, how in self.of("joined"):
+            yield f'"{column}" is part of the question: {how}'
+
+    def refuse(self, known: Collection[str]) -> None:
+        """Raise for what no row of one's own had and nobody named, where nothing was read."""
+        if not self.has("row"):
+            return
+        if self.has("pairs"):
+            raise OtherRows("the rows are preference pairs already", "they need no pairing")
+        for what in ("prompt", "response", "score"):
+            if what not in known and not self.has("has", what):
+                keys = ", ".join(fact[1] for fact in self._facts if fact[0] == _KEY)
+                hint = f"name it with --{what} PATH; the rows have: {keys}"
+                raise OtherRows(f"cannot tell which field holds the {what}", hint)
+
+    def _hold_against_others(self, fact: Fact) -> None:
+        kind = fact[0]
+        if kind in ("answered by", "stands beside"):
+            self._check_reference(fact[1])
+        elif kind in ("talks", "is answered"):
+            self._check_conversation(fact[1])
+        elif kind in ("scored", "no score", "columns"):
+            self._check_columns()
+
+    def _check_reference(self, name: str) -> None:
+        beside = [output for reference, output in self.of("stands beside") if reference == name]
+        if beside and self.has("answered by", name):
+            problem = (
+                f'"{name}" stands alone in some rows, and beside "{beside[0]}" in others: '
+                "is it what the model said?"
+            )
+            raise TwoReadings(problem, [("--response", other) for other in (beside[0], name)])
+
+    def _check_conversation(self, path: str) -> None:
+        answers = [response for prompt, response in self.of("is answered") if prompt == path]
+        if answers and self.has("talks", path):
+            problem = (
+                f'"{path}" ends in an answer where there is no "{answers[0]}", which other rows '
+                "have: is it the response?"
+            )
+            choices = [("--response", answers[0]), ("--ignore", answers[0])]
+            raise TwoReadings(problem, choices)
+
+    def _check_columns(self) -> None:
+        scores = {path for log, path in self.of("scored") if log == "trl"}
+        for columns in self.of("columns"):
+            here = [name for name in columns if name in scores]
+            if len(here) < len(scores):
+                raise _other_columns(min(scores.difference(here)), here, sorted(scores))
+        if mixed := scores.intersection(_firsts(self.of("no score"))):
+            rest = sorted(scores - mixed)
+            raise _other_columns(min(mixed), rest, [])
+
+
+def _other_columns(name: str, some: Sequence[str], all_of_them: Sequence[str]) -> TwoReadings:
+    """That a logged column is a number in some rows alone."""
+    choices = [
+        tuple(word for name in names for word in ("--score", name))
+        for names in (some, all_of_them)
+        if names
+    ]
+    problem = f'"{name}" is a number in some rows of the log only: is it part of the score?'
+    return TwoReadings(problem, choices)
+
+
+_LOGS = {"trl": "TRL's completions", "verl": "verl's rollouts"}
+
+
+def _firsts(facts: Iterable[Sequence[str]]) -> list[str]:
+    return [fact[0] for fact in facts]
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f'"{name}"' for name in names)

@@ -1,0 +1,156 @@
+"""How the rows of a run are read, and what they show of each other."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.engines.formats import Format, Formats
+from prefpairs.engines.plan import ReadPlan
+from prefpairs.errors import NoSuchPath, OtherRows
+from prefpairs.files.lines import Record
+from prefpairs.report import Report
+from prefpairs.sources import generic_plain
+from prefpairs.sources.answer import ReadOptions
+
+ROW = b'{"prompt": "Q", "response": "A", "score": 1}'
+OTHER = b'{"question": "Q", "answer": "A", "reward": 1}'
+ROLLOUT = b'{"responses_create_params": {}}'
+STEP = b'{"event_type": "TTC_END"}'
+
+
+def _formats(source: str = "auto", **options: Any) -> tuple[Formats, Report]:
+    report = Report()
+    return Formats(
+        ReadPlan(inputs=[], source=source, options=ReadOptions(**options)), report
+    ), report
+
+
+def _records(*lines: bytes) -> list[Record]:
+    return [Record(number, 0, line) for number, line in enumerate(lines, 1)]
+
+
+def _open(formats: Formats, *lines: bytes) -> Format:
+    found, _ = formats.open("r.jsonl", iter(_records(*lines)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lines", "source"),
+    [
+        ([ROW], "generic"),
+        ([ROLLOUT], "nemo-gym"),
+        ([b"{torn", ROLLOUT], "nemo-gym"),
+        ([b"{torn"], "generic"),
+        ([], "generic"),
+    ],
+)
+def test_source_of_a_file(lines: list[bytes], source: str) -> None:
+    """That of the first row that can be read."""
+    assert _open(_formats()[0], *lines).sources == [source]
+
+
+def test_source_that_was_named() -> None:
+    """Nothing is detected."""
+    formats, _ = _formats("nat")
+    assert [_open(formats, line).sources for line in (ROW, ROLLOUT)] == [["nat"]] * 2
+
+
+def test_sources_of_rows() -> None:
+    """Each row is read by the source that knows it, and the file counts for all of them."""
+    formats, _ = _formats()
+    found = _open(formats, ROW)
+    assert found.how.read(STEP).row_lost == "other_step_name"
+    assert len(found.how.read(ROW).kept) == 1
+    assert found.sources == ["nat", "generic"]
+    assert _open(formats, ROW).sources == ["generic"]
+
+
+@pytest.mark.parametrize("before", [0, 1, 7])
+def test_shortcut_of_the_first_row_that_has_one(before: int) -> None:
+    """Odd rows at the top of a file do not make all of it slow."""
+    odd = b'{"prompt": "Q", "response": "A", "score": null}'
+    found, taken = _formats()[0].open("r.jsonl", iter(_records(*[odd] * before, *[ROW] * 20)))
+    assert found.how.shortcut
+    assert len(taken) == before + 1
+
+
+def test_records_that_are_taken_are_bounded() -> None:
+    """By number and by size: rows may hold megabytes."""
+    big = json.dumps({"prompt": "x" * (3 << 20)}).encode()
+    for lines, most in (([b"{}"] * 100, 8), ([big] * 9, 2)):
+        found, taken = _formats()[0].open("r.jsonl", iter(_records(*lines)))
+        assert (found.how.shortcut, len(taken)) == (None, most)
+
+
+def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first row of each is looked at, and nothing is made anew."""
+    formats, _ = _formats()
+    first = _open(formats, ROW)
+    monkeypatch.setattr(generic_plain, "defstruct", None)
+    found, taken = formats.open("s.jsonl", iter(_records(*[ROW] * 20)))
+    assert (found.how, len(taken)) == (first.how, 1)
+
+
+def test_shards_that_differ() -> None:
+    """The next one has a shortcut of its own."""
+    formats, _ = _formats()
+    first, second = _open(formats, ROW), _open(formats, OTHER)
+    assert second.how.shortcut
+    assert first.how != second.how
+
+
+def _book(formats: Formats, *lines: bytes) -> None:
+    found = _open(formats, *lines)
+    for line in lines:
+        formats.book(line, found.how.read(line))
+
+
+def test_notes_name_all_that_was_guessed() -> None:
+    """Once, in one order, whichever came first."""
+    told = []
+    for lines in ([ROW, OTHER], [OTHER, ROW]):
+        formats, report = _formats()
+        for line in lines:
+            _book(formats, line)
+        formats.tell()
+        told.append(report.notes)
+    note = 'prompt is "prompt" or "question", response is "response" or "answer"'
+    assert told == [[f'guessed: {note}, score is "reward" or "score"']] * 2
+
+
+def test_paths_that_no_row_has() -> None:
+    """One row of all is enough; without any it is an error if nothing came, else a note."""
+    formats, report = _formats(scores=(("x", 1.0),), keep=("respons", "score"))
+    _book(formats, ROW)
+    with pytest.raises(NoSuchPath) as caught:
+        formats.settle()
+    assert (caught.value.option, caught.value.path) == ("--score", "x")
+    report.found = 1
+    _book(formats, OTHER, b'{"x": 1}')
+    formats.settle()
+    assert report.notes == ["--keep respons: no row has this field; did you mean response?"]
+
+
+def test_paths_that_others_saw() -> None:
+    """What workers were shown counts, too."""
+    formats, _ = _formats(scores=(("x", 1.0),), keep=("y",))
+    _book(formats, ROW)
+    assert formats.join([("found", "--score", "x"), ("found", "--keep", "y")], [])
+    formats.settle()
+
+
+def test_paths_of_steps_are_never_doubtful() -> None:
+    """They point into steps, which only the source finds."""
+    formats, _ = _formats(scores=(("x", 1.0),))
+    _book(formats, STEP)
+    formats.settle()
+
+
+def test_fields_that_nobody_has() -> None:
+    """It is an error where nothing came of the rows."""
+    formats, _ = _formats()
+    _book(formats, b'{"a": 1, "response": "A"}')
+    with pytest.raises(OtherRows) as caught:
+        formats.settle()
+    assert caught.value.hint == "name it with --prompt PATH; the rows have: a, response"

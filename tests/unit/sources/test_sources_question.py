@@ -1,0 +1,178 @@
+"""Columns beside a prompt that are part of the question."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, TwoReadings
+from prefpairs.records.candidate import Candidate
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.generic import read_any_shape
+from prefpairs.sources.question import COLUMNS, holds_something
+
+ROW = {"prompt": "Q", "response": "A", "score": 1}
+ALPACA = {"instruction": "Q", "output": "A", "score": 1}
+ASKED = [{"role": "user", "content": "Q"}]
+SYSTEM = {"role": "system", "content": "S"}
+TURNS = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+EMPTY: list[Any] = [None, "", " \n", [], {}, [None, ""], False, True]
+
+
+def _candidate(row: dict[str, Any], **options: Any) -> Candidate:
+    reading = read_any_shape(json.dumps(row).encode(), ReadOptions(**options), "f.jsonl")
+    assert reading.lost == []
+    return reading.kept[0]
+
+
+def _prompt(more: dict[str, Any], row: dict[str, Any] = ROW, **options: Any) -> Any:
+    return _candidate({**row, **more}, **options).prompt
+
+
+def _choices(more: dict[str, Any], row: dict[str, Any] = ROW, **options: Any) -> list[Any]:
+    with pytest.raises(TwoReadings) as caught:
+        _prompt(more, row, **options)
+    return [*map(tuple, caught.value.choices)]
+
+
+@pytest.mark.parametrize("column", sorted(COLUMNS))
+@pytest.mark.parametrize("value", EMPTY)
+def test_empty_columns(column: str, value: Any) -> None:
+    """Nothing in a column changes nothing."""
+    assert not holds_something(value)
+    assert _prompt({column: value}) == "Q"
+
+
+@pytest.mark.parametrize("column", sorted(COLUMNS))
+def test_no_column_is_passed_over(column: str) -> None:
+    """What a column holds joins the prompt, or the run ends; left out it is only by name."""
+    with pytest.raises((TwoReadings, AssertionError)):
+        assert _prompt({column: "one"}) == _prompt({column: "two"})
+    assert _prompt({column: "one"}, ignore=(column,)) == "Q"
+
+
+def test_input_of_alpaca() -> None:
+    """Instruction, blank line, input; also where the prompt is named."""
+    assert _prompt({"input": "R"}, ALPACA) == "Q\n\nR"
+    assert _prompt({"input": "R"}, ALPACA, prompt="instruction") == "Q\n\nR"
+    assert _prompt({"input": "R"}, ALPACA, ignore=("input",)) == "Q"
+    assert _prompt({"input": "R"}, ALPACA, context=("input",)) == "R\n\nQ"
+
+
+@pytest.mark.parametrize("column", ["system", "system_prompt"])
+def test_system(column: str) -> None:
+    """A system message goes first; one that is there already is the same one."""
+    assert _prompt({column: "S"}) == [SYSTEM, *ASKED]
+    assert _prompt({column: "S", "prompt": [SYSTEM, *ASKED]}) == [SYSTEM, *ASKED]
+    choices = [("--context", column), ("--ignore", column)]
+    assert _choices({column: "T", "prompt": [SYSTEM, *ASKED]}) == choices
+    with pytest.raises(BadField, match=column):
+        _prompt({column: ["S"]})
+
+
+@pytest.mark.parametrize("history", [[["a", "b"]], TURNS])
+def test_history(history: Any) -> None:
+    """Earlier turns go before the question, behind a system message."""
+    assert _prompt({"history": history}) == [*TURNS, *ASKED]
+    assert _prompt({"history": history, "system": "S"}) == [SYSTEM, *TURNS, *ASKED]
+
+
+@pytest.mark.parametrize("history", ["a\nb", ["a", "b"], [["a", "b", "c"]], [["a", None]]])
+def test_history_of_another_form(history: Any) -> None:
+    """Where it is not certain what was said by whom, people must say."""
+    assert _choices({"history": history})[-1] == ("--ignore", "history")
+
+
+def test_history_of_a_prompt_with_turns_of_its_own() -> None:
+    """They may be the same, or others."""
+    assert _choices({"history": TURNS, "prompt": [*TURNS, *ASKED]})[-1] == ("--ignore", "history")
+
+
+@pytest.mark.parametrize("column", ["context", "documents", "passage", "input", "article"])
+def test_columns_without_a_convention(column: str) -> None:
+    """Both options are named, also beside others that were, and where the prompt is named."""
+    named: dict[str, Any] = {"prompt": "prompt"}
+    choices = [("--context", column), ("--ignore", column)]
+    assert _choices({column: "C"}, **named) == choices
+    more = _choices({column: "C"}, **named, context=("x",), ignore=("y",))
+    assert more == [("--context", f"x,{column}"), ("--ignore", f"y,{column}")]
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (["C", "D"], "documents"),
+        ([{"title": "t", "text": "C"}, {"text": "D"}], "documents[].text"),
+        ([{"content": "C"}, {"content": "D"}], "documents[].content"),
+        ({"text": "C\n\nD"}, "documents.text"),
+    ],
+)
+def test_choices_can_be_taken(value: Any, path: str) -> None:
+    """The path that is named holds text, and settles the column."""
+    assert _choices({"documents": value})[0] == ("--context", path)
+    assert _prompt({"documents": value}, context=(path,)) == "C\n\nD\n\nQ"
+
+
+def test_columns_that_hold_no_text() -> None:
+    """Then there is one choice; to name it all the same makes the row bad."""
+    assert _choices({"documents": [{"id": 7}]}) == [("--ignore", "documents")]
+    with pytest.raises(BadField, match="documents"):
+        _prompt({"documents": [{"id": 7}]}, context=("documents",))
+
+
+def test_context_in_order() -> None:
+    """As it is named, blank lines between; before what the user asks last."""
+    row = {"a": "1", "b": None, "c": {"d": ["2", "3"]}}
+    assert _prompt(row, context=("c.d", "b", "a", "e")) == "2\n\n3\n\n1\n\nQ"
+    chat = [*TURNS, *ASKED]
+    asked = {"role": "user", "content": "1\n\nQ"}
+    assert _prompt({**row, "prompt": chat}, context=("a",)) == [*TURNS, asked]
+    assert _prompt({**row, "prompt": [SYSTEM]}, context=("a",)) == [
+        SYSTEM,
+        {"role": "user", "content": "1"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "parts"),
+    [
+        ("image", "a.png", [{"type": "image", "image": "a.png"}]),
+        (
+            "images",
+            ["a", {"url": "b"}],
+            [
+                {"type": "image", "image": "a"},
+                {"type": "image", "image": {"url": "b"}},
+            ],
+        ),
+        ("audio", 7, [{"type": "audio", "audio": 7}]),
+        ("videos", ["v", None], [{"type": "video", "video": "v"}]),
+    ],
+)
+def test_images_and_the_like(column: str, value: Any, parts: list[Any]) -> None:
+    """They become parts of the user's message, before its text."""
+    said = {"type": "text", "text": "Q"}
+    assert _prompt({column: value}) == [{"role": "user", "content": [*parts, said]}]
+
+
+def test_images_that_have_their_place() -> None:
+    """Where a prompt has a part for each, they are put there."""
+    place, said = {"type": "image"}, {"type": "text", "text": "Q"}
+    prompt = [{"role": "user", "content": [said, place, place]}]
+    filled = [said, {"type": "image", "image": "a"}, {"type": "image", "image": "b"}]
+    assert _prompt({"prompt": prompt, "images": ["a", "b"]}) == [
+        {"role": "user", "content": filled}
+    ]
+    first = {"type": "image", "image": "a"}
+    assert _prompt({"prompt": prompt, "images": ["a"]}) == [
+        {"role": "user", "content": [first, said, place, place]}
+    ]
+
+
+def test_several_answers_and_conversations_share_the_question() -> None:
+    """The columns of a row count for all of its answers, whatever its shape."""
+    row = {"prompt": "Q", "responses": ["A", "B"], "scores": [1, 0], "system": "S"}
+    reading = read_any_shape(json.dumps(row).encode(), ReadOptions(), "f.jsonl")
+    assert [one.prompt for one in reading.kept] == [[SYSTEM, *ASKED]] * 2
+    talk = {"messages": [*ASKED, {"role": "assistant", "content": "A"}], "score": 1}
+    assert _candidate({**talk, "system": "S"}).prompt == [SYSTEM, *ASKED]
