@@ -167,12 +167,13 @@ class Taker:
 
     found: Any = None
 
-    def take(self, part: Part) -> None:
+    def take(self, part: Part) -> bool:
         """Keep it as it is."""
         columns: list[bytes] = []
         with suppress(ProcessLost):
             columns.extend(part.columns)
         self.found = part.lines, part.counts, columns
+        return True
 
 
 def test_what_a_worker_finds(tmp_path: Path) -> None:
