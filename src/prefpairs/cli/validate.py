@@ -2,19 +2,18 @@
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from typing import Annotated
 
 from typer import Argument, Option
 
+from prefpairs.cli.findings import hint_of, json_of, line_of, told_of, worth_telling
 from prefpairs.cli.form import target_of
 from prefpairs.cli.progress import progress
 from prefpairs.cli.reading import LONGEST, MaxLine, MaxUnpacked, limits_of
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import check_written
-from prefpairs.engines.validate import ValidatePlan, Verdict
+from prefpairs.engines.validate import ValidatePlan
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
 from prefpairs.files.inputs import Input, Limits, find_inputs
@@ -22,15 +21,12 @@ from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_fi
 from prefpairs.files.sides import side_of
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
-from prefpairs.reasons import TRAPS
-from prefpairs.records.wire import encode_line, encode_pretty
-from prefpairs.report import FIRST_FEW
+from prefpairs.records.wire import encode_pretty
 from prefpairs.report.judgement import Judgement, validate_summary
 from prefpairs.targets import TARGETS
 from prefpairs.targets.judge import Length
 from prefpairs.targets.protocol import Target
 from prefpairs.targets.slicing import Slicing
-from prefpairs.targets.verdict import Effect
 
 _RULES = "What rows are held against"
 _TOLD = "What is told"
@@ -209,27 +205,16 @@ def validate(
         progress(judgement.course, inputs, quiet=words.quiet),
         open_output(STDOUT, plan.inputs) as output,
     ):
-        for verdict in _worth_telling(run(plan, judgement)):
-            output.write(_json(verdict) if words.json else _line(verdict))
+        for verdict in worth_telling(run(plan, judgement)):
+            output.write(json_of(verdict) if words.json else line_of(verdict))
     if words.summary is not None:
         write_file(words.summary, encode_pretty(validate_summary(judgement)))
     if not words.quiet:
-        say("".join(f"{line}\n" for line in _told(judgement)))
+        say("".join(f"{line}\n" for line in told_of(judgement)))
     if judgement.rows_lost or judgement.files_lost:
         files = [visible(name) for name in judgement.files_lost]
-        hint = _hint(judgement, plan.target.name)
+        hint = hint_of(judgement, plan.target.name)
         raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
-
-
-def _worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
-    """All that is lost, and of each kind of warning in a file the first few."""
-    warnings: Counter[tuple[str, str]] = Counter()
-    for verdict in verdicts:
-        if verdict.finding.effect is Effect.WARNING:
-            warnings[verdict.label, verdict.finding.code] += 1
-            if warnings[verdict.label, verdict.finding.code] > FIRST_FEW:
-                continue
-        yield verdict
 
 
 def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
@@ -256,55 +241,3 @@ def _has_card(given: Input) -> bool:
     with naming_trouble(card), open(card, "rb") as file:
         head = file.read(1 << 16)
     return head.startswith(b"---") and b"\ndataset_info:" in head
-
-
-def _line(verdict: Verdict) -> bytes:
-    """file:line: what happens: where: why (code)."""
-    label, line, finding, _ = verdict
-    place = f"{visible(label)}:{line}" if line else visible(label)
-    where = f"{visible(finding.field)}: " if finding.field else ""
-    return (
-        f"{place}: {finding.effect}: {where}{visible(verdict.sentence)} ({finding.code})\n".encode()
-    )
-
-
-def _json(verdict: Verdict) -> bytes:
-    label, line, finding, _ = verdict
-    row = {
-        "file": label,
-        "line": line or None,
-        "effect": finding.effect,
-        "code": finding.code,
-        "field": finding.field,
-        "message": verdict.sentence,
-    }
-    return encode_line(row)
-
-
-def _hint(judgement: Judgement, target: str) -> str:
-    """What would help: lengths are for filter, all else is for export."""
-    if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
-        return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
-    if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
-        command = f"`prefpairs split --for {target} pairs.jsonl --out-dir data`"
-        return f"{command} splits by the prompts that the trainer sees"
-    if all(code == "sliced_by_template" for _, code in judgement.lost):
-        return "another template of the model may ask without it, such as one that does not think"
-    return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"
-
-
-def _told(judgement: Judgement) -> Iterator[str]:
-    """The summary as people read it."""
-    lost = judgement.rows_lost
-    yield (
-        f"{'rows':18}  {judgement.rows_read:,} read = {judgement.rows_read - lost:,} fine"
-        f" + {lost:,} lost"
-    )
-    for (effect, code), count in sorted(judgement.lost.items(), key=lambda item: -item[1]):
-        yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
-    for name in judgement.files_lost:
-        yield f"{'lost as a whole':18}  {visible(name)}"
-    if judgement.warnings:
-        yield f"{'warnings':18}  {judgement.warnings.total():,}"
-    for code, count in judgement.warnings.most_common():
-        yield f"{count:>18,}  {code}: {TRAPS[code]}"

@@ -1,6 +1,7 @@
 """export: pairs to the dataset of a trainer."""
 
 import functools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import or_
@@ -90,6 +91,7 @@ class Exporter:
         self._plan = plan
         self._allow_empty = allow_empty
         self._kept = kept
+        self._leaked = Counter[str]()
         self._report = report
         self._stage = Stage("export")
         report.stages.append(self._stage)
@@ -129,6 +131,7 @@ class Exporter:
             prompt = seen_prompt(rows[0], target.rules)
             if self._kept.add(prompt, side) != side:
                 self._stage.dropped["prompt_on_other_side"] += 1
+                self._leaked[side] += 1
                 return False
         if options.lossy == "refuse" and (lossy := noticed & LOSSY):
             raise CannotHold(pair.id, target.name, sorted(lossy))
@@ -213,8 +216,8 @@ class Exporter:
         """A side without a row is no file that a trainer could load."""
         empty = [side for side in self._outputs if side and not self._report.written[side]]
         if empty and self._report.written.total() and not self._allow_empty:
-            leaked = self._stage.dropped["prompt_on_other_side"]
-            hint = _ALL_LEAKED.format(self._plan.target.name) if leaked else _EMPTY_SIDE
+            all_leaked = self._leaked[empty[0]]
+            hint = _ALL_LEAKED.format(self._plan.target.name) if all_leaked else _EMPTY_SIDE
             raise NothingCameOut(f"{empty[0]} pair", hint)
 
     def _take_turns(self) -> None:

@@ -13,6 +13,7 @@ class FirstPlaces:
     def __init__(self, sides: Mapping[Input, str]) -> None:
         self._sides = sides
         self._files = list(sides)
+        self._number_of = {given: number for number, given in enumerate(sides)}
         self._prompts = Numbering()
         self._file_of = array("I")
         self._line_of = array("Q")
@@ -21,7 +22,7 @@ class FirstPlaces:
         """The place where a prompt was before, if that is on another side than this row."""
         number = self._prompts.number_of(prompt)
         if number == len(self._file_of):
-            self._file_of.append(self._files.index(source))
+            self._file_of.append(self._number_of[source])
             self._line_of.append(line)
         first = self._files[self._file_of[number]]
         if self._sides[first] == self._sides[source]:

@@ -1,0 +1,76 @@
+"""What `validate` found, in words: a line for each finding, and the summary."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prefpairs.cli.wording import visible
+from prefpairs.engines.validate import Verdict
+from prefpairs.reasons import TRAPS
+from prefpairs.records.wire import encode_line
+from prefpairs.report import FIRST_FEW
+from prefpairs.report.judgement import Judgement
+from prefpairs.targets.verdict import Effect
+
+
+def worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
+    """All that is lost, and of each kind of warning in a file the first few."""
+    warnings: Counter[tuple[str, str]] = Counter()
+    for verdict in verdicts:
+        if verdict.finding.effect is Effect.WARNING:
+            warnings[verdict.label, verdict.finding.code] += 1
+            if warnings[verdict.label, verdict.finding.code] > FIRST_FEW:
+                continue
+        yield verdict
+
+
+def line_of(verdict: Verdict) -> bytes:
+    """file:line: what happens: where: why (code)."""
+    label, line, finding, _ = verdict
+    place = f"{visible(label)}:{line}" if line else visible(label)
+    where = f"{visible(finding.field)}: " if finding.field else ""
+    return (
+        f"{place}: {finding.effect}: {where}{visible(verdict.sentence)} ({finding.code})\n".encode()
+    )
+
+
+def json_of(verdict: Verdict) -> bytes:
+    """The same as an object, for machines."""
+    label, line, finding, _ = verdict
+    row = {
+        "file": label,
+        "line": line or None,
+        "effect": finding.effect,
+        "code": finding.code,
+        "field": finding.field,
+        "message": verdict.sentence,
+    }
+    return encode_line(row)
+
+
+def hint_of(judgement: Judgement, target: str) -> str:
+    """What would help: lengths are for filter, all else is for export."""
+    if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
+        return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
+    if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
+        command = f"`prefpairs split --for {target} pairs.jsonl --out-dir data`"
+        return f"{command} splits by the prompts that the trainer sees"
+    if all(code == "sliced_by_template" for _, code in judgement.lost):
+        return "another template of the model may ask without it, such as one that does not think"
+    return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"
+
+
+def told_of(judgement: Judgement) -> Iterator[str]:
+    """The summary as people read it."""
+    lost = judgement.rows_lost
+    yield (
+        f"{'rows':18}  {judgement.rows_read:,} read = {judgement.rows_read - lost:,} fine"
+        f" + {lost:,} lost"
+    )
+    for (effect, code), count in sorted(judgement.lost.items(), key=lambda item: -item[1]):
+        yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
+    for name in judgement.files_lost:
+        yield f"{'lost as a whole':18}  {visible(name)}"
+    if judgement.warnings:
+        yield f"{'warnings':18}  {judgement.warnings.total():,}"
+    for code, count in judgement.warnings.most_common():
+        yield f"{count:>18,}  {code}: {TRAPS[code]}"
