@@ -153,7 +153,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
     ),
     "write": (
         WriteTable,
-        {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json"},
+        {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json", "force": True},
     ),
 }
 """Every word that a table may say, each with a value that is not its default."""
