@@ -170,7 +170,7 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
         [*pipeline.swept, *extra], read, new=pipeline.folder.path if pipeline.folder else None
     )
     if words.depfile is not None:
-        for path in _paths(words, pipeline):
+        for path in (pipeline.manifest or "", *_paths(words, pipeline)):
             for_make(path)
     for path in (*_paths(words, pipeline), *pipeline.outputs):
         if pipeline.manifest is not None and not _is_text(path):
