@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,7 +156,7 @@ def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.M
     place, opening = Place(str(tmp_path)), os.open
     taken: list[str] = []
 
-    def late(path: str, *rest: int, **more: int | None) -> int:
+    def late(path: str, *rest: int, **more: Any) -> int:
         if not taken:
             taken.append(path)
             os.rmdir(tmp_path / path)
