@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
-from prefpairs.errors import BadInput, UsageError
+from prefpairs.errors import BadInput, FileTrouble, UsageError
 from prefpairs.files.digest import digest_file
 from prefpairs.files.output import naming_trouble
 from prefpairs.files.staged import Written
@@ -19,9 +20,13 @@ from prefpairs.records.wire import encode_pretty
 
 FORMAT = 1
 
-_NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\\\t\n\r]|\(.*\)$| $")
-_EQUALS = "prefpairs.equals := =\n\n"
-"""make takes a rule with an equals sign for an assignment, and knows no other way around it."""
+_NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\t\n\r]|\(.*\)$| $|\\$")
+_VARIABLES = {"=": "prefpairs.equals", "&": "prefpairs.and"}
+"""make takes a rule with an equals sign for an assignment, and a name that ends in & for one of
+several targets that are made together; it knows no other way around it."""
+
+_MOST_BYTES = 256_000_000
+"""No manifest is larger: with a million inputs it would be as large as that."""
 
 _PATHS = frozenset(
     {
@@ -112,7 +117,7 @@ def refuse_strange_manifest(path: str, recipe: str) -> None:
     """Raise if what would be written over is no manifest, or that of another recipe."""
     if not os.path.exists(path):
         return
-    elsewhere = "[write] manifest = FILE names another place"
+    elsewhere = "[write] manifest = FILE names another place, --force replaces it"
     try:
         found = read_manifest(path)
     except BadInput:
@@ -133,22 +138,22 @@ def depfile_of(target: str, inputs: Sequence[str]) -> bytes:
     names = [for_make(name) for name in inputs]
     rule = f"{for_make(target)}: {' '.join(names)}\n"
     text = rule + "".join(f"\n{name}:\n" for name in names)
-    return os.fsencode((_EQUALS if "=" in "".join((target, *inputs)) else "") + text)
+    said = [f"{name} := {sign}\n" for sign, name in _VARIABLES.items() if f"$({name})" in text]
+    return os.fsencode("".join([*said, "\n" if said else "", text]))
 
 
 def for_make(name: str) -> str:
     """A name as make reads it; UsageError if make has no way to write it."""
     if _NOT_FOR_MAKE.search(name):
         raise UsageError(f"--depfile: make has no way to write the name {name}", "rename the file")
-    escaped = re.sub(r"([ #:])", r"\\\1", name).replace("$", "$$")
-    return escaped.replace("=", "$(prefpairs.equals)")
+    escaped = re.sub(r"(\\*)([ #:])", r"\1\1\\\2", name).replace("$", "$$")
+    return re.sub("[=&]", lambda sign: f"$({_VARIABLES[sign[0]]})", escaped)
 
 
 def read_manifest(path: str) -> ManifestModel:
     """The manifest of a file."""
     try:
-        with naming_trouble(path), open(path, "rb") as file:
-            manifest = ManifestModel.model_validate_json(file.read())
+        manifest = ManifestModel.model_validate_json(_text_of(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "file"
@@ -156,6 +161,24 @@ def read_manifest(path: str) -> ManifestModel:
     if manifest.manifest != FORMAT:
         raise BadInput(path, f"a manifest of format {manifest.manifest}, not {FORMAT}")
     return manifest
+
+
+def _text_of(path: str) -> bytes:
+    """All of a file that is a regular one, and no larger than manifests are."""
+    with naming_trouble(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise FileTrouble(path, "is a directory")
+            if not stat.S_ISREG(status.st_mode):
+                raise BadInput(path, "no manifest: it is no regular file")
+            if status.st_size > _MOST_BYTES:
+                raise BadInput(path, f"no manifest: it has {status.st_size:,} bytes")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_MOST_BYTES)
+        finally:
+            os.close(descriptor)
 
 
 def differences(path: str, manifest: ManifestModel, passed: Passed | None = None) -> Sequence[str]:
@@ -190,6 +213,8 @@ def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
         return "is missing"
     if not (os.path.isfile(path) or os.path.isdir(path)):  # a device has no end
         return "is no file"
+    if (size := os.path.getsize(path)) != file.size and os.path.isfile(path):
+        return f"has {size:,} bytes, not {file.size:,}"
     digest = digest_file(path, passed=passed)
     if digest.size != file.size:
         return f"has {digest.size:,} bytes, not {file.size:,}"

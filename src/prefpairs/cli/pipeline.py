@@ -186,8 +186,8 @@ def _destination(recipe: Recipe, writing: WriteTable, plan: SievePlan) -> tuple[
         return STDOUT if writing.output is None else writing.output, None
     sides = [WHOLE] if parting is None else parting.sides
     if plan.export is not None:
-        return STDOUT, folder_of_dataset(out_dir, plan.export.target, sides)
-    return STDOUT, folder_of_sides(out_dir, sides)
+        return STDOUT, folder_of_dataset(out_dir, plan.export, sides, force=writing.force)
+    return STDOUT, folder_of_sides(out_dir, sides, force=writing.force)
 
 
 def _beside(output: str, out_dir: str | None) -> str | None:

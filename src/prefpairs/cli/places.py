@@ -5,6 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from prefpairs.cli.strangers import (
+    IsOurs,
+    is_row,
+    is_signed,
+    kinds_of_dataset,
+    refuse_strangers,
+)
+from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
@@ -12,8 +20,6 @@ from prefpairs.files.output import Output, naming_trouble
 from prefpairs.files.together import Together
 from prefpairs.sieves.shares import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
-from prefpairs.targets.card import SIGNED
-from prefpairs.targets.protocol import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,10 @@ class Folder:
     """The file of each name."""
     family: Sequence[str]
     """All files that such a run may write; those that this one does not are swept."""
+    kinds: Mapping[str, IsOurs]
+    """What tells each of them from files that no run wrote."""
+    force: bool = False
+    """Whether files that no run wrote may be lost."""
 
     @property
     def paths(self) -> dict[str, str]:
@@ -36,40 +46,60 @@ class Folder:
         """Every file that is written, or goes."""
         return [os.path.join(self.path, file) for file in self.family]
 
+    def refuse_strangers(self) -> None:
+        """Raise if a file would be lost that no run wrote."""
+        if not self.force:
+            refuse_strangers(self.path, self.kinds)
+
     @contextmanager
     def opened(
-        self, inputs: Sequence[Input], together: Together, *, keep_if_same: bool = False
+        self,
+        inputs: Sequence[Input],
+        together: Together,
+        *,
+        keep_if_same: bool = False,
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each name."""
         files = [*self.files.values()]
         with open_folder(
-            self.path, files, self.family, inputs, keep_if_same=keep_if_same, together=together
+            self.path,
+            files,
+            self.family,
+            inputs,
+            keep_if_same=keep_if_same,
+            together=together,
+            refuse=self.refuse_strangers,
         ) as outputs:
             yield {name: outputs[file] for name, file in self.files.items()}
 
 
-def folder_of_sides(path: str, sides: Iterable[str]) -> Folder:
+def folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> Folder:
     """The folder of a split."""
-    return Folder(
-        path, {side: f"{side}.jsonl" for side in sides}, [f"{side}.jsonl" for side in SIDES]
-    )
+    family = [f"{side}.jsonl" for side in SIDES]
+    files = {side: f"{side}.jsonl" for side in sides}
+    return Folder(path, files, family, dict.fromkeys(family, is_row), force)
 
 
-def folder_of_dataset(path: str, target: Target, sides: Iterable[str]) -> Folder:
+def folder_of_dataset(
+    path: str, export: ExportPlan, sides: Iterable[str], *, force: bool = False
+) -> Folder:
     """The folder of a trainer's dataset. It has no place for files of another target."""
+    target = export.target
     family = [*target.files_of(target.files).values()]
     for name in sorted(OF_TARGETS.difference(family)):
         if os.path.exists(os.path.join(path, name)):
             problem = f"{os.path.join(path, name)} is a file of another target"
             raise UsageError(problem, "name another folder, or remove it")
+    kinds = kinds_of_dataset(target, export.options)
     if CARD not in family and _is_our_card(os.path.join(path, CARD)):
         family.append(CARD)
-    return Folder(path, target.files_of(sides), family)
+        kinds[CARD] = is_signed
+    return Folder(path, target.files_of(sides), family, kinds, force)
 
 
 def _is_our_card(path: str) -> bool:
     """Whether a README.md is one that we wrote."""
     if not os.path.isfile(path):
         return False
-    with naming_trouble(path), open(path, encoding="utf-8", errors="replace") as file:
-        return SIGNED in file.read(1 << 16)
+    with naming_trouble(path), open(path, "rb") as file:
+        return is_signed(file.read(1 << 16))

@@ -21,7 +21,7 @@ from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.sample import SampleWords
 from prefpairs.cli.words import option_names, word_group
-from prefpairs.cli.writing import TellWords
+from prefpairs.cli.writing import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.noted import note
@@ -76,6 +76,7 @@ class WriteTable(TellWords):
     output: Annotated[str | None, Option()] = None
     out_dir: Annotated[str | None, Option()] = None
     manifest: Annotated[str | None, Option()] = None
+    force: Force = False
 
 
 @dataclass(slots=True)

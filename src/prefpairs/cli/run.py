@@ -71,6 +71,16 @@ class RunWords:
             "manifest is written anew, as a stamp for make.",
         ),
     ] = False
+    force: Annotated[
+        bool,
+        Option(
+            "--force",
+            metavar=FLAG,
+            rich_help_panel=_WRITE,
+            help="Also replace and delete files in out_dir, and a manifest, that are not of this "
+            "recipe.",
+        ),
+    ] = False
 
 
 @command_of
@@ -111,12 +121,15 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
 
     recipe = read_recipe(words.recipe, words.settings or [])
     writing = recipe.words("write", WriteTable)
+    writing = replace(writing, force=writing.force or words.force)
     telling = _both(telling, writing)
     pipeline = pipeline_of(recipe, writing, report)
     kind = pipeline.kind
     gates = telling.gates(kind)
     _check_files(words, telling, pipeline)
-    if pipeline.manifest is not None:
+    if pipeline.folder is not None:
+        pipeline.folder.refuse_strangers()
+    if pipeline.manifest is not None and not writing.force:
         refuse_strange_manifest(pipeline.manifest, words.recipe)
     if words.dry_run:
         with open_output(STDOUT) as output:
@@ -157,7 +170,7 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
         [*pipeline.swept, *extra], read, new=pipeline.folder.path if pipeline.folder else None
     )
     if words.depfile is not None:
-        for path in _paths(words, pipeline):
+        for path in (pipeline.manifest or "", *_paths(words, pipeline)):
             for_make(path)
     for path in (*_paths(words, pipeline), *pipeline.outputs):
         if pipeline.manifest is not None and not _is_text(path):

@@ -6,7 +6,7 @@ from typer import Argument
 
 from prefpairs.cli.progress import progress
 from prefpairs.cli.wording import plural, say, visible
-from prefpairs.errors import FilesDiffer
+from prefpairs.errors import BadInput, FilesDiffer
 from prefpairs.report.course import Course
 
 
@@ -16,7 +16,7 @@ def verify(
     """Whether files are still what a manifest says.
 
     Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
-    missing or differs.
+    missing, differs or is no regular file, or if the manifest lists none.
 
     Memory: constant; each file is read once.
 
@@ -29,6 +29,8 @@ def verify(
 
     read = read_manifest(manifest)
     files = files_of(read)
+    if not files:
+        raise BadInput(manifest, "no manifest: it lists no file")
     course = Course()
     course.turn_to_hashing(sum(file.size for _, file in files))
     with progress(course):

@@ -36,6 +36,17 @@ if TYPE_CHECKING:
 
 _WRITE = "What is written"
 
+Force = Annotated[
+    bool,
+    Option(
+        "--force",
+        metavar=FLAG,
+        rich_help_panel=_WRITE,
+        help="Also replace and delete files of these names in --out-dir that prefpairs did not "
+        "write.",
+    ),
+]
+
 Opener = Callable[..., AbstractContextManager[Output]]
 """What opens the one file of a run."""
 
@@ -116,6 +127,7 @@ class TellWords:
         """The files of a folder; they appear when the run ends well and meets its gates."""
         written = [*folder.swept, self.summary, plan.quarantine]
         check_written(written, [*plan.inputs, *also_read], new=folder.path)
+        folder.refuse_strangers()
         gates = self.gates(command)
         with (
             self.telling(command, report, ", ".join(folder.paths.values()), plan) as together,
@@ -216,6 +228,7 @@ class PlaceWords(WriteWords):
             "configuration that runs.",
         ),
     ] = None
+    force: Force = False
 
     @contextmanager
     def placed(
@@ -238,7 +251,7 @@ class PlaceWords(WriteWords):
 
         target, sides = plan.export.target, {*plan.sides.values()}
         ordered = [side for side in (WHOLE, *target.files) if side in sides]
-        folder = folder_of_dataset(self.out_dir, target, ordered or [WHOLE])
+        folder = folder_of_dataset(self.out_dir, plan.export, ordered or [WHOLE], force=self.force)
         with self.filling(command, folder, plan.read, report, also_read=also_read) as outputs:
             yield outputs
 
@@ -255,6 +268,7 @@ class FolderWords(TellWords):
             help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
         ),
     ] = None
+    force: Force = False
 
     @contextmanager
     def opened(
@@ -270,7 +284,7 @@ class FolderWords(TellWords):
             raise UsageError("split writes several files", "--out-dir DIR says where")
         from prefpairs.cli.places import folder_of_sides
 
-        folder = folder_of_sides(self.out_dir, sides)
+        folder = folder_of_sides(self.out_dir, sides, force=self.force)
         with self.filling("split", folder, plan, report, also_read=also_read) as outputs:
             yield outputs
 

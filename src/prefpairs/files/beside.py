@@ -124,6 +124,8 @@ class Place:
             os.mkdir(self._at(name), 0o700, dir_fd=self._fd)
             try:
                 return os.open(self._at(name), os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._fd)
+            except FileNotFoundError:  # swept before it could be locked: another name, then
+                raise FileExistsError from None
             except OSError:
                 self.remove(name)
                 raise

@@ -283,7 +283,7 @@ def test_file_that_is_not_ours_to_write_over() -> None:
             refuse_strange_manifest(path, "s.toml")
         assert (caught.value.problem, caught.value.hint) == (
             problem,
-            "[write] manifest = FILE names another place",
+            "[write] manifest = FILE names another place, --force replaces it",
         )
 
 
@@ -314,7 +314,7 @@ def test_depfile_of_names_that_are_no_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"a{sign}b" for sign in ";|*?[]%~\\\t\n"), "a\\", "a\\ b", "a (1)", "last "]
+    "name", [*(f"a{sign}b" for sign in ";|*?[]%~\t\n"), "a\\", "a&\\", "a (1)", "last "]
 )
 def test_names_that_make_cannot_hold(name: str) -> None:
     """They are told, and nothing is run that a name says."""
@@ -368,6 +368,24 @@ def _make(inputs: Sequence[str]) -> tuple[bool, str]:
         "lr=0.1",
         "a+=b",
         "a:=b c",
+        "a&",
+        "a&&",
+        "&",
+        "a &",
+        "a b&",
+        "a=&",
+        "a:&",
+        "a$&",
+        "a\\b",
+        "a\\ b",
+        "a\\\\ b",
+        "a\\#b",
+        "a\\:b",
+        "a\\\\:b",
+        "a\\&",
+        "a\\=b",
+        "a\\$b",
+        ".PHONY",
     ],
 )
 def test_make_reads_it(name: str) -> None:
@@ -384,7 +402,7 @@ def test_make_reads_it(name: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
-@pytest.mark.parametrize("name", ["a b", "a$b", "a#b", "a:b", "d/m"])
+@pytest.mark.parametrize("name", ["a b", "a$b", "a#b", "a:b", "d/m", "d/m&"])
 def test_make_reads_the_target(name: str) -> None:
     """The rule is that of the manifest itself."""
     Path("data.d").write_bytes(depfile_of(name, ["r.toml"]))

@@ -272,7 +272,11 @@ def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> N
     assert _told(f"{READ}{text}") == ([sentence], hint)
 
 
-def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = b"a\n") -> None:
+OURS = b'{"id": "1", "group": "g", "prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+"""A row as we write them."""
+
+
+def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = OURS) -> None:
     with (
         Together() as together,
         pipeline.opened(together, keep_if_same=keep_if_same) as outputs,
@@ -298,16 +302,16 @@ def test_opened(text: str, sides: list[str], files: list[str]) -> None:
     with Together() as together, pipeline.opened(together, keep_if_same=True) as outputs:
         assert [*outputs] == sides
         for output in outputs.values():
-            output.write(b"a\n")
+            output.write(OURS)
     for path in files:
         os.utime(path, (1, 1))
-    for keep, content, old in ((True, b"a\n", True), (True, b"b\n", False)):
+    for keep, content, old in ((True, OURS, True), (True, OURS * 2, False)):
         _write(pipeline, keep_if_same=keep, content=content)
         assert [os.stat(path).st_mtime == 1 for path in files] == [old] * len(files)
         assert {Path(path).read_bytes() for path in files} == {content}
     for path in files:
         os.utime(path, (1, 1))
-    _write(pipeline, keep_if_same=False, content=b"b\n")
+    _write(pipeline, keep_if_same=False, content=OURS * 2)
     assert all(os.stat(path).st_mtime > 1 for path in files)
 
 

@@ -1,7 +1,9 @@
 """Where the files of a run appear, if there are several."""
 
 from prefpairs.cli.places import folder_of_dataset, folder_of_sides
+from prefpairs.engines.plan import ExportPlan
 from prefpairs.targets import target_named
+from prefpairs.targets.protocol import ExportOptions
 
 
 def test_folder_of_sides() -> None:
@@ -13,7 +15,9 @@ def test_folder_of_sides() -> None:
 
 def test_folder_of_dataset() -> None:
     """The names that the trainer wants, and what stands around the data."""
-    folder = folder_of_dataset("d", target_named("customizer"), ["", "val"])
+    folder = folder_of_dataset(
+        "d", ExportPlan(target=target_named("customizer"), options=ExportOptions()), ["", "val"]
+    )
     assert folder.paths == {
         "": "d/training/training_file.jsonl",
         "val": "d/validation/validation_file.jsonl",

@@ -155,7 +155,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
     "export": (TargetWords, {"to": "trl", **FORM_WORDS}),
     "write": (
         WriteTable,
-        {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json"},
+        {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json", "force": True},
     ),
 }
 """Every word that a table may say, each with a value that is not its default."""

@@ -1,6 +1,7 @@
 """Whether files are still what a manifest says."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,37 @@ def test_no_name_holds_a_nul() -> None:
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(BadInput):
         verify("m.json")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "huge"])
+def test_no_manifest_comes_out_of_a_device(kind: str) -> None:
+    """Nobody waits for a pipe, and nothing without an end is read."""
+    path = kind if kind.startswith("/") else "strange.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    if kind == "huge":
+        with open(path, "wb") as file:
+            file.truncate(1 << 40)
+    with pytest.raises(BadInput, match="no manifest: it "):
+        verify(path)
+
+
+def test_a_pipe_in_the_place_of_a_file() -> None:
+    """It is not waited for, also if it comes there after it was looked at."""
+    Path("o.jsonl").unlink()
+    os.mkfifo("o.jsonl")
+    with pytest.raises(FilesDiffer) as caught:
+        verify("m.json")
+    assert caught.value.differences == ["output o.jsonl is no file"]
+    with pytest.raises(FileTrouble, match="is no regular file"):
+        digest_file("o.jsonl")
+
+
+def test_a_manifest_of_nothing() -> None:
+    """It vouches for nothing, so it is not said to be right."""
+    manifest = json.loads(Path("m.json").read_bytes())
+    manifest |= {"recipe": None, "inputs": [], "outputs": []}
+    Path("m.json").write_text(json.dumps(manifest))
+    with pytest.raises(BadInput, match="it lists no file") as caught:
+        verify("m.json")
+    assert caught.value.exit_code == 1

@@ -159,6 +159,10 @@ def test_one_file_twice(twice: list[str]) -> None:
     check_written(["b", None, "-", "-", twice[0]], [])
 
 
+OURS = b'{"id": "1", "group": "g", "prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+"""A row as we write them."""
+
+
 def _split(error: Exception | None = None, side: str = "val", **words: Any) -> None:
     report = Report(rows_read=3)
     plan = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
@@ -174,7 +178,7 @@ def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None
     """One of each side that was asked for; the others of an earlier run go."""
     Path("d").mkdir()
     for name in ("train.jsonl", "val.jsonl", "test.jsonl", "other.jsonl"):
-        Path("d", name).write_bytes(b"old\n")
+        Path("d", name).write_bytes(OURS)
     _split(out_dir="d", side=side, summary="d/s.json")
     assert sorted(os.listdir("d")) == sorted(
         ["other.jsonl", "s.json", f"{side}.jsonl", "train.jsonl"]
@@ -188,7 +192,7 @@ def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None
 def test_split_that_fails(error: Exception | None) -> None:
     """Nothing appears and nothing goes, of a new folder or an old one; nor if a gate is not met."""
     Path("old").mkdir()
-    Path("old", "test.jsonl").write_bytes(b"old\n")
+    Path("old", "test.jsonl").write_bytes(OURS)
     for folder in ("old", "new"):
         with pytest.raises((BadRecords, NothingCameOut, GateNotMet)):
             _split(error, out_dir=folder, require=["sides.val>=1"] if error else ["pairs>=2"])

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,20 @@ def _left_by_a_dead_process_of(target: Path) -> Path:
     subprocess.run([sys.executable, "-c", _DIES, str(target), "file"], check=False)
     (left,) = target.parent.iterdir()
     return left
+
+
+def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweeper that comes between making a folder and opening it: another one is made."""
+    place, opening = Place(str(tmp_path)), os.open
+    taken: list[str] = []
+
+    def late(path: str, *rest: int, **more: Any) -> int:
+        if not taken:
+            taken.append(path)
+            os.rmdir(tmp_path / path)
+        return opening(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", late)
+    name, _ = place.new_folder("o")
+    assert os.listdir(tmp_path) == [name]
+    assert taken != [name]

@@ -322,3 +322,25 @@ def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
     with pytest.raises(FileTrouble, match="the folder was moved or replaced during the run"):
         write_and_move()
     assert os.listdir(tmp_path / "elsewhere") == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_that_may_be_written_to_but_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    """It has no descriptor and no lock; files appear all the same."""
+    if there:
+        _old(tmp_path)
+    real = os.open
+
+    def refusing(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if flags & os.O_DIRECTORY and str(path) in (str(tmp_path), str(tmp_path / "d")):
+            raise PermissionError(13, "Permission denied")
+        return real(path, flags, *rest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refusing)
+        with Together() as together:
+            _write_all(tmp_path, together)
+    assert _content(tmp_path) == NEW
+    assert sorted(os.listdir(tmp_path)) == ["d", "o.jsonl", "s.json"]

@@ -1,0 +1,162 @@
+"""Files that stand where a run would write, and that no run wrote.
+
+A file counts as one of ours if its content shows it (rows with the columns that we write, a
+signed card, a configuration that begins as ours do), edited since or not; if the manifest of the
+folder lists it with this very content; or if it is empty.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
+from prefpairs.files.digest import digest_file
+from prefpairs.records.pair import Pair
+from prefpairs.records.wire import decode
+from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets.card import SIGNED
+from prefpairs.targets.protocol import Dataset, ExportOptions, Target
+
+MANIFEST = "manifest.json"
+_LOOKED_AT = 1 << 26
+"""So much of a file is looked at: the longest row that is read without being asked for more."""
+
+_MOST_NAMES = 5
+_OF_EVERY_PAIR = frozenset({"id", "group", "prompt", "chosen", "rejected"})
+
+IsOurs = Callable[[bytes], bool]
+"""Whether the beginning of a file is what we write under its name."""
+
+
+def refuse_strangers(folder: str, kinds: Mapping[str, IsOurs]) -> None:
+    """Raise if one of the files would be lost, and is not ours."""
+    there = [name for name in kinds if os.path.lexists(os.path.join(folder, name))]
+    strange = [name for name in there if _is_strange(os.path.join(folder, name), kinds[name])]
+    if strange:
+        listed = _listed(folder)
+        strange = [name for name in strange if not _is_as_listed(folder, name, listed)]
+    if strange:
+        paths = [os.path.join(folder, name) for name in strange]
+        names = ", ".join(paths[:_MOST_NAMES])
+        more = f" and {len(paths) - _MOST_NAMES} more" if len(paths) > _MOST_NAMES else ""
+        problem = f"{names}{more} would be lost: prefpairs did not write that"
+        raise UsageError(problem, "--force replaces it; another --out-dir leaves it alone")
+
+
+def _is_strange(path: str, is_ours: IsOurs) -> bool:
+    if not os.path.exists(path):
+        return False  # a link that leads nowhere
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return True
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return True
+        begin = file.readline(_LOOKED_AT)
+        return bool(begin) and not is_ours(begin + file.read(1 << 16))
+
+
+def _listed(folder: str) -> dict[str, tuple[int, str]]:
+    """What the manifest of a folder says of its outputs."""
+    from prefpairs.cli.manifest import read_manifest
+
+    path = os.path.join(folder, MANIFEST)
+    with suppress(BadInput, FileTrouble):
+        return {file.path: (file.size, file.sha256) for file in read_manifest(path).outputs}
+    return {}
+
+
+def _is_as_listed(folder: str, name: str, listed: Mapping[str, tuple[int, str]]) -> bool:
+    with suppress(FileTrouble, InputChanged):
+        return listed.get(name) == tuple(digest_file(os.path.join(folder, name)))
+    return False
+
+
+def is_row(begin: bytes) -> bool:
+    """Whether a file begins with a pair, as every command writes them, or as an export does."""
+    row = _first_row(begin)
+    if row is None:
+        return False
+    if _OF_EVERY_PAIR <= row.keys() <= {*Pair._fields}:
+        return True
+    return "pair_id" in row and any(row.keys() <= {*target.columns} for target in _targets())
+
+
+def is_signed(begin: bytes) -> bool:
+    """Whether a README.md is one that we wrote."""
+    return SIGNED.encode() in begin
+
+
+def kinds_of_dataset(target: Target, options: ExportOptions) -> dict[str, IsOurs]:
+    """What tells the files of a dataset from others; they may be of another target of ours."""
+    return {
+        **{target.file_of(side): _rows_of(target) for side in target.files},
+        **{name: _like(name, target, options) for name in target.extra_names},
+    }
+
+
+def _rows_of(target: Target) -> IsOurs:
+    columns, needed = {*target.columns}, {*target.rules.needs}
+
+    def is_ours(begin: bytes) -> bool:
+        row = _first_row(begin)
+        if row is None or "pair_id" in columns:
+            return is_row(begin)
+        return needed <= row.keys() <= columns or is_row(begin)
+
+    return is_ours
+
+
+def _like(name: str, target: Target, options: ExportOptions) -> IsOurs:
+    """Whether a file is like what some target writes under this name."""
+
+    def is_ours(begin: bytes) -> bool:
+        if _is_like(_texts(name, target, options), begin):
+            return True
+        others = (given for given in _targets() if name in given.extra_names)
+        return any(_is_like(_texts(name, given, ExportOptions()), begin) for given in others)
+
+    return is_ours
+
+
+def _texts(name: str, target: Target, options: ExportOptions) -> list[str]:
+    """What a target writes under a name, for each host that it knows."""
+    release = options.release or next(reversed(target.releases), "")
+    options = replace(options, release=release)
+    dataset = Dataset(target.files, dict.fromkeys(target.files, 1), frozenset(), options)
+    makers = [target.extras, *(host.extras for host in target.hosts.values())]
+    texts = [make(dataset).get(name) for make in makers]
+    return [text for text in texts if text is not None]
+
+
+def _is_like(texts: Sequence[str], begin: bytes) -> bool:
+    """Whether a file is signed as they are, has their first line, or, if it is JSON, their keys."""
+    if any(SIGNED in text for text in texts):
+        return is_signed(begin)
+    with suppress(NotJson):
+        row = decode(begin)
+        keys = {key for text in texts if text.startswith("{") for key in json.loads(text)}
+        return isinstance(row, dict) and bool(row) and row.keys() <= keys
+    lines = {_first_line(text) for text in texts if not text.startswith("{")}
+    return _first_line(begin.decode("utf-8", "replace")) in lines
+
+
+def _targets() -> Iterator[Target]:
+    return map(target_named, TARGETS)
+
+
+def _first_line(text: str) -> str:
+    """The first line that says something of its own."""
+    return next((line for line in text.splitlines() if not line.startswith("#!")), "")
+
+
+def _first_row(begin: bytes) -> dict[str, Any] | None:
+    with suppress(NotJson):
+        row = decode(begin.partition(b"\n")[0])
+        return row if isinstance(row, dict) else None
+    return None

@@ -1,0 +1,155 @@
+"""Files that prefpairs never wrote are not lost to --out-dir, unless --force says so."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from prefpairs.targets import TARGETS
+
+ROWS = [
+    {
+        "prompt": f"Q{n}",
+        "chosen": f"yes {n}",
+        "rejected": f"no {n}",
+        "chosen_score": 1,
+        "rejected_score": 0,
+    }
+    for n in range(12)
+]
+SPLIT = "split --exact --test-fraction 0.3 pairs.jsonl --out-dir d"
+RECIPE = """[read]
+inputs = ["pairs.jsonl"]
+[split]
+exact = true
+[write]
+out_dir = "d"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    Path("recipe.toml").write_text(RECIPE)
+
+
+def _run(words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "prefpairs", *words.split(), "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _content() -> Mapping[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(Path("d").rglob("*")) if path.is_file()}
+
+
+HAND_MADE = [
+    (SPLIT, "test.jsonl", '{"prompt": "mine", "chosen": "a", "rejected": "b"}\n'),
+    (SPLIT.replace("--test-fraction 0.3 ", ""), "test.jsonl", '{"question": "mine"}\n'),
+    (SPLIT, "train.jsonl", "notes\n"),
+    (SPLIT, "val.jsonl", "[1, 2]\n"),
+    ("export --to trl pairs.jsonl --out-dir d", "README.md", "# My data\n"),
+    ("export --to trl pairs.jsonl --out-dir d", "test.jsonl", '{"prompt": "mine"}\n'),
+    ("export --to trl pairs.jsonl --out-dir d", "dpo.sh", "#!/bin/sh\necho mine\n"),
+    ("pair rows.jsonl --to trl --out-dir d", "README.md", "# My data\n"),
+    ("export --to llamafactory pairs.jsonl --out-dir d", "dataset_info.json", '{"mine": {}}\n'),
+    ("export --to openai pairs.jsonl --out-dir d", "job.json", '{"seed": 1}\n'),
+    ("export --to axolotl pairs.jsonl --out-dir d", "dpo.yaml", "base_model: mine\n"),
+    ("run recipe.toml", "test.jsonl", '{"question": "mine"}\n'),
+    ("run recipe.toml", "manifest.json", '{"name": "my app"}\n'),
+]
+
+
+@pytest.mark.parametrize(("words", "name", "content"), HAND_MADE)
+def test_a_file_of_others_stays(words: str, name: str, content: str) -> None:
+    """Exit 2 with its name, and nothing is touched; --force as the hint says replaces it."""
+    rows = [{"prompt": "Q", "response": f"{n}", "score": n} for n in range(3)]
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("d").mkdir()
+    Path("d", name).write_text(content)
+    Path("d", "notes.txt").write_text("never in the way\n")
+    before = _content()
+    done = _run(words)
+    assert (done.returncode, _content()) == (2, before), done.stderr
+    assert f"d/{name}" in done.stderr
+    assert "--force" in done.stderr
+    assert _run(f"{words} --force").returncode == 0
+    assert Path("d", "notes.txt").exists()
+    assert not Path("d", name).exists() or Path("d", name).read_text() != content
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "tokens"])
+def test_a_dataset_of_ours_is_replaced(name: str) -> None:
+    """By the next run of the same command, whatever the target, other options and other sides."""
+    shutil.copy("pairs.jsonl", "val.jsonl")
+    assert _run(f"export --to {name} pairs.jsonl val.jsonl --out-dir d").returncode == 0
+    done = _run(f"export --to {name} pairs.jsonl --limit 5 --out-dir d")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [SPLIT, "run recipe.toml"])
+def test_files_of_ours_are_replaced(words: str) -> None:
+    """Also without a receipt, as `dvc checkout` restores them, edited, or empty."""
+    assert _run(words).returncode == 0
+    first = _content()
+    if Path("d/manifest.json").exists():
+        Path("d/manifest.json").unlink()
+    Path("d/val.jsonl").write_text("")
+    with Path("d/train.jsonl").open("a") as file:
+        file.write("an edit\n")
+    done = _run(words)
+    assert (done.returncode, done.stderr, _content()) == (0, "", first)
+
+
+def test_a_file_that_a_manifest_lists() -> None:
+    """It is ours as long as it is what the manifest says, whatever its rows look like."""
+    assert _run("run recipe.toml").returncode == 0
+    manifest = json.loads(Path("d/manifest.json").read_bytes())
+    Path("d/train.jsonl").write_text('{"of": "another version"}\n')
+    assert _run("run recipe.toml").returncode == 2
+    content = Path("d/train.jsonl").read_bytes()
+    manifest["outputs"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    Path("d/manifest.json").write_text(json.dumps(manifest))
+    assert _run("run recipe.toml").returncode == 0
+
+
+def test_force_in_a_recipe() -> None:
+    """The same as the option."""
+    Path("d").mkdir()
+    Path("d/test.jsonl").write_text("mine\n")
+    Path("recipe.toml").write_text(RECIPE + "force = true\n")
+    assert _run("run recipe.toml").returncode == 0
+    assert not Path("d/test.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "unreadable"])
+def test_what_cannot_be_looked_at(kind: str) -> None:
+    """A pipe is not waited for; a link is what it leads to."""
+    Path("d").mkdir()
+    Path("mine").write_text("mine\n")
+    if kind == "pipe":
+        os.mkfifo("d/test.jsonl")
+    elif kind == "link":
+        Path("d/test.jsonl").symlink_to("../mine")
+    else:
+        Path("d/test.jsonl").write_text("mine\n")
+        Path("d/test.jsonl").chmod(0)
+    assert _run(SPLIT).returncode == 2
+    assert os.path.lexists("d/test.jsonl")
+
+
+def test_o_replaces_what_it_names() -> None:
+    """-o is the user's own word for a file, as with cp and sort."""
+    Path("out.jsonl").write_text("mine\n")
+    assert _run("dedupe pairs.jsonl -o out.jsonl").returncode == 0
+    assert len(Path("out.jsonl").read_text().splitlines()) == 12
