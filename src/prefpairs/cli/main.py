@@ -44,6 +44,9 @@ _SOON, _TIDYING = 0.005, 2.0
 """So many seconds later a signal is looked at again that came at a bad time; and so many
 seconds after one that is obeyed another one is of the same wish."""
 
+_put_off: list[int] = []
+"""The signal that came at a bad time and is looked at again soon: a short run may end before."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the result is the exit code."""
@@ -57,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
             sys.unraisablehook = _swallowed
             _fill_gaps()
         _heed_signals(ours=ours)
-        return _run(words, ours=ours)
+        code = _run(words, ours=ours)
+        return _EXIT_SIGNAL + _put_off.pop() if _put_off else code
     except KeyboardInterrupt:
         return _EXIT_SIGNAL + signal.SIGINT
     except SystemExit as leaving:
@@ -196,6 +200,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
     elif _is_importing(frame):
         _leave_soon(number)
     else:
+        _put_off.clear()
         again = partial(_leave_again, time.monotonic())
         for ending in _ENDINGS:
             if signal.getsignal(ending) is _leave:
@@ -204,7 +209,8 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def _leave_soon(number: int) -> None:
-    signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame))
+    _put_off[:] = [number]
+    signal.signal(signal.SIGALRM, lambda _, frame: _leave(number, frame) if _put_off else None)
     signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 

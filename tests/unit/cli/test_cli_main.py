@@ -265,6 +265,16 @@ time.sleep(20)
         assert _ended(moment, number) == (128 + number, b"")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_waits_is_obeyed_by_a_run_that_ends_at_once(number: signal.Signals) -> None:
+    """It came during the last import, and the rest took less time than it was put off for."""
+    moment = """
+exec(compile("os.kill(os.getpid(), number)", "<frozen importlib._bootstrap>", "exec"))
+return 0
+"""
+    assert _ended(moment, number) == (128 + number, b"")
+
+
 def test_an_interrupt_before_it_is_heeded() -> None:
     """It ends the program as any other one does, and nothing is babbled."""
     begin = "import os, sys, prefpairs.cli.main as program; "
