@@ -10,10 +10,11 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryFile
 from threading import Thread
 from typing import Any, Literal, NamedTuple
 
@@ -118,10 +119,17 @@ def play(
 
 def run(*words: str) -> tuple[str, str]:
     """Run the program to its good end: what it said, and what it told on standard output."""
-    with redirect_stderr(said := StringIO()), redirect_stdout(told := StringIO()):
-        code = main(list(words))
-    assert code == 0, said.getvalue()
-    return said.getvalue(), told.getvalue()
+    with TemporaryFile() as told, redirect_stderr(said := StringIO()):
+        before = os.dup(1)
+        os.dup2(told.fileno(), 1)
+        try:
+            code = main(list(words))
+        finally:
+            os.dup2(before, 1)
+            os.close(before)
+        assert code == 0, said.getvalue()
+        told.seek(0)
+        return said.getvalue(), told.read().decode()
 
 
 @contextmanager
