@@ -376,13 +376,13 @@ def _check_stats(rows: list[Row], left: Left) -> None:
     ways: dict[Any, set[str]] = {}
     for prompt, chosen, rejected in different:
         ways.setdefault((prompt, frozenset({chosen, rejected})), set()).add(chosen)
-    chosen = {(row["prompt"], row["chosen"]) for row in rows}
+    preferred = {(row["prompt"], row["chosen"]) for row in rows}
     expected = {
         "pairs": len(rows),
         "prompts": len({row["prompt"] for row in rows}),
         "duplicates": len(rows) - len(different),
         "contradictions": sum(len(way) == 2 for way in ways.values()),
-        "both_sides": len(chosen & {(row["prompt"], row["rejected"]) for row in rows}),
+        "both_sides": len(preferred & {(row["prompt"], row["rejected"]) for row in rows}),
         "pairs_without_gap": sum(gap_of(row) is None for row in rows),
     }
     assert {name: told[name] for name in expected} == expected

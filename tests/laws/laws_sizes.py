@@ -60,22 +60,19 @@ SIZES: dict[str, Size] = {
     "sieves.near._MOST_CACHED": Size((1, 8, 50), "100,000 pairs, nearly alike"),
     "sieves.numbering._FIRST_SLOTS": Size(_POWERS, "683 pairs"),
     "sieves.sample._FEWEST_PRUNED": Size(_ANY, "any 1,024 pairs"),
-    "sieves.split._MOST_KNOWN": Size((1, 2), "400 fields of meta"),
     "sieves.store._RUN": Size(_ANY, "32,768 pairs"),
     "strategies.ring._FIRST_TRIES": Size((0, 1, 2), "100,000 rollouts across prompts"),
-    "targets.unrender._MOST_KNOWN": Size(_ANY, "4,096 rendered prompts"),
 }
 
 SEEN: dict[str, str] = {
     "cli.reading._LONGEST_LINE": "--max-line is no more, so that 32 bits hold any length",
     "cli.wording._MOST_MISSING": "names in a message; tests/unit/cli/test_cli_wording.py",
     "cli.wording._MOST_NAMES": "names in a message; tests/unit/cli/test_cli_wording.py",
-    "engines.drafts._ROOM": "which rows stand first; test_rows_that_stand_first",
+    "engines.drafts._ROOM": "which rows stand first; tests/unit/engines/test_engines_drafts.py",
     "engines.made._REJECTED": "32 bits hold the number of any candidate",
     "engines.pairs._SHELF_SHIFT": "a million files of 16 TB; test_more_files_than_16_bits_hold",
     "engines.plan.MOST_PAIRS": "more pairs are refused; tests/unit/engines/test_engines_pair.py",
     "engines.processes._FILES_EACH": "how many workers there are; test_workers.py",
-    "files.array._FAR": "where the short way is given up",
     "files.beside._LONGEST_NAME": "the name of a temporary file",
     "files.inputs._MOST_TIMES": "--max-unpacked; tests/hostile/test_long_lines_and_bombs.py",
     "files.inputs._UNPACKED": "--max-unpacked; tests/hostile/test_long_lines_and_bombs.py",
@@ -91,10 +88,50 @@ SEEN: dict[str, str] = {
     "report._MOST_KINDS": "bad rows that are shown; tests/unit/report",
     "sieves.near._MOST_HASHES": "what --near finds; tests/unit/sieves/test_sieves_near.py",
     "sieves.sample._END": "32 bits hold the number of any pair",
+    "sieves.split._MOST_KNOWN": "names that a hint chooses from; tests/unit/sieves",
+    "sources.generic_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
+    "sources.nemo_gym_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
     "targets.columns.FIRST_BLOCK": "what a loader looks at; tests/unit/engines",
+    "targets.unrender._MOST_KNOWN": "a cache; tests/unit/targets/test_targets_unrender.py",
 }
 
-NO_SIZE: dict[str, str] = {}
+_SHOWN = "how much of something is shown, or how wide"
+_FORM = "fixed by a format, an algorithm or a trainer"
+
+NO_SIZE: dict[str, str] = {
+    "cli": _SHOWN,
+    "engines.group": _SHOWN,
+    "engines.index._DIGEST": _FORM,
+    "engines.made._NUMBER": "follows from _REJECTED",
+    "engines.pairs._OFFSET": "follows from _SHELF_SHIFT",
+    "engines.rehearse": "how long a rehearsal is",
+    "errors": _SHOWN,
+    "files.aside._STDIN": "a descriptor",
+    "files.pickled": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.tensors": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.trxp": "bounds of containers: tests/unit/files and tests/fuzz",
+    "looks": _SHOWN,
+    "nearest": _SHOWN,
+    "records.candidate": "the largest numbers of a format",
+    "records.message": "how much of the end of a prompt is looked at",
+    "records.path": "the digits of a place in a list",
+    "records.schema": _FORM,
+    "sieves.entry": _FORM,
+    "sieves.near._SEED": _FORM,
+    "sieves.near._WORDS": _FORM,
+    "sieves.sample.DRAWS": _FORM,
+    "sieves.split._DEVIATIONS": "how unlikely a share is that is told",
+    "sources.detect": "how deep and wide the shape of a row is looked at",
+    "sources.generic_plain": _FORM,
+    "sources.nat_plain": _FORM,
+    "sources.nemo_gym_plain": _FORM,
+    "targets.nemo_rl": _FORM,
+    "targets.plain": _FORM,
+    "targets.tokenised": _FORM,
+    "targets.trinity": _FORM,
+    "targets.unpaired": _FORM,
+    "targets.unrender._LONGEST_BEGINNING": "the length of a special token",
+}
 
 
 @cache
