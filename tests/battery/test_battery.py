@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from backports import zstd
@@ -100,6 +101,24 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
     assert (strict.returncode, strict.stdout) == (3, b"")
     assert b"hint: there were no rows to read" in strict.stderr
     assert (allowed.returncode, allowed.stdout) == (0, b"")
+
+
+@every_command
+def test_a_named_pipe_is_the_same(words: list[str], tmp_path: Path) -> None:
+    """As `<(zcat rows.jsonl.gz)` gives it: it can be read once, and no row of it is lost."""
+    named, pipe = tmp_path / "file" / "rows.jsonl", tmp_path / "pipe" / "rows.jsonl"
+    data = data_for(words, 4000)
+    for path in (named, pipe):
+        path.parent.mkdir()
+    named.write_bytes(data)
+    os.mkfifo(pipe)
+    Thread(target=pipe.write_bytes, args=(data,), daemon=True).start()
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    expected = run(*words, str(named))
+    found = run(*words, str(pipe), env={"TMPDIR": str(aside)})
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    assert list(aside.iterdir()) == []
 
 
 @every_command

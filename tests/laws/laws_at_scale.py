@@ -7,12 +7,15 @@ in any order, over any files, with any number of workers.
 import gzip
 import json
 import math
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryFile
+from threading import Thread
 from typing import Any, Literal, NamedTuple
 
 import laws_oracle
@@ -28,9 +31,10 @@ from laws_worlds import (
 
 from prefpairs.cli.main import main
 
-Kind = Literal["pairs", "near pairs", "rollouts", "gym", "generic"]
-Form = Literal["file", "shards", "packed", "array", "shuffled"]
-FORMS: tuple[Form, ...] = ("file", "shards", "packed", "array", "shuffled")
+Kind = Literal["pairs", "near pairs", "rollouts", "grouped", "gym", "generic"]
+Form = Literal["file", "shards", "packed", "array", "pipe"]
+FORMS: tuple[Form, ...] = ("file", "shards", "packed", "array", "pipe")
+_ORIGINS = frozenset({"origin", "chosen_origin", "rejected_origin"})
 
 
 class Left(NamedTuple):
@@ -41,7 +45,28 @@ class Left(NamedTuple):
 
     def rows(self, name: str = "out.jsonl") -> list[Row]:
         """The rows of a file."""
-        return [json.loads(line) for line in self.files[name].splitlines()]
+        data = self.files[name]
+        if name.endswith(".parquet"):
+            import pyarrow as pa
+            from pyarrow.parquet import read_table
+
+            return list(read_table(pa.BufferReader(data)).to_pylist())
+        return [json.loads(line) for line in _lines(data)]
+
+    def contents(self) -> dict[str, Counter[str]]:
+        """What the files hold, whatever its order and wherever it came from."""
+        return {
+            name: Counter(
+                json.dumps({key: row[key] for key in row if key not in _ORIGINS | {"inputs"}})
+                for row in self.rows(name)
+            )
+            for name in self.files
+        }
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """The lines of a file; one that holds an object over several lines is one."""
+    return [data] if data.startswith(b"{\n") else data.splitlines()
 
 
 class Scene(NamedTuple):
@@ -50,6 +75,7 @@ class Scene(NamedTuple):
     words: list[str]
     reads: Kind
     check: "Callable[[list[Row], Left], None]"
+    any_order: bool = True
 
 
 def rows_for(kind: Kind, size: int, seed: int) -> list[Row]:
@@ -59,54 +85,78 @@ def rows_for(kind: Kind, size: int, seed: int) -> list[Row]:
     if kind == "near pairs":
         return near_pairs_of(size, seed)
     rollouts = rollouts_of(size, seed)
+    if kind == "grouped":
+        return sorted(rollouts, key=lambda row: str(row["group"]))
     if kind == "rollouts":
         return rollouts
     return gym_rows_of(rollouts) if kind == "gym" else generic_rows_of(rollouts)
+
+
+def mixed(rows: Sequence[Row]) -> list[Row]:
+    """The same rows in another order."""
+    return Random(7).sample(rows, len(rows))  # noqa: S311 - not for secrets
 
 
 def play(
     scene: Scene, rows: Sequence[Row], folder: Path, form: Form = "file", workers: int = 0
 ) -> Left:
     """Run a scene with these rows, given in this form. It is not checked yet."""
-    inputs = _written(rows, folder, form)
-    output = folder / "out"
+    output, bench = folder / "out", folder / "bench.jsonl"
     output.mkdir()
     words = [word.replace("OUT", str(output)).replace("HERE", str(folder)) for word in scene.words]
     if workers:
         words += ["--workers", str(workers)]
-    said = StringIO()
-    if (bench := folder / "bench.jsonl").name in " ".join(words):
-        bench.write_bytes(lines_of([{"prompt": row["prompt"]} for row in rows[::3]]))
-    with redirect_stderr(said), redirect_stdout(told := StringIO()):
-        code = main([words[0], *inputs, *words[1:]])
-    assert code == 0, said.getvalue()
+    if bench.name in " ".join(words):
+        asked = sorted({row["prompt"] for row in rows})[::3]
+        bench.write_bytes(lines_of([{"prompt": prompt} for prompt in asked]))
+    with _given(rows, folder, form) as path:
+        said, told = run(words[0], str(path), *words[1:])
     files = {path.name: path.read_bytes() for path in sorted(output.iterdir())}
-    if told.getvalue():
-        files["stdout"] = told.getvalue().encode()
-    return Left(said.getvalue(), files)
+    if told:
+        files["stdout"] = told.encode()
+    return Left(said.replace(str(folder), ""), files)
 
 
-def _written(rows: Sequence[Row], folder: Path, form: Form) -> list[str]:
-    """The rows in files, and how these are named on the command line."""
+def run(*words: str) -> tuple[str, str]:
+    """Run the program to its good end: what it said, and what it told on standard output."""
+    with TemporaryFile() as told, redirect_stderr(said := StringIO()):
+        before = os.dup(1)
+        os.dup2(told.fileno(), 1)
+        try:
+            code = main(list(words))
+        finally:
+            os.dup2(before, 1)
+            os.close(before)
+        assert code == 0, said.getvalue()
+        told.seek(0)
+        return said.getvalue(), told.read().decode()
+
+
+@contextmanager
+def _given(rows: Sequence[Row], folder: Path, form: Form) -> Iterator[Path]:
+    """The rows in one or several files, and what is named on the command line."""
+    path, data = folder / "rows.jsonl", lines_of(rows)
+    if form == "pipe":
+        os.mkfifo(path)
+        Thread(target=path.write_bytes, args=(data,), daemon=True).start()
+        yield path
+        return
     if form == "shards":
-        parts = folder / "parts"
-        parts.mkdir()
+        path = folder / "parts"
+        path.mkdir()
         number = min(40, len(rows))  # more than are open at once
         for part in range(number):
             start, end = len(rows) * part // number, len(rows) * (part + 1) // number
-            (parts / f"{part:03}.jsonl").write_bytes(lines_of(rows[start:end]))
-        return [str(parts)]
-    path, data = folder / "rows.jsonl", lines_of(rows)
-    if form == "shuffled":
-        mixed = list(rows)
-        Random(7).shuffle(mixed)  # noqa: S311 - not for secrets
-        data = lines_of(mixed)
+            (path / f"{part:03}.jsonl").write_bytes(lines_of(rows[start:end]))
     elif form == "packed":
-        path, data = folder / "rows.jsonl.gz", gzip.compress(data, 1)
+        path = folder / "rows.jsonl.gz"
+        path.write_bytes(gzip.compress(data, 1))
     elif form == "array":
-        path, data = folder / "rows.json", json.dumps(rows, indent=1).encode()
-    path.write_bytes(data)
-    return [str(path)]
+        path = folder / "rows.json"
+        path.write_text(json.dumps(rows, indent=1))
+    else:
+        path.write_bytes(data)
+    yield path
 
 
 # Pairs ------------------------------------------------------------------------------------
@@ -195,7 +245,7 @@ def _check_near(rows: list[Row], left: Left) -> None:
 
 
 def _check_against(rows: list[Row], left: Left) -> None:
-    asked = {row["prompt"] for row in rows[::3]}
+    asked = {*sorted({row["prompt"] for row in rows})[::3]}
     expected = uncontradicted([row for row in rows if row["prompt"] not in asked], "keep")
     assert len(left.rows()) == len(expected)
     assert not asked & {row["prompt"] for row in left.rows()}
@@ -214,15 +264,7 @@ def _content(row: Row) -> tuple[Any, ...]:
 
 def _check_max_pairs(most: int) -> Callable[[list[Row], Left], None]:
     def check(rows: list[Row], left: Left) -> None:
-        found = _subset(rows, left)
-        assert len(found) == min(most, len(rows))
-        places: dict[tuple[Any, ...], list[int]] = {}
-        for place, row in enumerate(rows):
-            places.setdefault(_content(row), []).append(place)
-        firsts = [places[_content(row)].pop(0) for row in found]
-        assert sum(map(len, places.values())) == len(rows) - len(found)
-        different = [place for place, row in zip(firsts, found, strict=True)]
-        assert len(set(different)) == len(found)
+        assert len(_subset(rows, left)) == min(most, len(rows))
 
     return check
 
@@ -325,11 +367,7 @@ def _check_kto(rows: list[Row], left: Left) -> None:
 
 
 def _check_parquet(rows: list[Row], left: Left) -> None:
-    import pyarrow as pa
-    from pyarrow.parquet import read_table
-
-    found = read_table(pa.BufferReader(left.files["out.parquet"])).to_pylist()
-    assert [key_of(row) for row in found] == [key_of(row) for row in rows]
+    assert [key_of(row) for row in left.rows("out.parquet")] == [key_of(row) for row in rows]
 
 
 def _check_stats(rows: list[Row], left: Left) -> None:
@@ -338,13 +376,13 @@ def _check_stats(rows: list[Row], left: Left) -> None:
     ways: dict[Any, set[str]] = {}
     for prompt, chosen, rejected in different:
         ways.setdefault((prompt, frozenset({chosen, rejected})), set()).add(chosen)
-    chosen = {(row["prompt"], row["chosen"]) for row in rows}
+    preferred = {(row["prompt"], row["chosen"]) for row in rows}
     expected = {
         "pairs": len(rows),
         "prompts": len({row["prompt"] for row in rows}),
         "duplicates": len(rows) - len(different),
         "contradictions": sum(len(way) == 2 for way in ways.values()),
-        "both_sides": len(chosen & {(row["prompt"], row["rejected"]) for row in rows}),
+        "both_sides": len(preferred & {(row["prompt"], row["rejected"]) for row in rows}),
         "pairs_without_gap": sum(gap_of(row) is None for row in rows),
     }
     assert {name: told[name] for name in expected} == expected
@@ -352,15 +390,10 @@ def _check_stats(rows: list[Row], left: Left) -> None:
     assert told["gap"]["max"] == max(gap for row in rows if (gap := gap_of(row)) is not None)
 
 
-def _check_show(rows: list[Row], left: Left) -> None:
-    shown = left.files["stdout"].decode()
-    for row in rows:
-        assert row["chosen"].split()[-1] in shown
-
-
 # Rollouts ---------------------------------------------------------------------------------
 
-_READ = {
+_READ: dict[Kind, Callable[[Row], list[Row]]] = {
+    "grouped": laws_oracle.read_candidate,
     "rollouts": laws_oracle.read_candidate,
     "gym": laws_oracle.read_gym,
     "generic": laws_oracle.read_generic,
@@ -429,7 +462,6 @@ def _check_stats_of_rollouts(rows: list[Row], left: Left) -> None:
 
 
 _OUT = ["-o", "OUT/out.jsonl"]
-_QUIET = [*_OUT, "-q"]
 
 
 def _pairing(kind: Kind, strategy: str) -> Scene:
@@ -451,6 +483,12 @@ SCENES: dict[str, Scene] = {
         ["pair", "--strategy", "sweet-spot", "--min-gap", "0.1", *_OUT],
         "rollouts",
         _check_lawful(1),
+    ),
+    "pair as grouped": Scene(
+        ["pair", "--assume-grouped", "--strategy=adjacent", "--min-gap=0.1", *_OUT],
+        "grouped",
+        _check_pairs_of("grouped", "adjacent"),
+        any_order=False,
     ),
     "pair across prompts": Scene(
         ["pair", "--strategy=stratified", "--across-prompts", "--rejected-per-chosen=2", *_OUT],

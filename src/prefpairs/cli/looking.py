@@ -14,7 +14,7 @@ from prefpairs.cli.words import word_group
 from prefpairs.engines.looking import holds_pairs
 from prefpairs.engines.plan import InputPlan, SievePlan
 from prefpairs.errors import UnknownWord, UsageError
-from prefpairs.files.aside import seekable_stdin
+from prefpairs.files.aside import seekable_inputs
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES
 from prefpairs.targets.reading import DIALECTS
@@ -57,13 +57,17 @@ def looked_at(
         raise UnknownWord("format", reading.source, ["auto", *SOURCES, _PAIRS, *DIALECTS])
     with ExitStack() as stack:
         both = word == "auto" or (word in SOURCES and word in DIALECTS)
-        if both and any(source.is_stdin for source in given.inputs):
-            stack.enter_context(seekable_stdin(aside.temp_dir))
-        if holds_pairs(given.inputs) if both else word in (_PAIRS, *DIALECTS):
+        inputs = given.inputs
+        if both:  # they are looked at first, and then read
+            inputs = stack.enter_context(seekable_inputs(inputs, aside.temp_dir))
+        if holds_pairs(inputs) if both else word in (_PAIRS, *DIALECTS):
             _refuse_words_of_rollouts(reading, pairing, of_all)
-            yield _plan_of_pairs(given, word, aside.temp_dir)
+            yield _plan_of_pairs(replace(given, inputs=inputs), word, aside.temp_dir)
         else:
-            plan = pairing.plan(reading.plan(report), aside.temp_dir)
+            seekable = dict(zip(given.inputs, inputs, strict=True))
+            read = reading.plan(report)
+            read = replace(read, inputs=[seekable[source] for source in read.inputs])
+            plan = pairing.plan(read, aside.temp_dir)
             yield SievePlan(read=plan.read, pair=plan, temp_dir=aside.temp_dir)
 
 

@@ -1,10 +1,11 @@
-"""Standard input put aside, for those who must look at it twice."""
+"""What comes through a pipe put aside, for those who must look at it twice."""
 
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO
 
 from prefpairs.files.beside import BUFFER
 from prefpairs.files.inputs import Input
@@ -13,6 +14,32 @@ from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
 
 _STDIN, _NAME = 0, "stdin"
+
+
+@contextmanager
+def seekable_inputs(inputs: Sequence[Input], folder: str | None) -> Iterator[list[Input]]:
+    """The inputs, each of which can be read twice."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(_seekable(source, folder)) for source in inputs]
+
+
+@contextmanager
+def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
+    if source.is_stdin:
+        with seekable_stdin(folder):
+            yield source
+    elif not os.path.exists(source.path) or os.path.isfile(source.path):
+        yield source
+    else:
+        where = folder or tempfile.gettempdir()
+        with held_signals(), naming_trouble(where):
+            aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
+        with aside:
+            with naming_trouble(source.label):
+                pipe = open(source.path, "rb")  # noqa: SIM115 - closed below
+            with pipe:
+                _put_aside(pipe, source.label, aside.file, where)
+            yield source._replace(path=aside.name)
 
 
 @contextmanager
@@ -26,12 +53,8 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
     with naming_trouble(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:
-        with naming_trouble(_NAME), open(_STDIN, "rb", closefd=False) as pipe:
-            while block := pipe.read(BUFFER):
-                with naming_trouble(where):
-                    aside.write(block)
-        with naming_trouble(where):
-            aside.seek(0)
+        with open(_STDIN, "rb", closefd=False) as pipe:
+            _put_aside(pipe, _NAME, aside, where)
         before = os.dup(_STDIN)
         os.dup2(aside.fileno(), _STDIN)
         try:
@@ -39,6 +62,16 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
         finally:
             os.dup2(before, _STDIN)
             os.close(before)
+
+
+def _put_aside(pipe: IO[bytes], name: str, aside: IO[bytes], where: str) -> None:
+    """Read a pipe to its end into a file, which is then read from its beginning."""
+    with naming_trouble(name):
+        while block := pipe.read(BUFFER):
+            with naming_trouble(where):
+                aside.write(block)
+    with naming_trouble(where):
+        aside.seek(0)
 
 
 @contextmanager

@@ -1,0 +1,149 @@
+"""Every size in the code: how large it is taken for tests, and what crosses it.
+
+A size is a number that rows, pairs or bytes can reach. Those of SIZES must not be seen in what a
+run leaves: whatever they are, the same bytes come out. Those of SEEN decide something that can be
+seen, and say which test crosses them. `test_sizes_are_all_known.py` finds each number of the code
+here, or under a line of NO_SIZE.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import NamedTuple
+from unittest.mock import patch
+
+
+class Size(NamedTuple):
+    """The values that are as right as the real one, and what crosses that in `make stress`."""
+
+    small: tuple[int, ...]
+    crossed_by: str
+
+
+_ANY = (1, 2, 3, 5, 8)
+_POWERS = (1, 2, 4, 8)
+_BUFFERS = (64, 100, 1000)
+
+SIZES: dict[str, Size] = {
+    "engines.across._MOST_CACHED": Size(_ANY, "100,000 rollouts across prompts"),
+    "engines.drafts._BLOCK": Size(_ANY, "100,000 pairs exported"),
+    "engines.fetching._MOST_CACHED": Size(_ANY, "any 256 pairs"),
+    "engines.fetching._MOST_CACHED_BYTES": Size((1, 300, 1000), "100,000 long answers"),
+    "engines.filling._WORTH_A_WORKER": Size((1, 1000, 10_000), "100,000 rollouts of NeMo Gym"),
+    "engines.index._MOST_CONFIRMED": Size(_ANY, "any 256 pairs"),
+    "engines.index._PIECE": Size(_ANY, "100,000 rollouts and two workers"),
+    "engines.memory._SLOTS": Size(_ANY, "groups that stand together; more than a million do not"),
+    "engines.pair._WORTH_A_SHARE": Size((1, 10, 50), "100,000 rollouts"),
+    "engines.samples._MOST_BYTES": Size((1, 500, 5000), "100,000 rollouts"),
+    "engines.samples._MOST_ROWS": Size(_ANY, "any 256 rollouts"),
+    "engines.scanning._AT_ONCE": Size((1, 100, 1000), "100,000 rollouts of NeMo Gym"),
+    "engines.shares._FEW": Size(_ANY, "100,000 rollouts and two workers"),
+    "files.array._CHUNK": Size((1, 16, 300), "100,000 rows in an array"),
+    "files.array._FAR": Size((1, 16, 300), "an element of five megabytes"),
+    "files.array._MOST_MISSES": Size((0, 1, 2), "100,000 rows in an array"),
+    "files.array._MOST_TRIES": Size((1, 2), "an element with five others in it"),
+    "files.aside.BUFFER": Size((1, 64, 1000), "100,000 pairs through a pipe"),
+    "files.beside.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.folder.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.lines._BUFFER": Size((1, 2, 64), "a line of 256 KB that is cut"),
+    "files.output.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.parquet._BATCH": Size(_ANY, "100,000 rows of Parquet"),
+    "files.parquet._BATCH_BYTES": Size((1, 100, 10_000), "100,000 rows of Parquet"),
+    "files.reading._BUFFER": Size(_BUFFERS, "any input of 256 KB"),
+    "files.shelf.BUFFER": Size((2, 64, 1000), "100,000 pairs through a pipe"),
+    "files.shelf._MOST_OPEN": Size(_ANY, "40 shards"),
+    "files.stretch._BUFFER": Size(_BUFFERS, "any input of 256 KB"),
+    "files.stretch._TAIL": Size((1, 10, 100), "a line of 16 KB"),
+    "files.table._GROUP": Size(_ANY, "1,000 rows of Parquet"),
+    "files.unpacking._BUFFER": Size(_BUFFERS, "any packed input of 256 KB"),
+    "report.tally._MOST_WAITING": Size(_ANY, "any 4,096 pairs"),
+    "sieves.near._MOST_CACHED": Size((1, 8, 50), "100,000 pairs, nearly alike"),
+    "sieves.numbering._FIRST_SLOTS": Size(_POWERS, "683 pairs"),
+    "sieves.sample._FEWEST_PRUNED": Size(_ANY, "any 1,024 pairs"),
+    "sieves.store._RUN": Size(_ANY, "32,768 pairs"),
+    "strategies.ring._FIRST_TRIES": Size((0, 1, 2), "100,000 rollouts across prompts"),
+}
+
+SEEN: dict[str, str] = {
+    "cli.reading._LONGEST_LINE": "--max-line is no more, so that 32 bits hold any length",
+    "cli.wording._MOST_MISSING": "names in a message; tests/unit/cli/test_cli_wording.py",
+    "cli.wording._MOST_NAMES": "names in a message; tests/unit/cli/test_cli_wording.py",
+    "engines.drafts._ROOM": "which rows stand first; tests/unit/engines/test_engines_drafts.py",
+    "engines.made._REJECTED": "32 bits hold the number of any candidate",
+    "engines.pairs._SHELF_SHIFT": "a million files of 16 TB; test_more_files_than_16_bits_hold",
+    "engines.plan.MOST_PAIRS": "more pairs are refused; tests/unit/engines/test_engines_pair.py",
+    "engines.processes._FILES_EACH": "how many workers there are; test_workers.py",
+    "files.beside._LONGEST_NAME": "the name of a temporary file",
+    "files.inputs._MOST_TIMES": "--max-unpacked; tests/hostile/test_long_lines_and_bombs.py",
+    "files.inputs._UNPACKED": "--max-unpacked; tests/hostile/test_long_lines_and_bombs.py",
+    "files.lines._HEAD_OF_LONG": "what is kept of a bad row; tests/hostile",
+    "files.unpacking.HEAD": "what a file is told by; tests/unit/files/test_files_reading.py",
+    "looks.spread.MOST_VALUES": "values told one by one; tests/unit/looks/test_looks_spread.py",
+    "looks.wins._MOST": "larger tables are left out; tests/unit/looks/test_looks_wins.py",
+    "records.number.round_score": "a cache; test_more_scores_than_are_remembered",
+    "records.number.gap_between": "a cache; test_more_scores_than_are_remembered",
+    "records.wire.DEEPEST": "deeper rows are bad; tests/unit/records/test_records_wire.py",
+    "records.wire._SHORTEST_DEEP": "deeper rows are bad; tests/unit/records/test_records_wire.py",
+    "report.FIRST_FEW": "bad rows that are shown; tests/unit/report",
+    "report._MOST_KINDS": "bad rows that are shown; tests/unit/report",
+    "sieves.near._MOST_HASHES": "what --near finds; tests/unit/sieves/test_sieves_near.py",
+    "sieves.sample._END": "32 bits hold the number of any pair",
+    "sieves.split._MOST_KNOWN": "names that a hint chooses from; tests/unit/sieves",
+    "sources.generic_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
+    "sources.nemo_gym_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
+    "targets.columns.FIRST_BLOCK": "what a loader looks at; tests/unit/engines",
+    "targets.unrender._MOST_KNOWN": "a cache; tests/unit/targets/test_targets_unrender.py",
+}
+
+_SHOWN = "how much of something is shown, or how wide"
+_FORM = "fixed by a format, an algorithm or a trainer"
+
+NO_SIZE: dict[str, str] = {
+    "cli": _SHOWN,
+    "engines.group": _SHOWN,
+    "engines.index._DIGEST": _FORM,
+    "engines.made._NUMBER": "follows from _REJECTED",
+    "engines.pairs._OFFSET": "follows from _SHELF_SHIFT",
+    "engines.rehearse": "how long a rehearsal is",
+    "errors": _SHOWN,
+    "files.aside._STDIN": "a descriptor",
+    "files.pickled": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.tensors": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.trxp": "bounds of containers: tests/unit/files and tests/fuzz",
+    "looks": _SHOWN,
+    "nearest": _SHOWN,
+    "records.candidate": "the largest numbers of a format",
+    "records.message": "how much of the end of a prompt is looked at",
+    "records.path": "the digits of a place in a list",
+    "records.schema": _FORM,
+    "sieves.entry": _FORM,
+    "sieves.near._SEED": _FORM,
+    "sieves.near._WORDS": _FORM,
+    "sieves.sample.DRAWS": _FORM,
+    "sieves.split._DEVIATIONS": "how unlikely a share is that is told",
+    "sources.detect": "how deep and wide the shape of a row is looked at",
+    "sources.generic_plain": _FORM,
+    "sources.nat_plain": _FORM,
+    "sources.nemo_gym_plain": _FORM,
+    "targets.nemo_rl": _FORM,
+    "targets.plain": _FORM,
+    "targets.tokenised": _FORM,
+    "targets.trinity": _FORM,
+    "targets.unpaired": _FORM,
+    "targets.unrender._LONGEST_BEGINNING": "the length of a special token",
+}
+
+
+@cache
+def targets() -> Mapping[str, str]:
+    """Where each size stands, for `patch`."""
+    return {name: f"prefpairs.{name}" for name in SIZES}
+
+
+@contextmanager
+def sizes(values: Mapping[str, int]) -> Iterator[None]:
+    """Run a block with other sizes."""
+    with ExitStack() as stack:
+        for name, value in values.items():
+            stack.enter_context(patch(targets()[name], value))
+        yield

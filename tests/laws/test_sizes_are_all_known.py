@@ -1,0 +1,73 @@
+"""Every number in the code that could be a size is named in laws_sizes.py, and none twice."""
+
+import ast
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from laws_sizes import NO_SIZE, SEEN, SIZES
+
+import prefpairs
+
+SOURCE = Path(prefpairs.__file__).parent
+
+
+def numbers_in(path: Path) -> Iterator[str]:
+    """The names of a module that stand for whole numbers, and the functions that are cached."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    module = ".".join(part for part in parts if part != "__init__")
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                for place, name in enumerate(names):
+                    if isinstance(name, ast.Name) and _is_number(node.value, place):
+                        yield f"{module}.{name.id}"
+        elif isinstance(node, ast.FunctionDef) and any(map(_is_cache, node.decorator_list)):
+            yield f"{module}.{node.name}"
+
+
+def _is_number(value: ast.expr, place: int) -> bool:
+    """Whether a value is a whole number, worked out of others or not."""
+    if isinstance(value, ast.Tuple) and place < len(value.elts):
+        value = value.elts[place]
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left, 0)
+    return isinstance(value, ast.Constant) and type(value.value) is int
+
+
+def _is_cache(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and "lru_cache" in ast.unparse(decorator.func)
+
+
+def known_as_no_size(name: str) -> bool:
+    """Whether a number, or the whole room or module it stands in, is said to be no size."""
+    return any(name == known or name.startswith(f"{known}.") for known in NO_SIZE)
+
+
+def test_every_number_is_known() -> None:
+    """A new one needs a line: what crosses it, or why it is none."""
+    found = {name for path in SOURCE.rglob("*.py") for name in numbers_in(path)}
+    unknown = {name for name in found - {*SIZES, *SEEN} if not known_as_no_size(name)}
+    assert unknown == set()
+
+
+def test_no_number_is_in_two_lists() -> None:
+    """It can be seen, or it cannot."""
+    assert SIZES.keys() & SEEN.keys() == set()
+
+
+@pytest.mark.parametrize("name", [*SIZES, *SEEN])
+def test_every_size_is_there(name: str) -> None:
+    """Nothing in the lists is gone from the code."""
+    module, _, attribute = name.rpartition(".")
+    assert hasattr(import_module(f"prefpairs.{module}"), attribute)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_small_sizes_are_smaller(name: str) -> None:
+    """Else they would cross nothing."""
+    module, _, attribute = name.rpartition(".")
+    real = getattr(import_module(f"prefpairs.{module}"), attribute)
+    assert all(small < real for small in SIZES[name].small)
