@@ -95,15 +95,14 @@ class Formats:
     def _opened(self, label: str, record: bytes | None) -> Format:
         """How a file is read that holds such a record."""
         sample = [] if record is None else [record]
-        source = self._plan.source
-        if source != "auto":
-            how = self._open(source, sample, label)
-            return Format(source, how, record, self._known_to)
-        source = GENERIC if record is None else source_of(record)
+        source = self._source_of(record)
         opened = {source: self._open(source, sample, label)}
+        shortcut = opened[source].shortcut
 
         def read(record: bytes) -> Reading:
-            name = source_of(record)
+            if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
+                return Reading([plain[0]], [1], shown=shortcut.shown)
+            name = self._source_of(record)
             if name not in opened:
                 opened[name] = self._open(name, [record], label)
             self._known_to.add(name)
@@ -111,6 +110,11 @@ class Formats:
 
         how = opened[source]._replace(read=read)
         return Format(source, how, record, self._known_to)
+
+    def _source_of(self, record: bytes | None) -> str:
+        if self._plan.source != "auto":
+            return self._plan.source
+        return GENERIC if record is None else source_of(record)
 
     def _open(self, source: str, sample: list[bytes], label: str) -> Opened:
         opened = source_named(source).open_reader(sample, self._plan.options, label)
@@ -129,8 +133,7 @@ class Formats:
         """See which of the paths that options name a row has, as long as some were in none."""
         if not self._unseen:
             return
-        source = source_of(record) if self._plan.source == "auto" else self._plan.source
-        row = _row_of(record)
+        source, row = self._source_of(record), _row_of(record)
         if source == _POINTING_INTO_STEPS or row is None:
             return
         if source == _ADDING_FIELDS:

@@ -1,6 +1,7 @@
 """Records that can be fetched again by where they stand: a regular file, or a spool."""
 
 import os
+import resource
 import tempfile
 from collections import OrderedDict
 from contextlib import suppress
@@ -14,6 +15,8 @@ from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
+_SHARE_OPEN = 4
+"""Of the files that the system lets us open a fourth part is for shelves."""
 
 
 class Shelf:
@@ -98,6 +101,9 @@ class Shelves:
     def __init__(self) -> None:
         self._shelves: list[Shelf | Spool] = []
         self._open: OrderedDict[int, int] = OrderedDict()
+        allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        few = allowed if allowed != resource.RLIM_INFINITY else _MOST_OPEN * _SHARE_OPEN
+        self._most_open = max(1, min(_MOST_OPEN, few // _SHARE_OPEN))
 
     def add(self, shelf: Shelf | Spool) -> int:
         """Take in a shelf and give it a number."""
@@ -137,7 +143,7 @@ class Shelves:
     def _descriptor(self, shelf: int) -> int:
         descriptor = self._open.get(shelf)
         if descriptor is None:
-            if len(self._open) >= _MOST_OPEN:
+            if len(self._open) >= self._most_open:
                 oldest, unused = self._open.popitem(last=False)
                 self._shelves[oldest].check(unused)
                 with suppress(OSError):

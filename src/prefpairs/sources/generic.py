@@ -5,7 +5,7 @@ whole conversations (`messages`, the last turn is the response); and the logs of
 prompts are already rendered (TRL's completions, verl's rollouts).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from prefpairs.sources.answer import (
 )
 from prefpairs.sources.generic_plain import shortcut_to
 from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
-from prefpairs.sources.protocol import Opened, Shortcut
+from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, whole_question
 
 
@@ -40,25 +40,17 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How rows are read, each by its own names; those like the sample in a quicker way."""
+
+    def read(record: bytes) -> Reading:
+        return read_any_shape(record, options, label)
+
     for record in sample:
         with suppress(BadRecord, TwoReadings):
             shown = read_any_shape(record, options, label).shown
             shortcut = shortcut_to(_fields_of(decode(record), options)[1], options, shown)
             if shortcut is not None and shortcut.read(record, ""):
-                return Opened(_quick_reader(shortcut, options, label), shortcut=shortcut)
-    return Opened(lambda record: read_any_shape(record, options, label))
-
-
-def _quick_reader(
-    shortcut: Shortcut, options: ReadOptions, label: str
-) -> Callable[[bytes], Reading]:
-    def read(record: bytes) -> Reading:
-        plain = shortcut.read(record, "")
-        if plain is None:
-            return read_any_shape(record, options, label)
-        return Reading([plain[0]], [1], shown=shortcut.shown)
-
-    return read
+                return Opened(read, shortcut=shortcut)
+    return Opened(read)
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
