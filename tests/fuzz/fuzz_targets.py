@@ -31,6 +31,7 @@ from prefpairs.errors import BadInput, BadRecord, DataError, PrefpairsError, Usa
 from prefpairs.files import array
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Refused
 from prefpairs.files.lines import Record
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.files.reading import CONTAINERS, open_input
@@ -130,7 +131,10 @@ def frames(data: bytes) -> None:
     for given in (data, around(data)):
         try:
             for row in trxp_rows(io.BytesIO(given), Input("rows.trxp", "rows.trxp")):
-                assert isinstance(json.loads(row), dict)
+                if isinstance(row, Refused):
+                    assert re.match("byte [0-9]+: ", row.problem)
+                else:
+                    assert isinstance(json.loads(row), dict)
         except BadInput as error:
             _words(error)
             if not re.match("byte [0-9]+: |it unpacks to more", error.problem):
@@ -142,7 +146,7 @@ def database(data: bytes) -> None:
     with inside(rows=data):
         try:
             for row in sqlite_rows(Input("rows", "rows.db")):
-                assert isinstance(json.loads(row), dict)
+                assert isinstance(row, Refused) or isinstance(json.loads(row), dict)
         except BadInput as error:
             _words(error)
         assert Path("rows").read_bytes() == data
