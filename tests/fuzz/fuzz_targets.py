@@ -31,8 +31,7 @@ from prefpairs.errors import BadInput, BadRecord, DataError, PrefpairsError, Usa
 from prefpairs.files import array
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
-from prefpairs.files.lines import Refused
-from prefpairs.files.lines import Record
+from prefpairs.files.lines import Record, Refused
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.files.reading import CONTAINERS, open_input
 from prefpairs.files.sqlite import sqlite_rows
