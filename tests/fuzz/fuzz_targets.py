@@ -38,7 +38,7 @@ from prefpairs.errors import (
 from prefpairs.files import array
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
-from prefpairs.files.lines import Record
+from prefpairs.files.lines import Record, Refused
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.files.reading import CONTAINERS, open_input
 from prefpairs.files.sqlite import sqlite_rows
@@ -137,7 +137,10 @@ def frames(data: bytes) -> None:
     for given in (data, around(data)):
         try:
             for row in trxp_rows(io.BytesIO(given), Input("rows.trxp", "rows.trxp")):
-                assert isinstance(json.loads(row), dict)
+                if isinstance(row, Refused):
+                    assert re.match("byte [0-9]+: ", row.problem)
+                else:
+                    assert isinstance(json.loads(row), dict)
         except BadInput as error:
             _words(error)
             if not re.match("byte [0-9]+: |it unpacks to more", error.problem):
@@ -149,7 +152,7 @@ def database(data: bytes) -> None:
     with inside(rows=data):
         try:
             for row in sqlite_rows(Input("rows", "rows.db")):
-                assert isinstance(json.loads(row), dict)
+                assert isinstance(row, Refused) or isinstance(json.loads(row), dict)
         except BadInput as error:
             _words(error)
         assert Path("rows").read_bytes() == data

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from backports import zstd
+from hostile_kit import run
 from pyarrow.parquet import write_table
 
 from prefpairs.files.inputs import Limits
@@ -19,30 +19,7 @@ MEGABYTE = 1_000_000
 BARE = 40
 """What the program takes by itself, in MB; 10 of them are to spare."""
 
-_PEAK = """
-import re, sys
-from prefpairs.cli.main import main
-code = main(sys.argv[1:])
-peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
-print(f"peak {peak}", file=sys.stderr)
-sys.exit(code)
-"""
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
-
-
-def run(*words: str | Path, data: bytes | None = None) -> tuple[int, str, int]:
-    """The exit code of a run, what it said, and the memory it took in MB."""
-    done = subprocess.run(
-        [sys.executable, "-c", _PEAK, *map(str, words)],
-        input=data,
-        stdin=None if data is not None else subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-    said, _, peak = done.stderr.decode().rpartition("peak ")
-    return done.returncode, said, int(peak)
 
 
 def rows(command: str) -> tuple[bytes, bytes]:

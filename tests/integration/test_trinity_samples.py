@@ -85,9 +85,15 @@ def test_ready_made_pairs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hostile.trxp", "version2.trxp", "truncated.trxp", "legacy_experience.pkl"]
+    ("name", "place"),
+    [
+        ("hostile.trxp", ":1: byte "),
+        ("version2.trxp", ": byte "),
+        ("truncated.trxp", ": byte "),
+        ("legacy_experience.pkl", ": byte "),
+    ],
 )
-def test_refused(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_refused(name: str, place: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """With the file, the byte and the reason."""
     _pairs(tmp_path, str(SAMPLES / name), code=1)
-    assert capfd.readouterr().err.startswith(f"error: {name}: byte ")
+    assert capfd.readouterr().err.startswith(f"error: {name}{place}")

@@ -97,7 +97,7 @@ def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> 
     from prefpairs.files.template import read_template
     from prefpairs.files.tokenizer import Tokens, special_tokens
     from prefpairs.targets.chat import Chat
-    from prefpairs.targets.template import free_names
+    from prefpairs.targets.template import compiled
 
     if template is None:
         problem = "--tokenizer names no chat template"
@@ -106,7 +106,7 @@ def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> 
     config = model.config or (template if template.endswith(".json") else None)
     specials = special_tokens(config) if config is not None else {}
     of_config = set() if config is not None else {"bos_token", "eos_token"}
-    for name in sorted(free_names(source) & of_config):
+    for name in sorted(compiled(source).free_names & of_config):
         problem = f"the template writes {name}, and nothing says what that is"
         raise UsageError(problem, "--tokenizer DIR, with the tokenizer_config.json of the model")
     tokens = Tokens(model.tokenizer, exact=True)

@@ -15,6 +15,7 @@ from prefpairs.errors import BadInput, FileTrouble, UsageError
 
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
+_HELD, _HELD_TIMES = 256_000_000, 100
 _STDIN_LABEL = "stdin"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -48,6 +49,10 @@ class Limits(NamedTuple):
     def unpacked_from(self, packed: int) -> int:
         """What so many packed bytes may unpack to."""
         return self.unpacked or max(_UNPACKED, packed * _MOST_TIMES)
+
+    def held_from(self, packed: int) -> int:
+        """How much memory may be taken for what has to be held at once, out of so many bytes."""
+        return max(self.unpacked or 0, _HELD, packed * _HELD_TIMES)
 
 
 class Input(NamedTuple):

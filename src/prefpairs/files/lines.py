@@ -1,10 +1,10 @@
 """The lines of a stream. They end in \\n only: U+2028 and its like are data."""
 
+import io
 from collections.abc import Iterator
-from functools import partial
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
-from prefpairs.errors import NotJson
+from prefpairs.errors import BadRecord, NotJson
 
 _HEAD_OF_LONG = 1 << 12
 """So much is kept of a line that is too long, to be told from others."""
@@ -15,13 +15,15 @@ _BUFFER = 1 << 18
 class Record(NamedTuple):
     """The bytes of one row: its number in the file, counted from 1, and where it stands.
 
-    Of a row that is longer than the input's limit there is only the head.
+    Of a row that is longer than the input's limit there is only the head; of one that its
+    container refuses, only the reason.
     """
 
     number: int
     offset: int
     data: bytes
     whole: bool = True
+    refused: str | None = None
 
     def is_blank(self) -> bool:
         """Whether there is nothing in it; of one that is too long nobody can tell."""
@@ -29,18 +31,44 @@ class Record(NamedTuple):
 
     def complete(self) -> bytes:
         """The bytes, if they are all there."""
+        if self.refused is not None:
+            raise Refused(self.refused)
         if not self.whole:
             raise NotJson("the line is longer than --max-line allows", "line_too_long")
         return self.data
 
 
-def lines_of(stream: BinaryIO, offset: int, longest: int) -> Iterator[Record]:
-    """All lines; the first of them begins at the offset."""
-    for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
-        yield record_of(number, offset, line, longest)
-        offset += len(line)
+class Refused(BadRecord):
+    """A row that cannot be taken out of its container, while others can."""
+
+    code = "refused_row"
+
+
+def lines_of(
+    stream: BinaryIO, offset: int, longest: int, *, blank: bool = True
+) -> Iterator[Record]:
+    """All lines; the first of them begins at the offset. `blank` ones may be left out."""
+    number = 1
+    while line := stream.readline(longest + 1):
+        record = record_of(number, offset, line, longest)
+        passed = b""
+        if blank or not record.is_blank():
+            yield record
+        else:
+            passed = _blank_lines(cast("io.BufferedReader", stream), longest)
+        number += 1 + passed.count(b"\n")
+        offset += len(line) + len(passed)
         if len(line) > longest and not line.endswith(b"\n"):
             offset += pass_over_line(stream)
+
+
+def _blank_lines(stream: io.BufferedReader, longest: int) -> bytes:
+    """Whole blank lines that come next, taken at once: a small packed file may hold millions."""
+    ahead = stream.peek()
+    if len(ahead) > longest:  # one of them may be too long
+        return b""
+    blanks = len(ahead) - len(ahead.lstrip())
+    return stream.read(ahead.rfind(b"\n", 0, blanks) + 1)
 
 
 def record_of(number: int, offset: int, data: bytes, longest: int) -> Record:

@@ -1,11 +1,12 @@
 """Plain data out of a pickle, by a reader of our own that knows nothing else.
 
 A pickle is a program, and Python's own module runs it. Here numbers, texts, lists and objects are
-read; whatever names, calls or builds something is refused by its name. The numbers of numpy are
-the one exception (pickled_numbers.py): they are told by name, and made without it.
+read; what names, calls or builds anything else becomes a `NotRead`, which says why, and the rest
+is read on. The numbers of numpy are the one exception (pickled_numbers.py): they are told by name,
+and made without it.
 
-Memory: what each instruction makes is in proportion to its bytes. There are no places in the memo
-but the next one, and lists and objects, of which one byte makes hundreds, are counted.
+Memory: one byte of a pickle may take hundreds, so what each instruction takes is counted, and the
+sum is held against a budget.
 """
 
 import struct
@@ -13,10 +14,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from prefpairs.files import pickled_numbers
-from prefpairs.files.pickled_values import PickledValues
+from prefpairs.files.pickled_values import NotRead, PickledValues
 
-_FEWEST, _BYTES_EACH = 4096, 8
-"""So many lists and objects may be there, and another one for so many bytes."""
+_SMALL, _TIMES_SMALL = 1_000_000, 32
+_LARGE, _TIMES = 128_000_000, 10
+"""A pickle may take a megabyte and 32 times its bytes; a large one 128 MB and ten times its bytes.
+Experiences take about twice theirs."""
+
+_AT_ONCE, _SLOT = 1024, 20
+"""Instructions between two looks at the budget. Each may take a place on the stack, and another one
+in the memo or in a list, and places are made in advance."""
+
+_LIST, _DICT, _FIRST_MEMBER, _MEMBER = 72, 80, 160, 40
+"""What an empty one takes, what the first member of an object takes, and what each takes."""
 
 _MOST_MARKS = 1000
 
@@ -32,25 +42,31 @@ class Unpickled(NamedTuple):
 
     value: Any
     simple: bool
+    repeated: int = 0
+    """How many characters stand there by reference alone."""
+    taken: int = 0
+    """The memory that was counted."""
 
 
-def unpickled(data: bytes) -> Unpickled:
-    """The plain data of a pickle; Damaged where it is none, or asks for anything else.
+def unpickled(data: bytes, room: int | None = None) -> Unpickled:
+    """The plain data of a pickle; Damaged where it is none, or takes more memory than is left.
 
-    >>> unpickled(bytes.fromhex("8005 7d 8c0161 4b07 73 2e"))
-    Unpickled(value={'a': 7}, simple=True)
+    >>> unpickled(bytes.fromhex("8005 7d 8c0161 4b07 73 2e")).value
+    {'a': 7}
     """
-    return _Reader(data).read()
+    size = len(data)
+    most = min(_SMALL + _TIMES_SMALL * size, _LARGE + _TIMES * size)
+    return _Reader(data, most if room is None else min(most, room)).read()
 
 
 class _Reader(PickledValues):
     """A pickle that is being read: what is finished stands on the stack."""
 
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
+    def __init__(self, data: bytes, room: int) -> None:
+        super().__init__(data, room)
         self._below: list[list[Any]] = []
         self._memo: list[Any] = []
-        self._room = _FEWEST + len(data) // _BYTES_EACH
+        self._given = room
         self._repeated = 0
 
     def read(self) -> Unpickled:
@@ -60,29 +76,36 @@ class _Reader(PickledValues):
             self._refuse("no pickle of protocol 4 or 5")
         self._place = 2
         try:
-            while (code := data[self._place]) != _STOP:
-                self._place += 1
-                steps[code](self)
+            while True:
+                self._take(_AT_ONCE * _SLOT)
+                for _ in range(_AT_ONCE):
+                    if (code := data[self._place]) == _STOP:
+                        return self._finished()
+                    self._place += 1
+                    steps[code](self)
         except (IndexError, struct.error):
             self._refuse("it ends too early, or takes what is not there")
-        if len(self._stack) != 1 or self._below or self._place + 1 != len(data):
-            self._refuse("it ends with more, or with less, than one value")
-        simple = self._simple and self._repeated <= _REPEATS * len(data)
-        return Unpickled(self._stack[0], simple)
 
-    def _begin(self, value: Any) -> None:
-        self._room -= 1
-        if self._room < 0:
-            self._refuse("it holds more lists than so few bytes should")
+    def _finished(self) -> Unpickled:
+        if len(self._stack) != 1 or self._below or self._place + 1 != len(self._data):
+            self._refuse("it ends with more, or with less, than one value")
+        (value,) = self._stack
+        if isinstance(value, NotRead):
+            raise value.damage
+        simple = self._simple and self._repeated <= _REPEATS * len(self._data)
+        return Unpickled(value, simple, self._repeated, self._given - self._room)
+
+    def _begin(self, value: Any, size: int) -> None:
+        self._take(size)
         self._stack.append(value)
 
     def empty_list(self) -> None:
         """A list begins."""
-        self._begin([])
+        self._begin([], _LIST)
 
     def empty_dict(self) -> None:
         """An object begins."""
-        self._begin({})
+        self._begin({}, _DICT)
 
     def empty_tuple(self) -> None:
         """A list without items, that stays so."""
@@ -105,46 +128,50 @@ class _Reader(PickledValues):
     def append(self) -> None:
         """One more item of a list."""
         item = self._stack.pop()
-        self._list().append(item)
+        self._extend([item])
 
     def appends(self) -> None:
         """More items of a list."""
         items = self._since_mark()
-        self._list().extend(items)
+        self._extend(items)
 
-    def _list(self) -> list[Any]:
+    def _extend(self, items: list[Any]) -> None:
         into = self._stack[-1]
-        if type(into) is not list:
+        if type(into) is list:
+            into.extend(items)
+        elif type(into) is not NotRead:
             self._refuse("items for what is no list")
-        return into
 
     def set_item(self) -> None:
         """One more member of an object."""
         value, key = self._stack.pop(), self._stack.pop()
-        self._dict()[self._key(key)] = value
+        self._update([key, value])
 
     def set_items(self) -> None:
         """More members of an object."""
         items = self._since_mark()
-        into = self._dict()
-        for key, value in zip(items[::2], items[1::2], strict=False):
-            into[self._key(key)] = value
         if len(items) % 2:
             self._refuse("a key without a value")
+        self._update(items)
 
-    def _dict(self) -> dict[str, Any]:
+    def _update(self, items: list[Any]) -> None:
         into = self._stack[-1]
-        if type(into) is not dict:
+        if type(into) is dict:
+            self._take(_MEMBER * len(items) // 2 + (0 if into else _FIRST_MEMBER))
+            for key, value in zip(items[::2], items[1::2], strict=True):
+                if type(key) is str:
+                    into[key] = value
+                else:
+                    self._set_oddly(into, key, value)
+        elif type(into) is not NotRead:
             self._refuse("members for what is no object")
-        return into
 
-    def _key(self, key: Any) -> str:
+    def _set_oddly(self, into: dict[Any, Any], key: Any, value: Any) -> None:
         """A key as text, as JSON has it; numbers in a row would make a dict crawl, too."""
-        if type(key) is str:
-            return key
-        if key is not None and type(key) not in (bool, int, float):
-            self._refuse("a key that is neither text nor a number")
-        return str(key)
+        if key is None or type(key) in (bool, int, float):
+            into[str(key)] = value
+        else:
+            into[self._not_read("a key that is neither text nor a number")] = None
 
     def tuple_of(self, count: int) -> None:
         """A list that stays as it is, of the last few values."""
@@ -152,12 +179,12 @@ class _Reader(PickledValues):
             raise IndexError
         items = tuple(self._stack[-count:])
         del self._stack[-count:]
-        self._begin(items)
+        self._begin(items, _LIST)
 
     def tuple_since_mark(self) -> None:
         """The same of all since the mark."""
         items = self._since_mark()
-        self._begin(tuple(items))
+        self._begin(tuple(items), _LIST)
 
     # What is said twice -----------------------------------------------------------------------
 
@@ -186,26 +213,59 @@ class _Reader(PickledValues):
     def named(self) -> None:
         """Something that has a name: only what the numbers of numpy need is known."""
         name, module = self._stack.pop(), self._stack.pop()
-        self._stack.append(self._of_numpy(pickled_numbers.named, module, name))
+        self._make(pickled_numbers.named, module, name)
 
     def called(self) -> None:
         """What a call would give, where it is one of those."""
         arguments, function = self._stack.pop(), self._stack.pop()
-        self._stack.append(self._of_numpy(pickled_numbers.called, function, arguments))
+        if type(function) is NotRead:
+            self._stack.append(function)
+        else:
+            self._make(pickled_numbers.called, function, arguments)
 
     def built(self) -> None:
-        """The state of something, where it is one of those."""
-        state, thing = self._stack.pop(), self._stack.pop()
-        self._stack.append(self._of_numpy(pickled_numbers.built, thing, state))
+        """The state of what was made last, where it is one of those."""
+        state, thing = self._stack.pop(), self._stack[-1]
+        if type(thing) is NotRead:
+            return
+        try:
+            pickled_numbers.build(thing, state)
+        except pickled_numbers.NotPlain as refusal:
+            self._refuse(refusal.problem)
 
-    def _of_numpy(self, make: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    def _make(self, make: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
         try:
             value = make(one, other)
         except pickled_numbers.NotPlain as refusal:
-            self._refuse(refusal.problem)
+            value = self._not_read(refusal.problem)
         if isinstance(value, float):
             self._simple = self._simple and value - value == 0
-        return value
+        self._stack.append(value)
+
+    # What is not read, but known well enough to be passed over ------------------------------------
+
+    def object_of(self, count: int) -> None:
+        """An object of a class, made of the last few values."""
+        made_of = [self._stack.pop() for _ in range(count)]
+        origin = made_of[-1]
+        if type(origin) is not NotRead:
+            origin = self._unread_instruction()
+        self._stack.append(origin)
+
+    def empty_set(self) -> None:
+        """A set begins."""
+        self._stack.append(self._unread_instruction())
+
+    def frozen_set(self) -> None:
+        """A set that stays as it is."""
+        self._since_mark()
+        self._stack.append(self._unread_instruction())
+
+    def add_items(self) -> None:
+        """More members of a set."""
+        self._since_mark()
+        if type(self._stack[-1]) is not NotRead:
+            self._refuse("members for what is no set")
 
 
 _STOP = ord(".")
@@ -242,5 +302,12 @@ _KNOWN: dict[bytes, Callable[[_Reader], None]] = {
     b"\x93": _Reader.named,
     b"R": _Reader.called,
     b"b": _Reader.built,
+    b"\x81": lambda reader: reader.object_of(2),
+    b"\x92": lambda reader: reader.object_of(3),
+    b"\x8f": _Reader.empty_set,
+    b"\x90": _Reader.add_items,
+    b"\x91": _Reader.frozen_set,
+    b"\x96": _Reader.byte_array,
+    b"\x8b": _Reader.longer,
 }
 _STEPS = [_KNOWN.get(bytes([code]), _Reader.unknown) for code in range(256)]

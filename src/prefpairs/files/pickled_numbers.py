@@ -34,11 +34,17 @@ class _Name(NamedTuple):
     of: str
 
 
-class _Dtype(NamedTuple):
-    """The type of a number, as `struct` writes it."""
+class _Dtype:
+    """The type of a number, as `struct` writes it.
 
-    code: str
-    order: str = "<"
+    Its state comes later, and changes it in place: the memo, which has it already, sees that.
+    """
+
+    __match_args__ = ("code", "order")
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.order = "<"
 
 
 def named(module: Any, name: Any) -> _Name:
@@ -65,9 +71,10 @@ def called(function: Any, arguments: Any) -> Any:
     raise NotPlain("a call that makes no number of numpy; it is not made")
 
 
-def built(thing: Any, state: Any) -> _Dtype:
-    """A type in the order of bytes that its state names."""
+def build(thing: Any, state: Any) -> None:
+    """Give a type the order of bytes that its state names."""
     match thing, state:
-        case _Dtype(code), (int(), str(order), *_) if order in _ORDERS:
-            return _Dtype(code, _ORDERS[order])
-    raise NotPlain("the state of something that is no type of numpy")
+        case _Dtype(), (int(), str(order), *_) if order in _ORDERS:
+            thing.order = _ORDERS[order]
+        case _:
+            raise NotPlain("the state of something that is no type of numpy")

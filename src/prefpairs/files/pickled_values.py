@@ -14,6 +14,10 @@ _REFUSED = {
 }  # fmt: skip
 """What plain data of the protocols 4 and 5 never needs."""
 
+_OBJECT, _NOT_READ = 32, 160
+_TEXT, _WIDEST = 64, 4
+"""What a number takes, or a text besides its characters, each of which takes up to four bytes."""
+
 
 class Damaged(Exception):
     """Bytes that are not what they should be: at which of them, and why."""
@@ -24,24 +28,53 @@ class Damaged(Exception):
         self.problem = problem
 
 
+class NotRead:
+    """What stands for a value that is not read: where, and why it is not."""
+
+    __slots__ = ("_place", "_problem")
+
+    def __init__(self, place: int, problem: str) -> None:
+        self._place = place
+        self._problem = problem
+
+    @property
+    def damage(self) -> Damaged:
+        """The same for those who need the value."""
+        return Damaged(self._place, self._problem)
+
+
 class PickledValues:
     """A pickle of which values are read one by one; they come onto the stack."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, room: int) -> None:
         self._data = data
         self._place = 0
+        self._room = room
         self._stack: list[Any] = []
         self._simple = True
 
     def _refuse(self, problem: str) -> NoReturn:
         raise Damaged(min(self._place, len(self._data)), problem)
 
+    def _take(self, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            self._refuse("it takes more memory than so few bytes should")
+
+    def _not_read(self, problem: str, back: int = 0) -> NotRead:
+        self._take(_NOT_READ + len(problem))
+        return NotRead(self._place - back, problem)
+
+    def _unread_instruction(self) -> NotRead:
+        """What stands for the value of the instruction that was met last."""
+        code = self._data[self._place - 1 : self._place]
+        name = _REFUSED.get(code, f"0x{code.hex()}")
+        problem = f"the instruction {name}, which plain data does not need, is not run"
+        return self._not_read(problem, back=1)
+
     def unknown(self) -> None:
         """An instruction that has no place in plain data."""
-        self._place -= 1
-        code = self._data[self._place : self._place + 1]
-        name = _REFUSED.get(code, f"0x{code.hex()}")
-        self._refuse(f"the instruction {name}, which plain data does not need, is not run")
+        raise self._unread_instruction().damage
 
     def _bytes(self, count: int) -> bytes:
         end = self._place + count
@@ -56,9 +89,11 @@ class PickledValues:
 
     def _text(self, count: int) -> None:
         try:
-            self._stack.append(self._bytes(count).decode("utf-8", "surrogatepass"))
+            text = self._bytes(count).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             self._refuse("a text that is no UTF-8")
+        self._room -= _TEXT + (count if text.isascii() else _WIDEST * len(text))
+        self._stack.append(text)
 
     def frame(self) -> None:
         """A part of it begins, whose length need not be known."""
@@ -83,20 +118,30 @@ class PickledValues:
 
     def middling(self) -> None:
         """A number of two bytes."""
+        self._room -= _OBJECT
         self._stack.append(self._number(2))
 
     def signed(self) -> None:
         """A number of four bytes, below zero or not."""
+        self._room -= _OBJECT
         self._stack.append(int.from_bytes(self._bytes(4), "little", signed=True))
 
     def long(self) -> None:
         """A number of up to 255 bytes."""
+        self._room -= _OBJECT
         self._stack.append(int.from_bytes(self._bytes(self._number(1)), "little", signed=True))
+
+    def longer(self) -> None:
+        """A number of more bytes: no number of anybody's has so many."""
+        made = self._unread_instruction()
+        self._bytes(self._number(4))
+        self._stack.append(made)
 
     def fraction(self) -> None:
         """A float."""
         (value,) = struct.unpack_from(">d", self._data, self._place)
         self._place += 8
+        self._room -= _OBJECT
         self._simple = self._simple and value - value == 0
         self._stack.append(value)
 
@@ -114,8 +159,16 @@ class PickledValues:
 
     def short_bytes(self) -> None:
         """Up to 255 bytes."""
+        self._room -= _OBJECT
         self._stack.append(self._bytes(self._number(1)))
 
     def plain_bytes(self) -> None:
         """Up to 4 GB of bytes."""
+        self._room -= _OBJECT
         self._stack.append(self._bytes(self._number(4)))
+
+    def byte_array(self) -> None:
+        """Bytes that may be changed."""
+        made = self._unread_instruction()
+        self._bytes(self._number(8))
+        self._stack.append(made)

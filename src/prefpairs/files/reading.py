@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
-from prefpairs.files.lines import Record, lines_of, record_of
+from prefpairs.files.lines import Record, Refused, lines_of, record_of
 from prefpairs.files.noted import note
-from prefpairs.files.unpacking import HEAD, PACKED, unpacked, with_head
+from prefpairs.files.unpacking import HEAD, PACKED, Counted, unpacked, with_head
 from prefpairs.files.watched import Passed, WatchedFile
 from prefpairs.records.wire import decode
 
@@ -94,12 +94,17 @@ def _open_binary(source: Input, passed: Passed | None) -> io.BufferedReader:
 
 def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
     head = stream.peek(len(_PARQUET))
-    if packed := head.startswith(PACKED):
-        stream = unpacked(stream, head, source)
+    packed = None
+    if head.startswith(PACKED):
+        packed = Counted(stream)
+        stream = unpacked(packed, head, source)
     begin = stream.peek(len(_PARQUET))[:HEAD]  # as much as is seen of a pipe
     if (rows := _rows_of_container(stream, begin, source, packed=packed)) is not None:
         for number, row in enumerate(rows, 1):
-            yield record_of(number, 0, row, source.limits.line)
+            if isinstance(row, Refused):
+                yield Record(number, 0, b"", refused=row.problem)
+            else:
+                yield record_of(number, 0, row, source.limits.line)
         return
     if begin.startswith(_BOM):
         start += len(stream.read(len(_BOM)))
@@ -109,13 +114,12 @@ def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[R
         for number, (offset, element) in enumerate(elements, 1):
             yield record_of(number, offset, element, source.limits.line)
     else:
-        lines = lines_of(stream, start, source.limits.line)
-        yield from (line for line in lines if not line.is_blank())
+        yield from lines_of(stream, start, source.limits.line, blank=False)
 
 
 def _rows_of_container(
-    stream: io.BufferedReader, begin: bytes, source: Input, *, packed: bool
-) -> Iterator[bytes] | None:
+    stream: io.BufferedReader, begin: bytes, source: Input, *, packed: Counted | None
+) -> Iterator[bytes | Refused] | None:
     """The rows of what is neither lines nor an array, as JSON."""
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
@@ -124,11 +128,11 @@ def _rows_of_container(
     if begin.startswith(_TRXP):
         from prefpairs.files.trxp import trxp_rows
 
-        return trxp_rows(stream, source)
+        return trxp_rows(stream, source, None if packed is None else packed.passed)
     if begin.startswith(_SQLITE):
         from prefpairs.files.sqlite import sqlite_rows
 
-        return sqlite_rows(source, packed=packed)
+        return sqlite_rows(source, packed=packed is not None)
     if begin.startswith(PICKLES):
         raise BadInput(source.label, f"byte 0: {OLD_PICKLE}", NEWER_FRAMES)
     return None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input, Limits, too_much
+from prefpairs.files.lines import Refused
 from prefpairs.files.pickled_values import Damaged
 from prefpairs.files.reading import NEWER_FRAMES, OLD_PICKLE, PICKLES
 from prefpairs.files.trxp import item_line
@@ -42,7 +43,7 @@ class _Table(NamedTuple):
         return f"SELECT {given}, two.{_FRAME} FROM {table} LEFT JOIN {frames}"  # noqa: S608 - so too
 
 
-def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes]:
+def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refused]:
     """Each experience as JSON; one of them is in memory at a time."""
     if packed or source.is_stdin or not os.path.isfile(source.path):
         problem = "a SQLite database cannot be read from a pipe or out of a packed file"
@@ -52,7 +53,7 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes]:
         with closing(_connected(source.path, source.limits)) as database:
             for row in _rows(database, source):
                 yield row
-                written += len(row)
+                written += 1 if isinstance(row, Refused) else len(row)
                 if written > most:
                     raise too_much(source)
     except MemoryError:  # of lengths that a damaged page tells; nothing of it was taken
@@ -79,7 +80,7 @@ def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     return database
 
 
-def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes]:
+def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refused]:
     tables = _tables(database)
     if not tables:
         problem = "no table of this database holds experiences of Trinity-RFT"
@@ -87,12 +88,11 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes]:
     for table in tables:
         for number, *told, data in database.execute(table.query()):
             try:
-                yield _line(dict(zip(table.columns, told, strict=True)), data)
+                yield _line(dict(zip(table.columns, told, strict=True)), data, source)
             except Damaged as damage:
                 place = f"row {number} of {table.name}: byte {damage.place}"
-                old = damage.problem == OLD_PICKLE
-                hint = NEWER_FRAMES if old else None
-                raise BadInput(source.label, f"{place}: {damage.problem}", hint) from None
+                more = f" ({NEWER_FRAMES})" if damage.problem == OLD_PICKLE else ""
+                yield Refused(f"{place}: {damage.problem}{more}")
 
 
 def _tables(database: sqlite3.Connection) -> list[_Table]:
@@ -127,15 +127,15 @@ def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def _line(told: dict[str, Any], data: Any) -> bytes:
+def _line(told: dict[str, Any], data: Any, source: Input) -> bytes:
     """An experience as JSON. Without its frame, what the columns say is all there is."""
     if data is None:
-        return item_line(None, lambda item: _with_columns(item, told))
+        return item_line(None, lambda item: _with_columns(item, told), source)
     if not isinstance(data, bytes):
         raise Damaged(0, "no frame (TRXP)")
     if data.startswith(PICKLES):
         raise Damaged(0, OLD_PICKLE)
-    return item_line(data, lambda item: _with_columns(item, told))
+    return item_line(data, lambda item: _with_columns(item, told), source)
 
 
 def _with_columns(item: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from prefpairs.files.pickled_values import Damaged
 
 LARGEST_HEADER = 100_000_000
 _MOST_AXES, _LONGEST_AXIS = 16, 1 << 48
+_MOST_BRACES, _MOST_COMMAS = 1000, _MOST_AXES + 4
+"""What a header may have in its texts, and for each tensor: looked at before it takes memory."""
 _CODES = {
     "BOOL": "B", "U8": "B", "I8": "b", "I16": "h", "U16": "H", "I32": "i", "U32": "I", "I64": "q",
     "U64": "Q", "F16": "e", "F32": "f", "F64": "d",
@@ -34,11 +36,15 @@ _tensors_of = msgspec.json.Decoder(dict[str, Tensor]).decode
 
 def read_header(text: bytes, size: int) -> dict[str, Tensor]:
     """The tensors of a header, in the order in which they stand in so many bytes behind it."""
+    told = text.count(b'"data_offsets"')
+    if text.count(b"{") > _MOST_BRACES + 2 * told:
+        raise Damaged(0, "no header of safetensors (objects that are no tensors)")
+    if text.count(b",") > _MOST_BRACES + _MOST_COMMAS * told:
+        raise Damaged(0, "no header of safetensors (more numbers than tensors have)")
     try:
         tensors = _tensors_of(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Damaged(0, f"no header of safetensors ({error})") from None
-    told = text.count(b'"data_offsets"')
     tensors.pop("__metadata__", None)
     if told != len(tensors):
         raise Damaged(0, "a tensor stands twice in the header, or has no offsets")
@@ -65,10 +71,14 @@ def _check(name: str, tensor: Tensor) -> None:
         raise Damaged(0, f"{shown} has {end - begin} bytes")
 
 
-def numbers_of(name: str, tensor: Tensor, data: bytes) -> list[int | float | bool]:
+def numbers_of(
+    name: str, tensor: Tensor, data: bytes, most: int = 1 << 23
+) -> list[int | float | bool]:
     """The numbers of a tensor that is one row of them."""
     code = _CODES.get(tensor.dtype)
     if code is None or len(tensor.shape) != 1:
         shown = f"{tensor.dtype[:20]} of the shape {tensor.shape}"
         raise Damaged(0, f"{name[:60]} is no row of numbers but {shown}")
+    if tensor.shape[0] > most:
+        raise Damaged(0, f"{name[:60]} has {tensor.shape[0]} numbers, which no row has")
     return list(struct.unpack(f"<{tensor.shape[0]}{code}", data))

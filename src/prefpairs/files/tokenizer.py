@@ -1,16 +1,25 @@
 """A tokenizer out of a tokenizer.json, or out of the folder of a model."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, NotJson
 from prefpairs.extras import missing_library
 from prefpairs.files.noted import note, read_noted
+from prefpairs.files.output import naming_trouble
+from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.records.wire import decode, encode
 
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
+
+_SECONDS, _LONGER = 60, 64
+"""What a tokenizer may take to be loaded and tried; how many times as long it may make a text."""
+
+_PROBES = ("", "Hello, 7 \u00e9\u4e16\U0001f600\t\n<|x|>", "word " * 200, "a" * 200 + "!")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +77,14 @@ class TokenizerDecoder:
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of tokens, the special ones spelt out."""
-        try:
+        with _naming(self.path, "it makes no text of tokens"):
             return str(self.tokenizer.decode(ids, skip_special_tokens=False))
-        except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-            raise BadInput(self.path, f"it makes no text of tokens ({error})") from None
 
 
 def open_decoder(path: str) -> TokenizerDecoder:
     """What makes text of tokens."""
     path = model_at(path).tokenizer
     tokenizer = _opened(path, exact=False)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     added = tokenizer.get_added_tokens_decoder()
     special = frozenset(number for number, token in added.items() if token.special)
     size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
@@ -98,15 +103,11 @@ class Tokens:
     def __init__(self, path: str, *, exact: bool = False) -> None:
         self._path = path
         self._tokenizer = _opened(path, exact=exact)
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of a text, and the characters that each stands for."""
-        try:
+        with _naming(self._path, "it makes no tokens of a text"):
             encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-            raise BadInput(self._path, f"it makes no tokens of a text ({error})") from None
         return list(encoding.ids), list(encoding.offsets)
 
     def id_of(self, token: str) -> int | None:
@@ -128,16 +129,66 @@ def _opened(path: str, *, exact: bool) -> Any:
     if not os.path.isfile(path):
         raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
     note(path)
+    made = (Tokenizer.from_str, _exact(path)) if exact else (Tokenizer.from_file, path)
+    make = partial(_whole_texts, *made)
+    tried = Limited(lambda: lambda _: _try(make()), _SECONDS)
     try:
-        return Tokenizer.from_str(_exact(path)) if exact else Tokenizer.from_file(path)
-    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+        tried(b"")
+    except OverBudget as error:
+        raise BadInput(path, f"no tokenizer.json that can be used: {error.problem}") from None
+    except Refusal as error:
         raise BadInput(path, f"no tokenizer.json ({error})") from None
+    finally:
+        tried.close()
+    with _naming(path, "no tokenizer.json"):
+        tokenizer = make()
+    if getattr(tokenizer.model, "dropout", None):
+        tokenizer.model.dropout = None  # it is for training: other tokens in each run
+    return tokenizer
+
+
+def _whole_texts(make: Callable[[str], Any], given: str) -> Any:
+    """A tokenizer that leaves nothing out, and adds nothing."""
+    tokenizer = make(given)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _try(tokenizer: Any) -> bytes:
+    """Use a tokenizer once: some files break it, and the process with it."""
+    for text in _PROBES:
+        with suppress(Exception):  # it need not know every sign
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            tokenizer.decode(ids, skip_special_tokens=False)
+        if tokenizer.normalizer is not None:
+            length = len(tokenizer.normalizer.normalize_str(text))
+            if length > _LONGER * (len(text) + _LONGER):
+                raise ValueError(f"it makes {length} characters of {len(text)}")
+    return b""
+
+
+@contextmanager
+def _naming(path: str, problem: str) -> Iterator[None]:
+    """Make one sentence of whatever the library raises: a panic in Rust is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise BadInput(path, f"{problem} ({error})") from None
+        raise
 
 
 def _exact(path: str) -> str:
     """The file with offsets that leave out no space: some tokenizers trim them."""
-    with open(path, "rb") as file:
-        config = decode(file.read())
+    with naming_trouble(path), open(path, "rb") as file:
+        data = file.read()
+    try:
+        config = decode(data)
+    except NotJson as error:
+        raise BadInput(path, f"no tokenizer.json: {error.problem}") from None
+    if not isinstance(config, dict):
+        raise BadInput(path, "no tokenizer.json: it holds no object")
     _keep_spaces(config.get("pre_tokenizer"))
     _keep_spaces(config.get("post_processor"))
     return encode(config).decode()

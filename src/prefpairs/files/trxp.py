@@ -3,6 +3,8 @@
 A frame is a head, a pickle of all that is no tensor, and the tensors (safetensors). The pickle is
 read without running it, and of the tensors only tokens and masks; the others are passed over,
 however large they are. A file may hold several frames.
+
+An item that cannot be read is refused alone, and so is a frame whose end is known.
 """
 
 import io
@@ -15,9 +17,10 @@ import orjson
 
 from prefpairs.errors import BadInput
 from prefpairs.files.as_json import json_line
-from prefpairs.files.inputs import Input, too_much
+from prefpairs.files.inputs import Input, Limits, too_much
+from prefpairs.files.lines import Refused
 from prefpairs.files.pickled import unpickled
-from prefpairs.files.pickled_values import Damaged
+from prefpairs.files.pickled_values import Damaged, NotRead
 from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
 
 MAGIC = b"TRXP"
@@ -34,48 +37,76 @@ _FIELDS = (
 _BLOCK = 1 << 20
 _DEEPEST = 240
 _LARGEST_ITEM, _TIMES = 1 << 16, 20
-"""An item may take so much, and so many times the bytes of what holds all items."""
+"""An item may take so much, and so many times the bytes of what holds all items.
+
+But never more than a line may have.
+"""
+
+_BYTES_A_NUMBER = 8
+"""Tensors of one byte a number take sixteen in memory."""
 
 
-def trxp_rows(stream: BinaryIO, source: Input) -> Iterator[bytes]:
-    """Each experience as JSON; of a frame, its texts and tokens are in memory at a time."""
-    frames = _Frames(stream)
+def trxp_rows(
+    stream: BinaryIO, source: Input, packed: Callable[[], int] | None = None
+) -> Iterator[bytes | Refused]:
+    """Each experience as JSON; of a frame, its texts and tokens are in memory at a time.
+
+    `packed` tells how many bytes of the file itself were read, where it is a packed one.
+    """
+    frames = _Frames(stream, source, packed)
     written = 0
     try:
         while (frame := frames.next()) is not None:
-            for row in frame.rows():
+            for row in [frame] if isinstance(frame, Refused) else frame.rows():
                 yield row
-                written += len(row)
+                written += 1 if isinstance(row, Refused) else len(row)
                 if written > source.limits.unpacked_from(frames.place):
                     raise too_much(source)
     except Damaged as damage:
         raise BadInput(source.label, f"byte {damage.place}: {damage.problem}") from None
 
 
-def item_line(data: bytes | None, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+def item_line(
+    data: bytes | None, change: Callable[[dict[str, Any]], dict[str, Any]], source: Input
+) -> bytes:
     """The one experience of a frame, or of none, as JSON, after something was changed in it."""
     if data is None:
         return _Frame([change({})], [{}], simple=False, room=_LARGEST_ITEM, place=0).line(0)
-    frames = _Frames(io.BytesIO(data))
+    frames = _Frames(io.BytesIO(data), source)
     frame = frames.next()
+    if isinstance(frame, Refused):
+        raise frames.damage
     if frame is None or len(frame.items) != 1 or frames.place != len(data):
         raise Damaged(0, "no frame (TRXP) of one experience")
-    item = change(frame.items[0])
+    item = change(_plain(frame.items[0]))
     reward = item.get("reward")
     finite = type(reward) is not float or reward - reward == 0
     return frame._replace(items=[item], simple=frame.simple and finite).line(0)
 
 
 class _Frames:
-    """The frames of a stream, one after the other. `place` is how far it was read."""
+    """The frames of a stream, one after the other.
 
-    def __init__(self, stream: BinaryIO) -> None:
+    `place` is how far it was read; `damage` is that of the last frame that was refused.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, source: Input, packed: Callable[[], int] | None = None
+    ) -> None:
         self._stream = stream
+        self._source = source
+        self._packed = packed
+        self._held = 0
+        self._ended = False
+        self.damage = Damaged(0, "")
         self.place = 0
 
-    def next(self) -> "_Frame | None":
-        """The next frame, if there is one."""
-        begin = self.place
+    def next(self) -> "_Frame | Refused | None":
+        """The next frame, if there is one; Refused if that one alone is damaged.
+
+        Where it is not known where the next one begins, all that comes is Damaged.
+        """
+        begin, self._held = self.place, 0
         head = self._read(_HEAD.size)
         if not head:
             return None
@@ -87,14 +118,34 @@ class _Frames:
         if version != _VERSION:
             raise Damaged(begin + len(MAGIC), f"a frame of version {version}; 1 is known")
         begin = self.place
+        end = begin + metadata_size + tensors_size
+        try:
+            return self._frame(metadata_size, tensors_size)
+        except Damaged as damage:
+            if self._ended:
+                raise
+            self._pass_over(end - self.place)
+            self.damage = damage
+            return Refused(f"byte {damage.place}: {damage.problem}")
+
+    def _frame(self, metadata_size: int, tensors_size: int) -> "_Frame":
+        begin = self.place
         metadata = self._take(metadata_size)
         try:
-            found = unpickled(metadata)
+            found = unpickled(metadata, self._room())
         except Damaged as damage:
             raise Damaged(begin + damage.place, damage.problem) from None
+        self._held += found.taken
         items = _items(found.value, begin)
-        room = _LARGEST_ITEM + _TIMES * metadata_size
-        return _Frame(items, self._tensors(tensors_size, len(items)), found.simple, room, begin)
+        longest = max(self._source.limits.line, Limits().line)
+        simple = found.simple and metadata_size + found.repeated <= longest
+        room = min(_LARGEST_ITEM + _TIMES * metadata_size, longest)
+        return _Frame(items, self._tensors(tensors_size, len(items)), simple, room, begin)
+
+    def _room(self) -> int:
+        """How much memory may yet be taken for this frame."""
+        read = self.place if self._packed is None else self._packed()
+        return self._source.limits.held_from(read) - self._held
 
     def _tensors(self, size: int, count: int) -> list[dict[str, tuple[Tensor, bytes]]]:
         """The tensors that are wanted, for each item."""
@@ -143,6 +194,9 @@ class _Frames:
             parts.append(part)
             count -= len(part)
             self.place += len(part)
+            self._held += 2 * len(part)  # for a moment in pieces, too
+            if self._room() < 0:
+                raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _pass_over(self, count: int) -> None:
@@ -154,48 +208,61 @@ class _Frames:
             self.place += passed
 
     def _cut_off(self) -> NoReturn:
+        self._ended = True
         problem = "the frame ends too early: it was cut off or is still being written"
         raise Damaged(self.place, problem)
 
 
-def _items(metadata: Any, place: int) -> list[dict[str, Any]]:
+def _items(metadata: Any, place: int) -> list[Any]:
     """What is said of each experience, as far as it can be told before it is looked at."""
-    if type(metadata) is not dict or type(metadata.get("items")) is not list:
+    items = metadata.get("items") if type(metadata) is dict else None
+    if type(items) is not list:
         raise Damaged(place, "the metadata has no items")
-    items: list[Any] = metadata["items"]
     if metadata.get("num_items", len(items)) != len(items):
         raise Damaged(place, f"num_items is not {len(items)}, the number of items")
-    if not all(type(item) is dict for item in items):
-        raise Damaged(place, "an item that is no object")
     return items
+
+
+def _plain(item: Any) -> dict[str, Any]:
+    """An item, if it is one that was read."""
+    if type(item) is NotRead:
+        raise item.damage
+    if type(item) is not dict:
+        raise Damaged(0, "an item that is no object")
+    return item
 
 
 class _Frame(NamedTuple):
     """A frame of which the texts were read, and the tokens."""
 
-    items: list[dict[str, Any]]
+    items: list[Any]
     tensors: list[dict[str, tuple[Tensor, bytes]]]
     simple: bool
     room: int
     """How much an item may take, of which nobody knows how large it is."""
     place: int
 
-    def rows(self) -> Iterator[bytes]:
+    def rows(self) -> Iterator[bytes | Refused]:
         """Each item as JSON."""
-        return map(self.line, range(len(self.items)))
+        for number in range(len(self.items)):
+            try:
+                yield self.line(number)
+            except Damaged as damage:
+                yield Refused(f"byte {damage.place}: {damage.problem}")
 
     def line(self, number: int) -> bytes:
         """An item as JSON."""
-        item = self.items[number]
-        row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
         try:
+            item = _plain(self.items[number])
+            row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
             line = self._line({"eid": {}, "prompt_length": None, **row})
             for field, (tensor, data) in self.tensors[number].items():
-                numbers = numbers_of(field, tensor, data)
+                numbers = numbers_of(field, tensor, data, self.room // _BYTES_A_NUMBER)
                 write = json_line if tensor.dtype.startswith("F") else orjson.dumps
                 line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
         except Damaged as damage:
-            raise Damaged(self.place, f"item {number}: {damage.problem}") from None
+            place = self.place + damage.place
+            raise Damaged(place, f"item {number}: {damage.problem}") from None
         return line
 
     def _line(self, row: dict[str, Any]) -> bytes:
@@ -209,19 +276,19 @@ class _Frame(NamedTuple):
 def _measure(value: Any, room: int, depth: int) -> int:
     """The room that is left behind a value; Damaged where it is not plain, or has no end."""
     if room < 0:
-        raise Damaged(0, "it repeats itself too often")
+        raise Damaged(0, "it repeats itself too often, or is longer than a line may be")
     if depth > _DEEPEST:
         raise Damaged(0, "nested too deeply")
-    if value is None or type(value) in (bool, int, float):
-        return room - 1
     if type(value) in (str, bytes):
-        return room - 1 - len(value)
-    if type(value) is dict:
+        room -= len(value)
+    elif type(value) is dict:
         for key, item in value.items():
-            room = _measure(item, room - len(key), depth + 1)
+            room = _measure(item, _measure(key, room, depth) + 1, depth + 1)
     elif type(value) in (list, tuple):
         for item in value:
             room = _measure(item, room, depth + 1)
-    else:
+    elif type(value) is NotRead:
+        raise value.damage
+    elif value is not None and type(value) not in (bool, int, float):
         raise Damaged(0, "a type of numpy where a value should be")
     return room - 1

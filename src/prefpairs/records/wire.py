@@ -22,6 +22,11 @@ DEEPEST = 250
 _SHORTEST_DEEP = 2 * DEEPEST
 """No shorter line can be nested so deeply."""
 
+_LARGE = 1 << 20
+_CONTAINERS, _BYTES_EACH = 500_000, 32
+"""So many lists and objects may be in a large line, and another one for so many bytes: each takes
+up to 230 bytes of memory, and the line may have written it in two."""
+
 _decode = msgspec.json.Decoder().decode
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,6 +52,8 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
+    if len(line) > _LARGE:
+        _refuse_width(line)
     try:
         value = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -69,6 +76,22 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
         raise NotJson("a number of more than 4300 digits", "number_too_long") from None
     _refuse_depth(value)
     return _mend(value)
+
+
+def _refuse_width(line: bytes) -> None:
+    """Raise for more lists and objects than memory should be taken for."""
+    most = _CONTAINERS + len(line) // _BYTES_EACH
+    if line.count(b"[") + line.count(b"{") > most:
+        bare = line.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in line else line
+        found, in_text = 0, 0
+        for start in range(0, len(bare), _LARGE):  # in pieces, for there may be millions of texts
+            parts = bare[start : start + _LARGE].split(b'"')
+            outside = b"".join(parts[in_text::2])  # brackets in texts are no lists
+            found += outside.count(b"[") + outside.count(b"{")
+            in_text ^= ~len(parts) & 1
+            if found > most:
+                problem = "it holds more lists and objects than a row of its length should"
+                raise NotJson(problem, "too_many_values")
 
 
 def _refuse_depth(value: Any) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from prefpairs.limited import Refusal
 from prefpairs.records.message import Message
 from prefpairs.records.parting import in_common
 from prefpairs.records.wire import encode
@@ -58,9 +59,9 @@ class Chat:
             rendered = self._template.render(
                 messages=messages, tools=tools, add_generation_prompt=go_on, **self._specials
             )
-        except Exception:  # noqa: BLE001 - foreign code in a sandbox, which refuses as it likes
+        except Refusal:
             raise Unfit("template_refuses") from None
-        return str(rendered)
+        return rendered
 
     def spoken(
         self, prompt: list[Message], answer: list[Message], tools: list[Any] | None

@@ -5,15 +5,18 @@ stands in a field of its own, and in whether they know system messages.
 """
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any, Literal, NoReturn
 
 from prefpairs.errors import UsageError
 from prefpairs.extras import missing_library
+from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.records.message import Message
-from prefpairs.records.wire import encode
+from prefpairs.records.wire import decode, encode
 
 _ASK: Message = {"role": "user", "content": "Hello?"}
 _TOLD = "prefpairs-probe"
@@ -71,19 +74,64 @@ def facts_of(source: str) -> TemplateFacts:
     )
 
 
-def compiled(source: str) -> Any:
-    """The template, in the surroundings that transformers gives it."""
-    environment = _environment()
-    from jinja2 import TemplateSyntaxError
+class Template:
+    """A chat template in the surroundings that transformers gives it, and in a process of its own.
+
+    It is foreign code: the sandbox keeps it from what it should not see, and the limits of the
+    process from endless loops and giant texts.
+    """
+
+    def __init__(self, source: str) -> None:
+        _environment()  # here once, so that whatever is loaded need not be loaded there
+        self._asked = Limited(partial(_begin, source))
+        try:
+            self.free_names = set(decode(self._ask({})))
+        except Refusal as refusal:
+            raise UsageError(f"--template: {refusal}") from None
+
+    def render(self, **values: Any) -> str:
+        """What it makes of these values; Refusal where it refuses them."""
+        return self._ask(values).decode("utf-8", "surrogatepass")
+
+    def _ask(self, question: dict[str, Any]) -> bytes:
+        try:
+            return self._asked(encode(question))
+        except OverBudget as error:
+            hint = "a chat template takes milliseconds; is this one of a model?"
+            raise UsageError(f"--template: {error.problem}", hint) from None
+
+
+def _begin(source: str) -> Callable[[bytes], bytes]:
+    """What answers for a template: with its free names first, and then with rendered texts."""
+    known: list[tuple[Any, set[str]]] = []
+
+    def answer(question: bytes) -> bytes:
+        if not known:
+            known.append(_compiled(_environment(), source))
+        template, names = known[0]
+        if values := decode(question):
+            return str(template.render(**values)).encode("utf-8", "surrogatepass")
+        return encode(sorted(names))
+
+    return answer
+
+
+def _compiled(environment: Any, source: str) -> tuple[Any, set[str]]:
+    """The template, and the names that it takes from its surroundings."""
+    from jinja2 import TemplateSyntaxError, meta
 
     try:
-        return environment.from_string(source)
+        names = meta.find_undeclared_variables(environment.parse(source))
+        return environment.from_string(source), names
     except TemplateSyntaxError as error:
-        raise UsageError(f"--template: {error.message} (line {error.lineno})") from None
+        raise ValueError(f"{error.message} (line {error.lineno})") from None
     except RecursionError:
-        raise UsageError("--template: it is nested too deeply") from None
-    except ValueError as error:
-        raise UsageError(f"--template: {error}") from None
+        raise ValueError("it is nested too deeply") from None
+
+
+def compiled(source: str) -> Template:
+    """The template of this source, ready to render."""
+    return Template(source)
 
 
 def _environment() -> Any:
@@ -107,19 +155,12 @@ def _environment() -> Any:
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
     )
     environment.filters["tojson"] = _to_json
+    del environment.filters["random"], environment.globals["lipsum"]  # chance, which is not ours
     environment.globals |= {"raise_exception": _refuse, "strftime_now": _some_day}
     return environment
 
 
-def free_names(source: str) -> set[str]:
-    """The names that a template takes from its surroundings."""
-    from jinja2 import meta
-
-    environment = _environment()
-    return meta.find_undeclared_variables(environment.parse(source))
-
-
-def _tool_args(template: Any) -> Literal["dict", "string"] | None:
+def _tool_args(template: Template) -> Literal["dict", "string"] | None:
     """The form in which arguments come out once, and not quoted twice; an object if both do."""
     arguments = {"word": _TOLD}
     forms: tuple[tuple[Literal["dict", "string"], Any], ...] = (
@@ -147,11 +188,11 @@ def _answer(content: str, **more: Any) -> Message:
     return {"role": "assistant", "content": content, **more}
 
 
-def rendered(template: Any, messages: list[Message], **more: Any) -> str:
+def rendered(template: Template, messages: list[Message], **more: Any) -> str:
     """What a template makes of a conversation; nothing where it refuses it."""
     usual = {"add_generation_prompt": False, "bos_token": "", "eos_token": ""}
-    with suppress(Exception):  # it is foreign code in a sandbox, and refuses as it likes
-        return str(template.render(messages=messages, **{**usual, **more}))
+    with suppress(Refusal):
+        return template.render(messages=messages, **{**usual, **more})
     return ""
 
 
@@ -164,6 +205,21 @@ def _some_day(form: str) -> str:
     return date(2026, 1, 1).strftime(form)
 
 
-def _to_json(value: Any, *, ensure_ascii: bool = False, **form: Any) -> str:
-    """JSON in the form that transformers gives it in templates, spaces included."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, **form)
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """JSON in the form that transformers gives it in templates, spaces included.
+
+    Nothing else of `json.dumps` may be asked for: `default` would call what the sandbox guards.
+    """
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+    )

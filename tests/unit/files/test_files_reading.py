@@ -144,7 +144,7 @@ def test_array(tmp_path: Path, data: bytes) -> None:
     records = _records(tmp_path, data)
     assert _values(records) == ROWS
     assert [record.number for record in records] == [1, 2, 3, 4, 5]
-    assert all(data[at : at + len(element)] == element for _, at, element, _ in records)
+    assert all(data[at : at + len(element)] == element for _, at, element, *_ in records)
 
 
 @pytest.mark.parametrize(

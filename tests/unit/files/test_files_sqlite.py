@@ -14,7 +14,9 @@ from trinity_kit import SCHEMA, database, frame, item, run, with_tokens
 
 from prefpairs.errors import BadInput, InputChanged
 from prefpairs.files.inputs import Input, Limits
+from prefpairs.files.lines import Refused
 from prefpairs.files.reading import open_input
+from prefpairs.files.sqlite import sqlite_rows
 
 RUNS = [run(0, 1.0, "4"), run(1, 0.0, "5")]
 
@@ -27,10 +29,13 @@ def _rows(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:  # noq
 
 
 def _problem(path: Path) -> str:
-    with pytest.raises(BadInput) as caught:
-        _rows(path)
-    assert caught.value.path == path.name
-    return caught.value.problem
+    """Of the one row that is refused, or of the file."""
+    source = Input(str(path), path.name)
+    try:
+        (refused,) = (row for row in sqlite_rows(source) if isinstance(row, Refused))
+    except BadInput as error:
+        return error.problem
+    return refused.problem
 
 
 def _execute(path: Path, *statements: str, values: tuple[Any, ...] = ()) -> Path:

@@ -1,0 +1,28 @@
+"""Runs the program as a process of its own, and tells how much memory that took."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+_PEAK = """
+import re, sys
+from prefpairs.cli.main import main
+code = main(sys.argv[1:])
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
+print(f"peak {peak}", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def run(*words: str | Path, data: bytes | None = None) -> tuple[int, str, int]:
+    """The exit code of a run, what it said, and the memory it took in MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAK, *map(str, words)],
+        input=data,
+        stdin=None if data is not None else subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    said, _, peak = done.stderr.decode().rpartition("peak ")
+    return done.returncode, said, int(peak)

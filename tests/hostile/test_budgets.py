@@ -1,0 +1,201 @@
+"""What a small file may take: memory and time, of every reader; and what is read in spite of it."""
+
+import gzip
+import json
+import pickle
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backports import zstd
+from hostile_kit import run
+
+from prefpairs.files.inputs import Limits
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
+
+MEGABYTE = 1_000_000
+NO_TENSORS = struct.pack("<Q", 2) + b"{}"
+ROW = b'{"prompt":"Q","response":"A","score":1,"x":['
+
+
+def repeated(unit: bytes, size: int) -> Iterator[bytes]:
+    """A unit again and again, up to so many bytes."""
+    block = unit * (MEGABYTE // len(unit))
+    for _ in range(size // len(block)):
+        yield block
+
+
+def packed(path: Path, *parts: bytes | Iterator[bytes]) -> Path:
+    """A file with these parts, as small as gzip makes it."""
+    with gzip.open(path, "wb", 6) as file:
+        for part in parts:
+            for piece in [part] if isinstance(part, bytes) else part:
+                file.write(piece)
+    return path
+
+
+def frame(metadata: bytes) -> bytes:
+    """A frame (TRXP) of which this is the pickle, without tensors."""
+    return head(len(metadata)) + metadata + NO_TENSORS
+
+
+def head(size: int, tensors: int = len(NO_TENSORS)) -> bytes:
+    """What stands in front of a pickle of this size."""
+    return b"TRXP\x01" + struct.pack("<QQ", size, tensors)
+
+
+def items(*given: dict[str, Any]) -> bytes:
+    """A frame of these experiences."""
+    return frame(pickle.dumps({"items": [*given], "num_items": len(given)}, 5))
+
+
+def experience(run_: int, **more: Any) -> dict[str, Any]:
+    """One of several answers to one prompt."""
+    eid = {"batch": 1, "task": 0, "run": run_, "step": 0, "suffix": f"{run_}"}
+    texts = {"prompt_text": "Q", "response_text": f"A{run_}", "reward": float(run_)}
+    return {"eid": eid, "prompt_length": 1, "info": {}, **texts, **more}
+
+
+@pytest.mark.parametrize(
+    ("begin", "unit", "end"),
+    [
+        (b"(", b"N", b"t."),
+        (b"", b"]", b"."),
+        (b"", b"}", b"."),
+        (b"N", b"\x94", b"."),
+        (b"(", b"\x8c\x02ab", b"t."),
+        (b"(", b"M\x07\x07", b"t."),
+        (b"(", b"\x8f", b"t."),
+    ],
+)
+def test_a_pickle_that_grows(begin: bytes, unit: bytes, end: bytes, tmp_path: Path) -> None:
+    """Less than 150 KB, of which each byte would take many."""
+    pieces = [*repeated(unit, 120 * MEGABYTE)]
+    size = 2 + len(begin) + sum(map(len, pieces)) + len(end)
+    start = head(size) + b"\x80\x05" + begin
+    path = packed(tmp_path / "in", start, iter(pieces), end + NO_TENSORS)
+    began = time.monotonic()
+    code, said, peak = run("pair", path)
+    assert (code, "in:1: byte " in said) == (1, True), said
+    assert "memory" in said
+    assert peak < 60 + Limits().held_from(path.stat().st_size) / MEGABYTE
+    assert time.monotonic() - began < 30
+
+
+def test_a_tensor_that_grows(tmp_path: Path) -> None:
+    """A row of numbers, of one byte each."""
+    metadata = pickle.dumps({"items": [experience(0)]}, 5)
+    for size in (100 * MEGABYTE, 300 * MEGABYTE):
+        tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+        header = json.dumps({"0:tokens": tensor}).encode()
+        begin = head(len(metadata), 8 + len(header) + size) + metadata
+        begin += struct.pack("<Q", len(header)) + header
+        path = packed(tmp_path / "in", begin, repeated(b"\0", size), items(experience(1)))
+        code, said, peak = run("extract", path, "--on-error", "skip")
+        assert (code, "2 read = 1 used + 0 dropped + 1 bad" in said, peak < 330) == (0, True, True)
+
+
+@pytest.mark.parametrize("unit", [b'"a":{},', b'"a":{"shape":[' + b"0," * 500 + b"0]},"])
+def test_a_header_of_tensors_that_grows(unit: bytes, tmp_path: Path) -> None:
+    """Objects that are no tensors, and axes that none has."""
+    metadata = pickle.dumps({"items": []}, 5)
+    pieces = [b"{", *repeated(unit, 80 * MEGABYTE), b'"b":{}}']
+    size = sum(map(len, pieces))
+    begin = head(len(metadata), 8 + size) + metadata + struct.pack("<Q", size)
+    code, said, peak = run("extract", packed(tmp_path / "in", begin, iter(pieces)))
+    assert (code, "no header of safetensors" in said, peak < 330) == (1, True, True)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b'{"a":1},', b'{"":[{}]},'])
+@pytest.mark.parametrize("command", ["pair", "extract"])
+def test_a_line_of_lists(unit: bytes, command: str, tmp_path: Path) -> None:
+    """A row of 30 MB that would take 800 MB, and many seconds."""
+    good, begin = ROW + b"]}\n", b'{"response":"A","score":1,"prompt":['
+    path = packed(tmp_path / "in", good, begin, repeated(unit, 30 * MEGABYTE), b"[]]}\n", good)
+    code, said, peak = run(command, path)
+    assert (code, "in:2: it holds more lists and objects" in said) == (1, True)
+    assert peak < 200
+
+
+def test_brackets_in_texts_are_no_lists(tmp_path: Path) -> None:
+    """However many of them there are; and half a million lists are no trouble in any row."""
+    brackets = b'{"prompt":"Q","response":"%b","score":1}\n' % (b'[{\\"' * 5 * MEGABYTE)
+    path = packed(tmp_path / "in", brackets, ROW, b"[1]," * 499_000, b"[]]}\n")
+    assert run("extract", path, "-o", tmp_path / "out")[0] == 0
+
+
+@pytest.mark.parametrize("unit", [b"\n", b" \t\r\n"])
+def test_blank_lines(unit: bytes, tmp_path: Path) -> None:
+    """300 MB of them in 300 KB take seconds; those behind them have their own numbers."""
+    size = 300 * MEGABYTE
+    lines = sum(piece.count(b"\n") for piece in repeated(unit, size))
+    path = packed(tmp_path / "in", ROW + b"]}\n", repeated(unit, size), b"no row\n")
+    began = time.monotonic()
+    code, said, _ = run("extract", path)
+    assert (code, f"in:{lines + 2}: not JSON" in said) == (1, True), said
+    assert time.monotonic() - began < 20
+
+
+def test_frames_of_nothing(tmp_path: Path) -> None:
+    """24 MB of them are refused soon; a frame for each row is as good as one."""
+    empty = zstd.compress(b"")
+    (tmp_path / "in").write_bytes(empty * (24 * MEGABYTE // len(empty)))
+    began = time.monotonic()
+    code, said, _ = run("extract", tmp_path / "in")
+    assert (code, "more frames of next to no bytes" in said) == (1, True)
+    assert time.monotonic() - began < 10
+    (tmp_path / "in").write_bytes(zstd.compress(ROW + b"]}\n") * 20_000)
+    assert "20,000 read = 20,000 used" in run("extract", tmp_path / "in", "-o", tmp_path / "o")[1]
+
+
+class Code:
+    """Would be run if it were loaded."""
+
+    def __reduce__(self) -> Any:
+        """What Python's own module would do."""
+        return print, ("code was run",)
+
+
+def mixed() -> bytes:
+    """Two good items around one that is refused; a frame that is; and another good one."""
+    first = items(experience(0), experience(1, info={"x": Code()}), experience(2))
+    return first + frame(b"\x80\x05Nq\x07.") + items(experience(3))
+
+
+def test_one_refused_item_is_one_bad_row(tmp_path: Path) -> None:
+    """The next item is read, and the next frame."""
+    (tmp_path / "in").write_bytes(mixed())
+    code, said, _ = run("pair", tmp_path / "in")
+    assert (code, "in:2: byte " in said, "it names builtins.print" in said) == (1, True, True)
+    words: list[str | Path] = [
+        "--on-error",
+        "quarantine",
+        "--quarantine",
+        tmp_path / "bad",
+        "-o",
+        tmp_path / "out",
+    ]
+    code, said, _ = run("pair", tmp_path / "in", "--strategy", "exhaustive", *words)
+    assert (code, "5 read = 3 used + 0 dropped + 2 bad" in said) == (0, True), said
+    pairs = [json.loads(line) for line in (tmp_path / "out").read_bytes().splitlines()]
+    assert {(pair["chosen"], pair["rejected"]) for pair in pairs} == {
+        ("A2", "A0"), ("A3", "A0"), ("A3", "A2")
+    }  # fmt: skip
+    bad = [json.loads(line) for line in (tmp_path / "bad").read_bytes().splitlines()]
+    assert [(row["line"], row["reason"]) for row in bad] == [
+        (2, "refused_row"), (4, "refused_row")
+    ]  # fmt: skip
+    assert "item 1: it names builtins.print" in bad[0]["message"]
+    assert "the instruction BINPUT" in bad[1]["message"]
+
+
+def test_a_frame_that_was_cut_off_ends_the_file(tmp_path: Path) -> None:
+    """Nobody knows what came behind it: nothing is skipped there."""
+    (tmp_path / "in").write_bytes(mixed()[:-5])
+    code, said, _ = run("pair", tmp_path / "in", "--on-error", "skip")
+    assert (code, "the frame ends too early" in said) == (1, True)

@@ -1,0 +1,254 @@
+"""Chat templates and tokenizers are programs of others: what they take is bounded."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_kit import run
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from prefpairs.errors import UsageError
+from prefpairs.limited import Limited, OverBudget, Refusal
+from prefpairs.targets import template as of_template
+from prefpairs.targets.template import compiled, facts_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits need a forked process")
+
+CHAT = "{% for m in messages %}{{ m.content }}{% endfor %}"
+GROWS = "{% set ns = namespace(a=[], b=[], s='x') %}{% for i in range(99) %}"
+LARGE = [
+    "{{ 'x' * 10**10 }}",
+    "{{ [0] * 10**11 }}",
+    "{{ '%9999999999d' % 1 }}",
+    "{{ '{:>9999999999}'.format(1) }}",
+    "{{ 'x'.ljust(10**10) }}",
+    "{{ 'x' | center(10**10) }}",
+    "{{ messages | tojson(indent=10**10) }}",
+    "{{ [1] | batch(10**10, 'x') | list }}",
+    GROWS + "{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+]
+ENDLESS = [
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "{{ (messages | length + 9) ** (10**9) }}",
+    "{{ 1 | round(10**9, 'ceil') }}",
+    GROWS
+    + "{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}{% endfor %}{{ ns.a == ns.b }}",
+]
+CHANCE = ["{{ [1, 2] | random }}", "{{ lipsum(n=2) }}"]
+OF_JSON = ["{{ messages | tojson(default='{0.__class__}'.format) }}", "{{ 1 | tojson(cls=dict) }}"]
+
+
+@pytest.fixture(name="pairs")
+def _pairs(tmp_path: Path) -> Path:
+    """A file of one pair."""
+    turns = [{"role": role, "content": "Hello."} for role in ("user", "assistant")]
+    other = [{"role": "assistant", "content": "Bye."}]
+    row = {"prompt": turns[:1], "chosen": turns[1:], "rejected": other}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    return tmp_path / "pairs.jsonl"
+
+
+@pytest.mark.parametrize("code", LARGE)
+def test_a_template_that_takes_memory(code: str, pairs: Path) -> None:
+    """It ends with a sentence that names it; ours takes none of it."""
+    (pairs.parent / "t.jinja").write_text(code + CHAT)
+    words: list[str | Path] = [
+        "export",
+        "--to",
+        "openrlhf",
+        "--template",
+        pairs.parent / "t.jinja",
+        pairs,
+    ]
+    code_, said, peak = run(*words)
+    assert (code_, "t.jinja" in said, peak < 80) == (2, True, True), (said, peak)
+    assert "--template: it takes more than 1 GB of memory" in said
+
+
+@pytest.mark.parametrize("code", ENDLESS)
+def test_a_template_without_end(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stopped, also where Python itself could not be interrupted."""
+    monkeypatch.setattr(of_template, "Limited", lambda begin: Limited(begin, 0.3))
+    with pytest.raises(UsageError, match=r"--template: it takes more than 0\.3 seconds"):
+        facts_of(code + CHAT)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("code", ENDLESS)
+def test_a_template_without_end_through_the_command_line(code: str, pairs: Path) -> None:
+    """After ten seconds of the processor."""
+    (pairs.parent / "t.jinja").write_text(code + CHAT)
+    words: list[str | Path] = [
+        "export",
+        "--to",
+        "openrlhf",
+        "--template",
+        pairs.parent / "t.jinja",
+        pairs,
+    ]
+    assert run(*words)[0] == 2
+
+
+def test_a_template_that_is_bad_on_some_rows_alone() -> None:
+    """Each text has its own budget, and one that was stopped is begun again."""
+    template = compiled("{% if messages[0].content == 'x' %}{{ 'x' * 10**10 }}{% endif %}" + CHAT)
+    for _ in range(2):
+        assert template.render(messages=[{"role": "user", "content": "y"}]) == "y"
+        with pytest.raises(UsageError, match="it takes more than 1 GB of memory"):
+            template.render(messages=[{"role": "user", "content": "x"}])
+
+
+@pytest.mark.parametrize("code", CHANCE + OF_JSON)
+def test_a_template_that_asks_for_what_is_not_there(code: str) -> None:
+    """Chance would give other bytes in each run; JSON calls nothing for a template."""
+    with pytest.raises(UsageError, match="--template: "):
+        facts_of(code + CHAT)
+
+
+def _crash(_: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return b""
+
+
+def _sleepless(_: bytes) -> bytes:
+    return bytes(sum(1 for _ in iter(int, 1)))
+
+
+def _raise(question: bytes) -> bytes:
+    raise ValueError(question.decode())
+
+
+def test_answers() -> None:
+    """Of any length, in order; what goes wrong there is told here."""
+    echo = Limited(lambda: lambda question: question[::-1])
+    for question in (b"", b"abc", os.urandom(3_000_000)):
+        assert echo(question) == question[::-1]
+    with pytest.raises(Refusal, match="no such thing"):
+        Limited(lambda: _raise)(b"no such thing")
+    for work, words in ((_crash, "or crashes"), (_sleepless, "0.2 seconds")):
+        asked = Limited(lambda work=work: work, 0.2)  # type: ignore[misc]
+        for _ in range(2):
+            with pytest.raises(OverBudget, match=words):
+                asked(b"")
+
+
+def test_nothing_is_left_behind() -> None:
+    """Neither processes nor open files."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    before = os.listdir("/proc/self/fd"), children.read_text()
+    for _ in range(3):
+        asked = Limited(lambda: lambda question: question)
+        assert asked(b"x") == b"x"
+        asked.close()
+    assert (os.listdir("/proc/self/fd"), children.read_text()) == before
+
+
+def test_a_forked_process_asks_its_own() -> None:
+    """Two that ask one process would hear each other's answers."""
+    asked = Limited(lambda: lambda question: question)
+    assert asked(b"ours") == b"ours"
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if asked(b"theirs") == b"theirs" else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert asked(b"ours") == b"ours"
+
+
+def tokenizer() -> dict[str, Any]:
+    """A tokenizer of bytes."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: number for number, letter in enumerate([*letters, "aa", "aaaa"])}
+    made = Tokenizer(models.BPE(vocabulary, [("a", "a"), ("aa", "aa")]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    read: dict[str, Any] = json.loads(made.to_str())
+    return read
+
+
+def replacing(times: int) -> dict[str, Any]:
+    """A normalizer that makes each character sixteen, again and again."""
+    one = {"type": "Replace", "pattern": {"Regex": "[^q]"}, "content": "a" * 16}
+    return {"type": "Sequence", "normalizers": [one] * times}
+
+
+BAD: list[dict[str, Any]] = [
+    {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "////////"}},
+    {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAAA"}},
+    {"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "xx"}},
+    {"normalizer": replacing(9)},
+    {"normalizer": replacing(3)},
+    {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+    {"pre_tokenizer": {
+        "type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False,
+    }},
+    {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}},
+    {"version": "7"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", BAD, ids=lambda change: json.dumps(change)[:40])
+@pytest.mark.parametrize("command", ["filter", "export"])
+def test_a_bad_tokenizer(change: dict[str, Any], command: str, pairs: Path) -> None:
+    """A sentence that names the file, and nothing of what the library says by itself."""
+    folder = pairs.parent
+    (folder / "tokenizer.json").write_text(json.dumps({**tokenizer(), **change}))
+    (folder / "chat_template.jinja").write_text(CHAT)
+    words: list[str | Path] = [
+        "filter",
+        "--max-tokens",
+        "99",
+        "--tokenizer",
+        folder / "tokenizer.json",
+    ]
+    if command == "export":
+        words = ["export", "--to", "tokens", "--tokenizer", folder]
+    code, said, _ = run(*words, pairs)
+    assert code == 1, said
+    assert said.startswith("error: "), said
+    assert "tokenizer.json: no tokenizer.json" in said
+    assert "panicked" not in said
+
+
+def test_a_tokenizer_that_panics_on_a_text(pairs: Path) -> None:
+    """Also where that is not seen when it is tried."""
+    made = tokenizer()
+    split = {"type": "Split", "pattern": {"Regex": "(z+)+$"}, "behavior": "Isolated"}
+    made["pre_tokenizer"] = {**split, "invert": False}
+    (pairs.parent / "tokenizer.json").write_text(json.dumps(made))
+    row = {"prompt": "Q", "chosen": "z" * 60 + "!", "rejected": "b"}
+    pairs.write_text(json.dumps(row) + "\n")
+    words: list[str | Path] = ["--max-tokens", "99", "--tokenizer", pairs.parent / "tokenizer.json"]
+    code, said, _ = run("filter", *words, pairs)
+    assert (code, "tokenizer.json: it makes no tokens of a text" in said) == (1, True)
+    assert "Traceback" not in said
+
+
+def test_dropout_is_switched_off(pairs: Path) -> None:
+    """It would make other tokens of a text in each run."""
+    folder = pairs.parent
+    (folder / "chat_template.jinja").write_text(CHAT)
+    row = {"prompt": [{"role": "user", "content": "a" * 400}]}
+    row |= {side: [{"role": "assistant", "content": side * 99}] for side in ("chosen", "rejected")}
+    pairs.write_text(json.dumps(row) + "\n")
+    written = []
+    for dropout in (None, 0.5, 0.5):
+        made = tokenizer()
+        made["model"]["dropout"] = dropout
+        (folder / "tokenizer.json").write_text(json.dumps(made))
+        words: list[str | Path] = [
+            "export",
+            "--to",
+            "tokens",
+            "--tokenizer",
+            folder,
+            pairs,
+            "-o",
+            folder / "out",
+        ]
+        assert run(*words)[0] == 0
+        written.append((folder / "out").read_bytes())
+    assert written[0] == written[1] == written[2]
