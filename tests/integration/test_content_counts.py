@@ -57,6 +57,15 @@ def custom(text: str) -> Row:
     return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
+def numbered(first: int, second: int) -> list[Row]:
+    """The same with numbers for ids."""
+    ids = {"A": 1, "B": 2, 1: first, 2: second}
+    turns = told("A", "B")
+    calls = [{**call, "id": ids[call["id"]]} for call in CALLS]
+    results = [{**turn, "tool_call_id": ids[at]} for at, turn in enumerate(turns[1:], 1)]
+    return [{**turns[0], "tool_calls": calls}, *results]
+
+
 def legacy(arguments: str) -> list[Row]:
     """A call and its result, as they were written before there were tools."""
     called = {"name": "f", "arguments": arguments}
@@ -84,6 +93,7 @@ QUESTIONS: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
     "a legacy call": (lambda it: generic(*legacy(it)), '{"of":"A"}', '{"of":"B"}'),
     "a custom call": (lambda it: generic(custom(it)), "ls", "rm"),
     "results of calls": (lambda it: generic(*told(*it)), "AB", "BA"),
+    "results of numbered calls": (lambda it: generic(*numbered(*it)), (1, 2), (2, 1)),
     "gym: results of calls": (
         lambda it: gym(
             *(
@@ -124,7 +134,7 @@ ANSWERS: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
     "audio": (lambda it: {"role": "assistant", "content": "", "audio": it}, {"d": 1}, {"d": 2}),
     "refusal": (lambda it: {"role": "assistant", "content": None, "refusal": it}, "No.", "Never."),
 }
-VOLATILE = {
+VOLATILE: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
     "gym: sampling": (lambda it: gym(temperature=it, user=str(it), metadata={"a": it}), 0.1, 0.9),
     "gym: ids": (lambda it: gym(user(id=it, status=it, type="message")), "a", "b"),
     "logprobs": (lambda it: generic(user(logprobs=[it], weight=it, name="Al")), 0, 1),

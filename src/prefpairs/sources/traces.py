@@ -120,7 +120,7 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     """The whole trace as an answer to what it was asked first."""
     spoken = _spoken(turns, range(len(turns)))
     start = len(turns) if spoken is None else spoken
-    prompt, task = _whole(row, turns[:start]), row.get("task_id")
+    prompt, task = whole(row, turns[:start]), row.get("task_id")
     known = group_of_prompt(digest_prompt(prompt)) if task is None else None
     return Answer(
         row=row,
@@ -133,7 +133,7 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     )
 
 
-def _whole(row: dict[str, Any], asked: Text) -> Text:
+def whole(row: dict[str, Any], asked: Text) -> Text:
     """What was asked, behind a system message of what stands beside the turns.
 
     A system message that the turns begin with is not said twice.
@@ -174,7 +174,7 @@ def _embedded(row: dict[str, Any], pair: Any, place: int) -> Ready:
         None if pair.get(name) is None else read_text(pair[name], f"{field}.{name}")
         for name in ("state_messages", "chosen", "rejected")
     )
-    return {"dpo_pair": place + 1}, _whole(row, state or []), chosen, rejected
+    return {"dpo_pair": place + 1}, whole(row, state or []), chosen, rejected
 
 
 def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | None]:
@@ -186,7 +186,7 @@ def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | No
             continue
         error = _plain(row["turns"][place]["tool_error"])
         meta = {"recovery_turn": mending + 1, "tool_error": error}
-        yield meta, _whole(row, turns[:wrong]), [turns[mending]], [turns[wrong]]
+        yield meta, whole(row, turns[:wrong]), [turns[mending]], [turns[wrong]]
 
 
 def _plain(value: Any) -> Any:

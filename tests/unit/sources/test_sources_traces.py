@@ -251,7 +251,10 @@ def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
     embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
     row = _trace(WRONG, FAILED, mended, DONE, dpo_pairs=[{**embedded, "chosen": "try c"}])
     one, other = (_read({**row, column: value}) for value in ("One.", "Two."))
-    prompts = [[kept.prompt for kept in (*each.kept, *each.pairs)] for each in (one, other)]
+    prompts = [
+        [*(kept.prompt for kept in each.kept), *(pair.prompt for pair in each.pairs)]
+        for each in (one, other)
+    ]
     assert len(prompts[0]) == 3
     assert all(mine != theirs for mine, theirs in zip(*prompts, strict=True))
     none = _read({**row, column: None})
