@@ -9,12 +9,12 @@ from prefpairs.errors import NothingCameOut
 from prefpairs.files.output import Output
 from prefpairs.files.reading import open_input
 from prefpairs.records.candidate import read_tools
-from prefpairs.records.message import Message
+from prefpairs.records.message import Message, as_chat
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.wire import decode_counting, encode_line
 from prefpairs.report import Report, Stage
 from prefpairs.sources.answer import expect_object
-from prefpairs.sources.traces import recoveries, turns_of
+from prefpairs.sources.traces import recoveries, turns_of, whole
 from prefpairs.targets.protocol import Unfit
 from prefpairs.targets.sdpo import DistilOptions, Site, row_of
 
@@ -73,13 +73,19 @@ def read_trace(record: bytes) -> Trace:
     row = expect_object(value)
     turns = turns_of(row)
     given = row["turns"]
+    told = as_chat(whole(row, turns), "user")
+    before = len(told) - len(turns)
     sites = [
-        Site(given[place]["tool_error"], given[place].get("error_meta"), mending)
+        Site(
+            given[place]["tool_error"],
+            given[place].get("error_meta"),
+            None if mending is None else before + mending,
+        )
         for place, mending in recoveries(row, turns)
     ]
     reward = row.get("final_reward")
     return Trace(
-        turns,
+        told,
         read_tools(row.get("tools"), "tools"),
         sites,
         None if reward is None else round_score(read_score(reward, "final_reward")),

@@ -29,7 +29,6 @@ _CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _END_OF_BLOCK = "</think>"
-_NAMES = ("tool_call_id", "name")
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _ONE_CALL = ("function_call", "tool_call")
 """The keys under which messages held one call before they held lists of them."""
@@ -93,7 +92,14 @@ def read_message(value: Any, field: str) -> Message:
         message["reasoning_content"] = reasoning
     if calls:
         message["tool_calls"] = calls
-    return message | {key: value[key] for key in _NAMES if isinstance(value.get(key), str)}
+    return message | _names_of(value)
+
+
+def _names_of(message: dict[str, Any]) -> dict[str, str]:
+    """Which call a message answers, and who speaks; some writers number their calls."""
+    call, name = message.get("tool_call_id"), message.get("name")
+    names = {"tool_call_id": str(call)} if isinstance(call, (str, int)) else {}
+    return {**names, "name": name} if isinstance(name, str) else names
 
 
 def _calls_of(message: dict[str, Any], field: str) -> tuple[list[dict[str, Any]], list[Any]]:

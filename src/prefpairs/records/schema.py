@@ -23,14 +23,14 @@ class FunctionModel(Strict):
     """The function of a tool call."""
 
     name: str
-    arguments: str = Field(description="a JSON object, as the text the model wrote")
+    arguments: str = Field(description="mostly a JSON object, as the text the model wrote")
 
 
 class ToolCallModel(Strict):
     """One call of a tool."""
 
     id: str = Field(description="renumbered in order: call_1, call_2, ...")
-    type: Literal["function"]
+    type: str = Field(description="function; or another type, such as custom")
     function: FunctionModel
 
 

@@ -25,7 +25,7 @@ def without_answer(prompt: Text | None, response: Text | None, mends: list[str])
     """
     if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
         return prompt
-    if not _same_words(prompt[-1], response):
+    if prompt[-1].get("tool_calls") or not _same_words(prompt[-1], response):
         return prompt
     mends.append("prompt_held_answer")
     return prompt[:-1]

@@ -5,7 +5,7 @@ from typing import Any
 from prefpairs.errors import BadField
 from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import read_tools
-from prefpairs.records.content import ANSWER_FORM, read_content
+from prefpairs.records.content import ANSWER_FORM, read_content, with_content_beside
 from prefpairs.records.message import Message, read_message
 from prefpairs.records.path import look_up
 from prefpairs.records.wire import encode, finite
@@ -175,7 +175,8 @@ def _tool_message(item: dict[str, Any], field: str) -> Message:
     output = item.get("output")
     if output is not None and not isinstance(output, (str, list)):
         output = encode(output).decode()
-    message: Message = {"role": "tool", "content": read_content(output, field)}
+    content = with_content_beside(read_content(output, field), item)
+    message: Message = {"role": "tool", "content": content}
     message["tool_call_id"] = str(item.get("call_id") or "")
     return message
 

@@ -17,6 +17,26 @@ from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.ready import refine_pair
 
+_BESIDE = (
+    "system",
+    "system_prompt",
+    "history",
+    "context",
+    "image",
+    "images",
+    "audio",
+    "audios",
+    "video",
+    "videos",
+    "files",
+    "document",
+    "documents",
+    "attachments",
+)
+"""The fields of a trace that are part of what it was asked, beside its turns."""
+
+_SYSTEM = {"system", "system_prompt"}
+
 _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
 
 
@@ -100,7 +120,7 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     """The whole trace as an answer to what it was asked first."""
     spoken = _spoken(turns, range(len(turns)))
     start = len(turns) if spoken is None else spoken
-    prompt, task = turns[:start], row.get("task_id")
+    prompt, task = whole(row, turns[:start]), row.get("task_id")
     known = group_of_prompt(digest_prompt(prompt)) if task is None else None
     return Answer(
         row=row,
@@ -111,6 +131,23 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
         tools=read_tools(row.get("tools"), "tools"),
         meta=None if row.get("trace_id") is None else {"trace_id": _plain(row["trace_id"])},
     )
+
+
+def whole(row: dict[str, Any], asked: Text) -> Text:
+    """What was asked, behind a system message of what stands beside the turns.
+
+    A system message that the turns begin with is not said twice.
+    """
+    turns = as_chat(asked, "user")
+    begins = turns[0]["content"] if turns and turns[0]["role"] == "system" else ""
+    beside = {key: row[key] for key in _BESIDE if row.get(key) and row[key] != begins}
+    if not (turns and beside):
+        return asked
+    words = [value for key, value in beside.items() if key in _SYSTEM and isinstance(value, str)]
+    if not begins and len(words) == len(beside) and len(set(words)) == 1:
+        return [{"role": "system", "content": words[0]}, *turns]
+    parts = [{"type": key, key: finite(value)} for key, value in beside.items()]
+    return [{"role": "system", "content": parts}, *turns]
 
 
 def _sides(trace: Answer, pair: Ready) -> tuple[Answer, Answer]:
@@ -137,7 +174,7 @@ def _embedded(row: dict[str, Any], pair: Any, place: int) -> Ready:
         None if pair.get(name) is None else read_text(pair[name], f"{field}.{name}")
         for name in ("state_messages", "chosen", "rejected")
     )
-    return {"dpo_pair": place + 1}, state or [], chosen, rejected
+    return {"dpo_pair": place + 1}, whole(row, state or []), chosen, rejected
 
 
 def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | None]:
@@ -149,7 +186,7 @@ def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | No
             continue
         error = _plain(row["turns"][place]["tool_error"])
         meta = {"recovery_turn": mending + 1, "tool_error": error}
-        yield meta, turns[:wrong], [turns[mending]], [turns[wrong]]
+        yield meta, whole(row, turns[:wrong]), [turns[mending]], [turns[wrong]]
 
 
 def _plain(value: Any) -> Any:

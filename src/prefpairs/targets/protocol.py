@@ -13,7 +13,19 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-NOT_TEXT = ("image", "images", "video", "videos", "audio", "audios")
+NOT_TEXT = (
+    "image",
+    "images",
+    "video",
+    "videos",
+    "audio",
+    "audios",
+    "file",
+    "files",
+    "document",
+    "documents",
+    "attachments",
+)
 """Columns that are part of the question, beside its text."""
 
 

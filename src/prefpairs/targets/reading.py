@@ -107,11 +107,11 @@ def with_our_names(row: Row) -> Row:
 
 
 def _with_all_said(row: Row) -> Row:
-    """The row with the system message, and signs of images, of columns beside the prompt."""
-    images = any(row.get(name) for name in NOT_TEXT)
-    if not (images or isinstance(row.get("system"), str)):
+    """The row with the system message, the images and the like of columns beside the prompt."""
+    parts = [{"type": name, name: row[name]} for name in NOT_TEXT if row.get(name)]
+    if not (parts or isinstance(row.get("system"), str)):
         return row
-    said = {key: value for key, value in row.items() if key != "system"}
+    said = {key: value for key, value in row.items() if key not in ("system", *NOT_TEXT)}
     prompt = row.get("prompt")
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]
@@ -119,8 +119,8 @@ def _with_all_said(row: Row) -> Row:
         return row
     if row.get("system"):
         prompt = [{"role": "system", "content": row["system"]}, *prompt]
-    if images:  # in the form that later steps know: it cannot become text
-        prompt = [*prompt, {"role": "user", "content": [{"type": "image"}]}]
+    if parts:  # they count, and cannot become text
+        prompt = [*prompt, {"role": "user", "content": parts}]
     return {**said, "prompt": prompt}
 
 

@@ -1,9 +1,12 @@
 """What makes two records the same. The literal digests are public interface."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import prefpairs
 from prefpairs.records.calls import tool_call
 from prefpairs.records.identity import (
     canonical,
@@ -175,3 +178,22 @@ def test_group_of_a_prompt() -> None:
     assert group_of_prompt(digest_prompt("What is 2+2?")) == group
     chat = [{"role": "user", "content": "What is 2+2?"}]
     assert group_of_prompt(digest_prompt(chat)) == group
+
+
+def test_nothing_else_is_a_digest() -> None:
+    """What can be forged decides nothing: there is one way to digest content, and SHA-256 in it."""
+    package = Path(prefpairs.__file__).parent
+    users = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r"xxhash|hashlib|crc32|\bmd5\b|\bhash\(", path.read_text(encoding="utf-8"))
+    }
+    assert users == {
+        "engines/pairs.py",  # whether a line changed since it was read
+        "files/digest.py",  # whole files
+        "looks/page/document.py",  # the policy of a page
+        "records/identity.py",
+        "sources/generic_plain.py",  # the question of the row before, by SHA-256
+        "sources/nemo_gym_plain.py",
+        "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it
+    }

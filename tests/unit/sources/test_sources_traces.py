@@ -242,3 +242,31 @@ def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: s
     reading = _read(_trace(wrong, failed, mended, dpo_pairs=[pair]))
     assert len(reading.pairs) == 1
     assert reading.pairs_lost in (["sides_equal"], ["empty_answer"])
+
+
+@pytest.mark.parametrize("column", ["context", "documents", "images", "system_prompt", "history"])
+def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
+    """Traces that differ in it answer different questions, embedded pairs and recoveries too."""
+    mended = {**MENDED, "tool_error": "x"}
+    embedded = {"state_messages": ASKED, "chosen": "try b", "rejected": "try a"}
+    row = _trace(WRONG, FAILED, mended, DONE, dpo_pairs=[{**embedded, "chosen": "try c"}])
+    one, other = (_read({**row, column: value}) for value in ("One.", "Two."))
+    prompts = [
+        [*(kept.prompt for kept in each.kept), *(pair.prompt for pair in each.pairs)]
+        for each in (one, other)
+    ]
+    assert len(prompts[0]) == 3
+    assert all(mine != theirs for mine, theirs in zip(*prompts, strict=True))
+    none = _read({**row, column: None})
+    assert none == _read(row)
+
+
+def test_a_system_prompt_beside_the_turns_is_a_system_message() -> None:
+    """Said once, also where the turns begin with it."""
+    given = {"role": "system", "content": "Be brief."}
+    asked = {"role": "user", "content": "Q"}
+    row = {**_trace(), "turns": [asked, DONE]}
+    (apart,) = _read({**row, "system_prompt": "Be brief."}).kept
+    assert apart.prompt == [given, asked]
+    row["turns"] = [given, *row["turns"]]
+    assert _read({**row, "system": "Be brief."}).kept[0].prompt == apart.prompt
