@@ -14,18 +14,33 @@ from pathlib import Path
 import pytest
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/*/cmd"))
-PROGRAM = f'prefpairs() {{ "{sys.executable}" -m prefpairs "$@"; }}; '
+PROGRAM = 'prefpairs() {{ env {} "{}" -m prefpairs "$@"; }}; '
 
 
-def run(case: Path, folder: Path) -> dict[str, bytes]:
+USUAL = {"LC_ALL": "C.UTF-8"}  # of bash, too, which warns of a locale that is not there
+ELSEWHERE = [
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONHASHSEED": "1"},
+    {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "2"},
+    {"LC_ALL": "POSIX", "TZ": "America/St_Johns", "PYTHONOPTIMIZE": "1", "TERM": "dumb"},
+    {"LC_ALL": "C.UTF-8", "TZ": "nowhere", "PYTHONHASHSEED": "4242", "HOME": "/nonexistent"},
+]
+"""Locale, time zone, hash seed and other things that are no part of what a command is asked."""
+
+SOME = 2
+"""One in so many cases is run there; every command has at least one of them."""
+
+
+def run(case: Path, folder: Path, surroundings: dict[str, str]) -> dict[str, bytes]:
     """What a case's command writes and returns."""
     shutil.copytree(case, folder)
+    settings = " ".join(f"{name}={value}" for name, value in surroundings.items())
+    program = PROGRAM.format(settings, sys.executable)
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", PROGRAM + (case / "cmd").read_text("utf-8")],
+        ["bash", "-o", "pipefail", "-c", program + (case / "cmd").read_text("utf-8")],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env={**os.environ, "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
+        env={**os.environ, "COLUMNS": "100", **USUAL},
         timeout=60,
         check=False,
     )
@@ -35,9 +50,22 @@ def run(case: Path, folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_case(case: Path, tmp_path: Path) -> None:
     """The command writes and returns what its folder says."""
-    actual = run(case, tmp_path / "case")
+    actual = run(case, tmp_path / "case", USUAL)
     if "BLESS" in os.environ:
         for name, content in actual.items():
             (case / name).write_bytes(content)
     expected = {name: (case / name).read_bytes() for name in actual}
     assert actual == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "case"),
+    [
+        pytest.param(place % len(ELSEWHERE), case, id=f"{case.parent.name}/{case.name}")
+        for place, case in enumerate(CASES[1::SOME])
+    ],
+)
+def test_case_elsewhere(place: int, case: Path, tmp_path: Path) -> None:
+    """Law 6: no locale, time zone or hash seed changes what a command writes, says and returns."""
+    actual = run(case, tmp_path / "case", ELSEWHERE[place])
+    assert actual == {name: (case / name).read_bytes() for name in actual}
