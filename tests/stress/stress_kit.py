@@ -266,5 +266,5 @@ def _is_json(content: bytes | None) -> bool:
 
 
 def _is_of(name: str, family: str | None) -> bool:
-    """Whether a file is one of those that appear together; a manifest comes behind them."""
-    return family is not None and name.startswith(f"{family}/") and "manifest" not in name
+    """Whether a file is one of those that appear together, the manifest among them."""
+    return family is not None and name.startswith(f"{family}/")

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
+from prefpairs.files.beside import naming_trouble, status_of
 from prefpairs.files.digest import digest_file
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import decode
@@ -34,8 +35,7 @@ IsOurs = Callable[[bytes], bool]
 
 def refuse_strangers(folder: str, kinds: Mapping[str, IsOurs]) -> None:
     """Raise if one of the files would be lost, and is not ours."""
-    there = [name for name in kinds if os.path.lexists(os.path.join(folder, name))]
-    strange = [name for name in there if _is_strange(os.path.join(folder, name), kinds[name])]
+    strange = [name for name in kinds if _is_strange(os.path.join(folder, name), kinds[name])]
     if strange:
         listed = _listed(folder)
         strange = [name for name in strange if not _is_as_listed(folder, name, listed)]
@@ -48,17 +48,21 @@ def refuse_strangers(folder: str, kinds: Mapping[str, IsOurs]) -> None:
 
 
 def _is_strange(path: str, is_ours: IsOurs) -> bool:
-    if not os.path.exists(path):
-        return False  # a link that leads nowhere
-    try:
+    """Whether a file is there that is not ours. That it cannot be told is an error, not a no."""
+    with naming_trouble(path):
+        there = status_of(path)
+        if there is None or stat.S_ISDIR(there.st_mode):  # a folder is never replaced
+            return False
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError:
-        return True
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return True
-        begin = file.readline(_LOOKED_AT)
-        return bool(begin) and not is_ours(begin + file.read(1 << 16))
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return True
+            with open(descriptor, "rb", closefd=False) as file:
+                begin = file.readline(_LOOKED_AT)
+                return bool(begin) and not is_ours(begin + file.read(1 << 16))
+        finally:
+            with suppress(OSError):
+                os.close(descriptor)
 
 
 def _listed(folder: str) -> dict[str, tuple[int, str]]:

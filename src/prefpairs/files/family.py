@@ -182,13 +182,15 @@ class Family:
         if not well:
             self.outer.remove(self._temporary)
             return
-        with suppress(OSError):  # nothing is in it any more but what is the same as before
+        try:  # nothing is in it any more but what is the same as before
             for name, staged in self.files.items():
                 if staged.stays():
                     self._written[os.path.dirname(name)].unlink(os.path.basename(name))
             for folder in sorted({*self._written} - {""}, reverse=True):
                 self._staging.remove_folder(folder)
             self.outer.remove_folder(self._temporary)
+        except OSError:
+            self.outer.remove(self._temporary)
 
     def _put_aside(self) -> None:
         """Put all old files aside, but for those that stay as they are."""
