@@ -153,6 +153,29 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
     assert "20,000 read = 20,000 used" in run("extract", tmp_path / "in", "-o", tmp_path / "o")[1]
 
 
+@pytest.mark.parametrize("memory", [200, 300, 800])
+@pytest.mark.parametrize("kind", ["letters", "signs", "lists", "frames", "items"])
+def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
+    """A sentence, whatever `ulimit -v` leaves: libraries that crash are not asked at all."""
+    texts = {"letters": "x" * 40 * MEGABYTE, "signs": "\u20ac" * 13 * MEGABYTE}
+    if kind in texts:
+        rows = [{"prompt": "Q", "response": f"{n}{texts[kind]}", "score": n} for n in range(2)]
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    elif kind == "lists":
+        row = ROW + b"[1]," * 450_000 + b"[]]}\n"
+        data = row + row.replace(b'"A","score":1', b'"B","score":0')
+    elif kind == "frames":
+        data = items(*(experience(n, info={"x": f"{n}" + "x" * 40 * MEGABYTE}) for n in range(2)))
+    else:
+        data = items(*(experience(n, info={"x": f"{n}" * 500}) for n in range(20_000)))
+    (tmp_path / "in").write_bytes(data)
+    words: list[str | Path] = ["pair", tmp_path / "in", "-o", tmp_path / "out"]
+    code, said, _ = run(*words, memory=memory * MEGABYTE)
+    assert code in (0, 1, 5), said
+    assert "Traceback" not in said
+    assert code == 0 or said.startswith(("error: ", "read as"))
+
+
 class Code:
     """Would be run if it were loaded."""
 
