@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from resource import RLIMIT_AS, setrlimit
 
@@ -25,7 +26,7 @@ def run(
         stdin=None if data is not None else subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        preexec_fn=memory and (lambda: setrlimit(RLIMIT_AS, (memory, memory))),
+        preexec_fn=None if memory is None else partial(setrlimit, RLIMIT_AS, (memory, memory)),
         timeout=120,
     )
     said, _, peak = done.stderr.decode().rpartition("peak ")

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from backports import zstd
 from hostile_kit import run
+from pyarrow.parquet import write_table
 
 from prefpairs.files.inputs import Limits
 
@@ -174,6 +176,27 @@ def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
     assert code in (0, 1, 5), said
     assert "Traceback" not in said
     assert code == 0 or said.startswith(("error: ", "read as"))
+
+
+def test_values_that_parquet_repeats(tmp_path: Path) -> None:
+    """A kilobyte would take gigabytes; many rows with long lists are read a few at a time."""
+    for rows, length in ((1, 30_000_000), (500, 60_000)):
+        numbers = pa.array([[1] * length] * rows, pa.list_(pa.int32()))
+        made = {"prompt": ["Q"] * rows, "response": ["A"] * rows, "score": [1.0] * rows}
+        write_table(pa.table({**made, "x": numbers}), tmp_path / "in", compression="zstd")
+        del numbers
+        assert (tmp_path / "in").stat().st_size < 10_000
+        words: list[str | Path] = [
+            "extract",
+            tmp_path / "in",
+            "--limit",
+            "20",
+            "-o",
+            tmp_path / "o",
+        ]
+        code, said, peak = run(*words)
+        assert (code, "30,000,000 values" in said) == ((1, True) if rows == 1 else (0, False)), said
+        assert peak < 300, peak
 
 
 class Code:
