@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from resource import RLIMIT_AS, setrlimit
 
 _PEAK = """
 import re, sys
@@ -14,7 +16,9 @@ sys.exit(code)
 """
 
 
-def run(*words: str | Path, data: bytes | None = None) -> tuple[int, str, int]:
+def run(
+    *words: str | Path, data: bytes | None = None, memory: int | None = None
+) -> tuple[int, str, int]:
     """The exit code of a run, what it said, and the memory it took in MB."""
     done = subprocess.run(
         [sys.executable, "-c", _PEAK, *map(str, words)],
@@ -22,6 +26,7 @@ def run(*words: str | Path, data: bytes | None = None) -> tuple[int, str, int]:
         stdin=None if data is not None else subprocess.DEVNULL,
         capture_output=True,
         check=False,
+        preexec_fn=None if memory is None else partial(setrlimit, RLIMIT_AS, (memory, memory)),
         timeout=120,
     )
     said, _, peak = done.stderr.decode().rpartition("peak ")

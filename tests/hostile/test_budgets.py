@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from backports import zstd
 from hostile_kit import run
+from pyarrow.parquet import write_table
 
 from prefpairs.files.inputs import Limits
 
@@ -151,6 +153,50 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
     (tmp_path / "in").write_bytes(zstd.compress(ROW + b"]}\n") * 20_000)
     assert "20,000 read = 20,000 used" in run("extract", tmp_path / "in", "-o", tmp_path / "o")[1]
+
+
+@pytest.mark.parametrize("memory", [200, 300, 800])
+@pytest.mark.parametrize("kind", ["letters", "signs", "lists", "frames", "items"])
+def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
+    """A sentence, whatever `ulimit -v` leaves: libraries that crash are not asked at all."""
+    texts = {"letters": "x" * 40 * MEGABYTE, "signs": "\u20ac" * 13 * MEGABYTE}
+    if kind in texts:
+        rows = [{"prompt": "Q", "response": f"{n}{texts[kind]}", "score": n} for n in range(2)]
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    elif kind == "lists":
+        row = ROW + b"[1]," * 450_000 + b"[]]}\n"
+        data = row + row.replace(b'"A","score":1', b'"B","score":0')
+    elif kind == "frames":
+        data = items(*(experience(n, info={"x": f"{n}" + "x" * 40 * MEGABYTE}) for n in range(2)))
+    else:
+        data = items(*(experience(n, info={"x": f"{n}" * 500}) for n in range(20_000)))
+    (tmp_path / "in").write_bytes(data)
+    words: list[str | Path] = ["pair", tmp_path / "in", "-o", tmp_path / "out"]
+    code, said, _ = run(*words, memory=memory * MEGABYTE)
+    assert code in (0, 1, 5), said
+    assert "Traceback" not in said
+    assert code == 0 or said.startswith(("error: ", "read as"))
+
+
+def test_values_that_parquet_repeats(tmp_path: Path) -> None:
+    """A kilobyte would take gigabytes; many rows with long lists are read a few at a time."""
+    for rows, length in ((1, 30_000_000), (500, 60_000)):
+        numbers = pa.array([[1] * length] * rows, pa.list_(pa.int32()))
+        made = {"prompt": ["Q"] * rows, "response": ["A"] * rows, "score": [1.0] * rows}
+        write_table(pa.table({**made, "x": numbers}), tmp_path / "in", compression="zstd")
+        del numbers
+        assert (tmp_path / "in").stat().st_size < 10_000
+        words: list[str | Path] = [
+            "extract",
+            tmp_path / "in",
+            "--limit",
+            "20",
+            "-o",
+            tmp_path / "o",
+        ]
+        code, said, peak = run(*words)
+        assert (code, "30,000,000 values" in said) == ((1, True) if rows == 1 else (0, False)), said
+        assert peak < 300, peak
 
 
 class Code:

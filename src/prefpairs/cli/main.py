@@ -100,6 +100,9 @@ def _run(words: list[str], *, ours: bool) -> int:
     except OSError as error:
         say_error(error)
         return _EXIT_FILES
+    except MemoryError:
+        say("error: there is not enough memory: the system, or `ulimit -v`, gives no more\n")
+        return _EXIT_FILES
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
         import traceback
 

@@ -4,10 +4,12 @@ import errno
 import glob
 import os
 import re
+import resource
 import shlex
 import stat
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from prefpairs.errors import BadInput, FileTrouble, UsageError
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
 _HELD, _HELD_TIMES = 256_000_000, 100
+_TIMES_A_LINE = 32
 _STDIN_LABEL = "stdin"
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -52,7 +55,35 @@ class Limits(NamedTuple):
 
     def held_from(self, packed: int) -> int:
         """How much memory may be taken for what has to be held at once, out of so many bytes."""
-        return max(self.unpacked or 0, _HELD, packed * _HELD_TIMES)
+        most = max(self.unpacked or 0, _HELD, packed * _HELD_TIMES)
+        left = _memory_left()
+        return most if left is None else min(most, left * 9 // 10)
+
+    @property
+    def item(self) -> int:
+        """The largest row of a container: at least what a line has by default."""
+        return max(self.line, within_memory(Limits()).line)
+
+
+def within_memory(limits: Limits) -> Limits:
+    """The limits, with a line that fits into what `ulimit -v` leaves of memory.
+
+    orjson reserves eight bytes for each character, doubles its buffer until they fit, and crashes
+    where it gets none: what it could not write must not come to it.
+    """
+    left = _memory_left()
+    return limits if left is None else limits._replace(line=min(limits.line, left // _TIMES_A_LINE))
+
+
+@cache
+def _memory_left() -> int | None:
+    """What a limit on memory leaves us, if there is one."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or not os.path.exists("/proc/self/statm"):
+        return None
+    with open("/proc/self/statm", encoding="ascii") as file:
+        taken = int(file.read().split()[0]) * resource.getpagesize()
+    return max(0, most - taken)
 
 
 class Input(NamedTuple):
@@ -76,6 +107,7 @@ def too_much(source: Input) -> BadInput:
 
 def find_inputs(words: Sequence[str], limits: Limits = Limits()) -> list[Input]:  # noqa: B008
     """The inputs of a command, in order: files as given, globs and directories sorted."""
+    limits = within_memory(limits)
     paths = [path for word in words or [STDIN] for path in _paths_of(word)]
     seen: set[object] = set()
     for path in paths:

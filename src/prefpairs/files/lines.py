@@ -1,6 +1,7 @@
 """The lines of a stream. They end in \\n only: U+2028 and its like are data."""
 
 import io
+import resource
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
@@ -34,7 +35,9 @@ class Record(NamedTuple):
         if self.refused is not None:
             raise Refused(self.refused)
         if not self.whole:
-            raise NotJson("the line is longer than --max-line allows", "line_too_long")
+            bounded = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+            more = ", or than the limit on memory does (ulimit -v)" if bounded else ""
+            raise NotJson(f"the line is longer than --max-line allows{more}", "line_too_long")
         return self.data
 
 

@@ -12,7 +12,9 @@ from prefpairs.extras import missing_library
 from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
 
-_BATCH, _BATCH_BYTES = 128, 1 << 24
+_BATCH, _BATCH_BYTES, _BATCH_VALUES = 128, 1 << 24, 1 << 20
+_BYTES_A_VALUE = 8
+"""One that is repeated takes next to nothing in the file, and forty bytes in memory."""
 
 
 def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
@@ -32,8 +34,15 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         size = _unpacked_size(parquet.metadata)
         if size > source.limits.unpacked_from(file.seek(0, os.SEEK_END)):
             raise too_much(source)
+        values = _values_a_row(parquet.metadata)
+        if values > source.limits.item // _BYTES_A_VALUE:
+            problem = f"its rows hold {values:,.0f} values in one column, which no row does"
+            raise BadInput(source.label, problem)
+        most = max(1, int(_BATCH_VALUES / max(1, values)))
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
-        for batch in parquet.iter_batches(batch_size=_batch_of(parquet.metadata.num_rows, size)):
+        for batch in parquet.iter_batches(
+            batch_size=min(most, _batch_of(parquet.metadata.num_rows, size))
+        ):
             for row in _without_nanoseconds(batch).to_pylist():
                 for name in chats:
                     row[name] = _unpacked(row[name])
@@ -47,6 +56,19 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
 def _unpacked_size(metadata: Any) -> int:
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     return sum(group.total_byte_size for group in groups)
+
+
+def _values_a_row(metadata: Any) -> float:
+    """How many values a row has on average, in the column and the group with the most."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return max(
+        (
+            group.column(place).num_values / max(1, group.num_rows)
+            for group in groups
+            for place in range(group.num_columns)
+        ),
+        default=0,
+    )
 
 
 def _batch_of(rows: int, size: int) -> int:

@@ -74,7 +74,7 @@ def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     words = "mode=ro" if written else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode("utf-8", "replace")
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.line, Limits().line))
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.item)
     for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
         database.execute(f"PRAGMA {pragma}")
     return database

@@ -17,7 +17,7 @@ import orjson
 
 from prefpairs.errors import BadInput
 from prefpairs.files.as_json import json_line
-from prefpairs.files.inputs import Input, Limits, too_much
+from prefpairs.files.inputs import Input, too_much
 from prefpairs.files.lines import Refused
 from prefpairs.files.pickled import unpickled
 from prefpairs.files.pickled_values import Damaged, NotRead
@@ -137,7 +137,7 @@ class _Frames:
             raise Damaged(begin + damage.place, damage.problem) from None
         self._held += found.taken
         items = _items(found.value, begin)
-        longest = max(self._source.limits.line, Limits().line)
+        longest = self._source.limits.item
         simple = found.simple and metadata_size + found.repeated <= longest
         room = min(_LARGEST_ITEM + _TIMES * metadata_size, longest)
         return _Frame(items, self._tensors(tensors_size, len(items)), simple, room, begin)
