@@ -70,7 +70,7 @@ def whole_question(
             prompt = _with_system(row, path, name, prompt, options)
             shown.append(("joined", name, "it is the system message"))
     media = [name for name in MEDIA if name in columns]
-    shown.extend(("joined", name, "its parts are in the message of the user") for name in media)
+    shown.extend(("joined", name, "as parts of the user's message") for name in media)
     return _with_parts([part for name in media for part in _parts(row, name)], prompt)
 
 
