@@ -1,6 +1,8 @@
 """Of which source a row is, whatever its neighbours are: each is read by the one that knows it."""
 
 from collections.abc import Iterable
+from functools import partial
+from operator import is_
 
 import msgspec
 from msgspec import Raw
@@ -35,6 +37,7 @@ _KNOWN_BY = {
 SIGNS = tuple(_Signs.__struct_fields__)
 """Columns of which a row of a shortcut of another source has none."""
 
+_IS_NOTHING = partial(is_, _NOTHING)
 _signs_of = msgspec.json.Decoder(_Signs).decode
 
 
@@ -52,6 +55,8 @@ def source_of(record: bytes) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     else:
+        if all(map(_IS_NOTHING, msgspec.structs.astuple(signs))):
+            return GENERIC
         names = [
             name
             for name, fields in _KNOWN_BY.items()

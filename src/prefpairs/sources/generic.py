@@ -29,6 +29,9 @@ from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, whole_question
 
+_ROW = ("row",)
+"""What every row shows."""
+
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a JSON object: whatever else it holds, paths can name it."""
@@ -40,13 +43,14 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How rows are read, each by its own names; those like the sample in a quicker way."""
+    found = _with_fields_found(options)
 
     def read(record: bytes) -> Reading:
-        return read_any_shape(record, options, label)
+        return _read(record, options, found, label)
 
     for record in sample:
         with suppress(BadRecord, TwoReadings):
-            shown = read_any_shape(record, options, label).shown
+            shown = read(record).shown
             shortcut = shortcut_to(_fields_of(decode(record), options)[1], options, shown)
             if shortcut is not None and shortcut.read(record, ""):
                 return Opened(read, shortcut=shortcut)
@@ -55,18 +59,27 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
     """What became of a row, whatever its shape."""
+    return _read(record, options, _with_fields_found(options), label)
+
+
+def _with_fields_found(options: ReadOptions) -> ReadOptions:
+    """The options for refine(): the fields are the answer's own, not to be looked up again."""
+    return replace(options, prompt=None, response=None, scores=())
+
+
+def _read(record: bytes, options: ReadOptions, found: ReadOptions, label: str) -> Reading:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
     own, fields = _fields_of(row, options)
-    shown = [("row",), *fields.shown, *_what_is_there(own, fields)]
+    shown = [_ROW, *fields.shown]
+    if not fields.sure:
+        shown += _what_is_there(own, fields)
     try:
         answers = _answers(row, own, fields, options, shown)
     except Lost as loss:
         reading.lost.append(loss.reason)
         answers = []
-    # The fields are the answer's own now, so refine() must not look them up again.
-    found = replace(options, prompt=None, response=None, scores=())
     for answer in answers:
         refine(answer, found, label, reading)
     reading.shown = tuple(shown)
@@ -130,27 +143,20 @@ def _answers(
         shown.append(("is answered", fields.prompt, fields.response))
     if not fields.log:
         prompt = whole_question(own, fields.prompt, prompt, options, shown)
-    asked = Answer(
-        row=row,
-        prompt=prompt,
-        response=None,
-        scores=[(path, weight, look_up(own, path)) for path, weight in fields.scores]
-        or [("score", 1.0, MISSING)],
-        tools=read_tools(own.get("tools"), "tools"),
-    )
-    if fields.response is None:
-        return [asked._replace(response=turn)]
-    several = given or all(isinstance(value, list) for _, _, value in asked.scores)
-    if not (is_several(given) and several):
-        response = read_text(given, fields.response)
+    scores = [(path, weight, look_up(own, path)) for path, weight in fields.scores]
+    scores = scores or [("score", 1.0, MISSING)]
+    tools = read_tools(own.get("tools"), "tools")
+
+    def answer(response: Text, scores: Sequence[WeightedScore]) -> Answer:
         inline = not (fields.log and isinstance(response, str))
-        return [asked._replace(response=response, inline_reasoning=inline)]
+        return Answer(row, prompt, response, scores, tools=tools, inline_reasoning=inline)
+
+    if fields.response is None:
+        return [answer(turn, scores)]
+    if not is_several(given) or not (given or all(isinstance(one, list) for *_, one in scores)):
+        return [answer(read_text(given, fields.response), scores)]
     responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
-    each = _scores_of_each(asked.scores, len(responses))
-    return [
-        asked._replace(response=response, scores=own_scores)
-        for response, own_scores in zip(responses, each, strict=True)
-    ]
+    return list(map(answer, responses, _scores_of_each(scores, len(responses))))
 
 
 def _given(row: dict[str, Any], path: str | None) -> Any:

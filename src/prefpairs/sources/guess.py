@@ -8,6 +8,7 @@ against what the others show.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
@@ -35,6 +36,8 @@ NAMES = {
 }
 """What is looked for, in the order in which notes name it."""
 
+_KNOWN = frozenset(name for names in NAMES.values() for name in names)
+
 Row = dict[str, Any]
 Fact = tuple[str, ...]
 
@@ -52,6 +55,8 @@ class Fields:
     scores: tuple[tuple[str, float], ...]
     shown: tuple[Fact, ...] = ()
     log: str | None = None
+    sure: bool = False
+    """Whether all three are there."""
 
 
 def find_fields(row: Row, options: ReadOptions) -> Fields:
@@ -65,6 +70,44 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
             return _of_trl(row, options)
         if row.keys() >= VERL_COLUMNS and row["input"] and row["output"]:
             return _of_verl(options)
+    known = _KNOWN.intersection(row)
+    told = not known.isdisjoint(REFERENCES) and any(says(row.get(name)) for name in REFERENCES)
+    certain = _certain_fields(known, options.prompt, options.response, options.scores, told=told)
+    return certain or _fields_by_value(row, options)
+
+
+@lru_cache
+def _certain_fields(
+    known: frozenset[str],
+    prompt: str | None,
+    response: str | None,
+    scores: tuple[tuple[str, float], ...],
+    *,
+    told: bool,
+) -> Fields | None:
+    """The fields of rows with these names, if none of them competes with another one."""
+    found: dict[str, str] = {}
+    shown: list[Fact] = []
+    for what, named in (("response", response), ("prompt", prompt), ("score", scores)):
+        names = [] if named else [name for name in NAMES[what] if name in known]
+        if len(names) > 1:
+            return None
+        for name in names:
+            found[what] = name
+            shown += [("guessed", what, name), ("has", what)]
+            if told and what == "response" and name in REFERENCES:
+                shown.append(("answered by", name))
+    return Fields(
+        prompt or found.get("prompt"),
+        response or found.get("response"),
+        scores or ((found.get("score", "score"), 1.0),),
+        tuple(shown),
+        sure=len(found) == len(NAMES),
+    )
+
+
+def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
+    """The fields of a row in which several could be meant, or else TwoReadings."""
     shown: list[Fact] = []
     response = options.response or _response(row, shown)
     prompt = options.prompt or _prompt(row, response, shown)

@@ -56,7 +56,7 @@ def whole_question(
     if INPUT in columns and path == "instruction" and isinstance(prompt, str):
         prompt = f"{prompt}\n\n{_text(row[INPUT], INPUT)}"
         columns.remove(INPUT)
-        shown.append(("joined", INPUT, "put behind the instruction"))
+        shown.append(("joined", INPUT, "it follows the instruction"))
     uncertain = [name for name in (INPUT, *UNCERTAIN) if name in columns]
     if uncertain:
         raise _two(row, path, uncertain, options)
@@ -64,13 +64,13 @@ def whole_question(
         prompt = _with_words("\n\n".join(before), prompt)
     if HISTORY in columns:
         prompt = _with_history(row, path, prompt, options)
-        shown.append(("joined", HISTORY, "its turns go before the prompt"))
+        shown.append(("joined", HISTORY, "its turns come before the prompt"))
     for name in SYSTEM:
         if name in columns:
             prompt = _with_system(row, path, name, prompt, options)
-            shown.append(("joined", name, "the system message"))
+            shown.append(("joined", name, "it is the system message"))
     media = [name for name in MEDIA if name in columns]
-    shown.extend(("joined", name, "parts of the user's message") for name in media)
+    shown.extend(("joined", name, "as parts of the user's message") for name in media)
     return _with_parts([part for name in media for part in _parts(row, name)], prompt)
 
 
@@ -112,6 +112,9 @@ def _words(row: Row, path: str) -> str:
     """What --context names in a row, as text."""
     value = look_up(row, path)
     if value is MISSING or not holds_something(value):
+        column = _column(path)
+        if column in COLUMNS and holds_something(row.get(column)):
+            raise BadField(path, row[column], "text or a list of texts")
         return ""
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) for item in items):

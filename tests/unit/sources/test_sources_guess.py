@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from prefpairs.errors import TwoReadings
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.guess import Fields, find_fields
+from prefpairs.sources.guess import NAMES, Fields, _fields_by_value, find_fields
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}
@@ -63,3 +64,31 @@ def test_rows_that_are_no_log(missing: str) -> None:
 def test_empty_rows_of_a_log(empty: str) -> None:
     """A prompt and an answer must be there, too."""
     assert _fields({**VERL, empty: None}).log is None
+
+
+ALONE: list[Any] = ["A", "", None, 1, ["A"], [], [{"role": "user", "content": "A"}], {}]
+
+
+@pytest.mark.parametrize("value", ALONE)
+@pytest.mark.parametrize(
+    "named", [{}, {"prompt": "x"}, {"response": "x"}, {"scores": (("x", 1.0),)}]
+)
+def test_names_that_decide_alone(value: Any, named: dict[str, Any]) -> None:
+    """Where no name competes with another one, values need not be looked at."""
+    options = ReadOptions(**named)
+    rows = [{}, *({name: value} for names in NAMES.values() for name in names)]
+    rows += [{"prompt": value, "answer": value, "score": value}]
+    for row in rows:
+        found, whole = find_fields(row, options), _fields_by_value(row, options)
+        assert (found.prompt, found.response) == (whole.prompt, whole.response)
+        assert found.scores == whole.scores
+        there = {fact for fact in found.shown if fact[0] != "has"}
+        assert there == {*whole.shown}
+
+
+def test_all_fields_are_there() -> None:
+    """Then no other one is of interest."""
+    assert _fields(ONE).sure
+    assert not _fields({"prompt": "Q", "score": 1}).sure
+    with pytest.raises(TwoReadings):
+        _fields({**ONE, "reward": 1})

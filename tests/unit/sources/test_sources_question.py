@@ -120,6 +120,14 @@ def test_columns_that_hold_no_text() -> None:
         _prompt({"documents": [{"id": 7}]}, context=("documents",))
 
 
+@pytest.mark.parametrize("documents", [["C"], "C", [{"body": "C"}], [{"text": "C"}, {"body": 1}]])
+def test_context_that_does_not_find_what_is_there(documents: Any) -> None:
+    """A column is not left out because it has another form here than elsewhere."""
+    with pytest.raises(BadField, match="documents"):
+        _prompt({"documents": documents}, context=("documents[].text",))
+    assert _prompt({"documents": []}, context=("documents[].text",)) == "Q"
+
+
 def test_context_in_order() -> None:
     """As it is named, blank lines between; before what the user asks last."""
     row = {"a": "1", "b": None, "c": {"d": ["2", "3"]}}
