@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.calls import renumber_calls
+from prefpairs.records.calls import renumber_calls, tool_call
 from prefpairs.records.message import drop_reasoning, split_reasoning
 from prefpairs.records.wire import encode
 from prefpairs.sieves.refusal import is_refusal
@@ -75,7 +75,7 @@ def test_columns_of_many_fields(offset: int) -> None:
 
 def test_calls_that_are_answered_from_the_last_one_on() -> None:
     """Each result finds its call at once."""
-    calls = [{"id": f"c{place}", "function": {}} for place in range(MANY)]
+    calls = [tool_call("f", "{}", f"c{place}") for place in range(MANY)]
     results = [
         {"role": "tool", "content": "", "tool_call_id": call["id"]} for call in reversed(calls)
     ]

@@ -92,7 +92,7 @@ COMMANDS = [
     "run in.recipe.toml",
     "report in.rollouts.jsonl.gz --temp-dir . -o out.html",
     "show in.pairs.jsonl",
-    "show --group prompt:36fb --limit 1 in.rollouts.jsonl",
+    "show --group prompt:21e8 --limit 1 in.rollouts.jsonl",
     "diff in.pairs.jsonl in.pairs.jsonl",
     "formats",
     "explain no_score",

@@ -116,6 +116,11 @@ QUESTIONS: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
         "a",
         "b",
     ),
+    "gym: a tool": (
+        lambda it: gym(tools=[{"type": "function", "name": "f", "output_schema": it}]),
+        {"type": "string"},
+        {"type": "number"},
+    ),
     "gym: tool_choice": (lambda it: gym(tool_choice=it), "required", "auto"),
     "gym: text.format": (
         lambda it: gym(text={"format": it}),

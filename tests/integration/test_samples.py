@@ -239,7 +239,7 @@ def test_nat_steps(run: Any, name: str) -> None:
     assert row["chosen"] == [{"role": "assistant", "content": "<move>1,1</move>"}]
     assert row["rejected"] == [{"role": "assistant", "content": "<move>0,1</move>"}]
     assert row["meta"] == {"example_id": 1, "turn_id": "turn_0_ab12cd34"}
-    assert row["id"] == "acdd64b9e7bcf96b7aed5e32c99bd728"
+    assert row["id"] == "f56f1769c7f4800cc8f11ae4d71f22fd"
 
 
 def test_nat_default(run: Any) -> None:

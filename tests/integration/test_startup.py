@@ -14,7 +14,6 @@ import pytest
 from prefpairs.cli.main import COMMANDS
 
 PAIR = {
-    "id": "0" * 32,
     "group": "g",
     "prompt": "Q",
     "chosen": "A",

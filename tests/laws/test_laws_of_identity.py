@@ -187,6 +187,13 @@ def test_answers_to_different_prompts_never_pair(
     assert len(pairs) == (meaning(prompts[0]) == meaning(prompts[1]))
 
 
+@given(descriptions(), st.randoms(use_true_random=False))
+def test_a_record_is_read_as_it_was_written(turns: list[Turn], random: Random) -> None:
+    """What was carried is carried on, whole."""
+    messages = renumber_calls(read_messages(written(turns, random), "prompt"))
+    assert read_messages(json.loads(json.dumps(messages)), "prompt") == messages
+
+
 def test_swapped_results_are_another_text() -> None:
     """10 for A and 30 for B is not the opposite; the ids themselves say nothing."""
 

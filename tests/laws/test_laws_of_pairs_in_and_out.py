@@ -313,7 +313,7 @@ def test_later_commands_keep_an_asked_order(later: Sieve) -> None:
 def _length(text: object) -> int:
     """The characters of all that an answer says, a line for each message, thought and call."""
     said: list[str] = []
-    for role, content, thoughts, _, called in json.loads(content_of(text, "assistant")):
+    for role, content, thoughts, _, called, _ in json.loads(content_of(text, "assistant")):
         assert role in ("assistant", "tool")
         said += [thoughts, content, *('add {"a": 1}' for _ in called)]
     return len("\n".join(filter(None, said)))

@@ -6,12 +6,13 @@ from prefpairs.engines.pairs import pair_readings
 from prefpairs.engines.plan import InputPlan
 from prefpairs.engines.rows import Rows, reading_rows
 from prefpairs.looks.comparison import PairSet
+from prefpairs.records.pair import THEIR_ID
 from prefpairs.report import Report
 
 _MOST_NAMES = 5
 _OTHER_IDS = (
-    "most ids are not those of their pairs, which come from prefpairs 0.1 (another version of "
-    "identity), from another program, or were edited; pairs are compared by what they say"
+    "most ids are not those of their pairs, which prefpairs 0.1 wrote (another version of "
+    "identity) or somebody edited; pairs are compared by what they say"
 )
 
 
@@ -31,11 +32,12 @@ def read_both(plan: DiffPlan, reports: tuple[Report, Report]) -> tuple[PairSet, 
 
 
 def _read(rows: Rows, plan: InputPlan) -> PairSet:
-    found = PairSet()
+    found, others = PairSet(), 0
     for _, _, readings in pair_readings(rows, rows.report):
         for _, reading in readings:
             found.add(reading.pair, reading.digests)
-    if 2 * rows.report.mended["id_renewed"] > found.pairs:
+            others += "id_renewed" in reading.mends and THEIR_ID not in (reading.pair.meta or {})
+    if 2 * others > found.pairs:
         names = ", ".join(given.label for given in plan.inputs[:_MOST_NAMES])
         rows.report.notes.append(f"{names}: {_OTHER_IDS}")
     return found

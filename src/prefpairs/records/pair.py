@@ -22,7 +22,9 @@ OTHER_GROUP = "group_of_rejected"
 OTHER_PROMPT = "prompt_of_rejected"
 """Where meta holds the digest of the rejected answer's prompt, if that is another one."""
 
-_THEIR_ID = "source_id"
+THEIR_ID = "source_id"
+"""Where meta holds an id that is no digest: another program gave it."""
+
 _DIGEST = re.compile("[0-9a-f]{32}")
 _LEFT_OUT_IF_EMPTY = ("tools", "chosen_tokens", "rejected_tokens", "meta")
 
@@ -216,7 +218,7 @@ def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
     meta = _typed(row, "meta", dict, "an object") or {}
     others = {key: value for key, value in row.items() if key not in Pair._fields}
     if row.get("id") is not None and not _DIGEST.fullmatch(str(row["id"])):
-        others[_THEIR_ID] = row["id"]
+        others[THEIR_ID] = row["id"]
     if others:
         for key, value in others.items():
             if key in meta and meta[key] != value:

@@ -83,11 +83,16 @@ def tools_of(params: dict[str, Any]) -> list[Any] | None:
     return None if tools is None else [_chat_tool(tool) for tool in tools]
 
 
+_OF_FUNCTIONS = ("name", "description", "parameters")
+_NOT_OF_FUNCTIONS = frozenset({*_OF_FUNCTIONS, "type", "strict"})
+
+
 def _chat_tool(tool: dict[str, Any]) -> dict[str, Any]:
     if tool.get("type") != "function" or "function" in tool:
         return tool
-    keys = ("name", "description", "parameters")
-    function = {key: tool[key] for key in keys if tool.get(key) is not None}
+    function = {key: tool[key] for key in _OF_FUNCTIONS if tool.get(key) is not None}
+    others = tool.keys() - _NOT_OF_FUNCTIONS
+    function |= {key: tool[key] for key in tool if key in others and tool[key] is not None}
     return {"type": "function", "function": function}
 
 

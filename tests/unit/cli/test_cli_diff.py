@@ -203,3 +203,6 @@ def test_ids_of_another_identity_are_said(capsys: pytest.CaptureFixture[str]) ->
     _run("old.jsonl", "new.jsonl", exit_code=True)
     notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note")]
     assert [note.partition(": most")[0] for note in notes] == ["note: old.jsonl"]
+    _write("theirs.jsonl", [{"id": place, **row} for place, row in enumerate(ROWS)])
+    _run("theirs.jsonl", "new.jsonl", exit_code=True)
+    assert "note" not in capsys.readouterr().err
