@@ -14,8 +14,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Asked, lines_of, pair_lines
+from laws_stranger import canonical, digest_of
 
-from prefpairs.records.calls import renumber_calls
+from prefpairs.records.calls import renumber_calls, tool_call
+from prefpairs.records.canonical import canonical_json
 from prefpairs.records.content import CONTENT_KEYS
 from prefpairs.records.identity import digest_prompt, digest_response
 from prefpairs.records.message import read_messages
@@ -192,6 +194,66 @@ def test_a_record_is_read_as_it_was_written(turns: list[Turn], random: Random) -
     """What was carried is carried on, whole."""
     messages = renumber_calls(read_messages(written(turns, random), "prompt"))
     assert read_messages(json.loads(json.dumps(messages)), "prompt") == messages
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([1e16, 9999999999999998.0, 1e-4, 9.9e-5, 5e-324, -0.0, 1e22, 123456.5])
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=8,
+)
+ODD = [
+    *("", " ", "{", "NaN", "[-Infinity]", "1e400", "-1e400", "[1e9999]", "1" * 400 + ".0"),
+    *('"\\ud83d"', '{"\\ud83d":1}', "[" * 251 + "]" * 251, "[" * 250 + "]" * 250, '{"a":1,"a":2}'),
+    *("9" * 4300, "9" * 4301, "1e16", "-0", "-0.0", "1.0e2", '"1e400"', '"NaN"', '["a" ]'),
+]
+IDS = st.sampled_from(["", "x", "y", "call_1", "call_2", "call_0", "call_1234567"])
+
+
+@st.composite
+def records(draw: Any) -> list[Row]:
+    """Messages as records hold them, with calls and results that need not fit together."""
+    arguments = JSON.map(json.dumps) | st.sampled_from(ODD)
+    calls = st.lists(
+        st.builds(tool_call, st.sampled_from("fg"), arguments, IDS, st.just("function")), max_size=2
+    )
+    messages = []
+    for role in draw(st.lists(st.sampled_from(["user", "assistant", "tool", "tool"]), max_size=6)):
+        message: Row = {
+            "role": role,
+            "content": draw(WORDS | st.lists(JSON.map(_part), max_size=2)),
+        }
+        if role == "assistant":
+            message |= {"reasoning_content": draw(WORDS), "tool_calls": draw(calls)}
+        if role == "tool":
+            message |= {"tool_call_id": draw(IDS)}
+        if draw(st.booleans()):
+            message["name"] = draw(st.sampled_from(["f", "g", ""]))
+        messages.append({key: value for key, value in message.items() if value or key == "content"})
+    return messages
+
+
+def _part(value: Any) -> Row:
+    return {"type": "x", "x": value}
+
+
+@given(records())
+def test_a_stranger_finds_the_same(messages: list[Row]) -> None:
+    """docs/concepts.md is enough to write identity again, to the bit."""
+    assert digest_prompt(messages) == digest_of(messages, "user")
+
+
+@given(JSON)
+def test_canonical_json_does_not_depend_on_a_library(value: Any) -> None:
+    """The same for any value, and equal values are read from it again."""
+    written = canonical_json(value)
+    assert written.decode() == canonical(value)
+    assert json.loads(written) == value
 
 
 def test_swapped_results_are_another_text() -> None:
