@@ -373,7 +373,7 @@ def shards(data: bytes) -> None:
     given = [line for line in data.split(b"\n") if line.strip()]
     if any(line.lstrip().startswith((b"[", b"\xef\xbb\xbf", *PACKED)) for line in given):
         return  # what a file is hangs on how it begins
-    words = ("--from", _choice(data, tuple(SOURCES)), "--on-error", "skip", *_TOLD)
+    words = ("--from", _choice(data, ("auto", *SOURCES)), "--on-error", "skip", *_TOLD)
     results = [
         _pairs_of(words, files) for files in ([given], [given[::-1]], [given[::2], given[1::2]])
     ]

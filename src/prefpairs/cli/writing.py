@@ -16,7 +16,14 @@ from prefpairs.cli.wording import say
 from prefpairs.cli.words import FLAG, word_group
 from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.engines.writing import WHOLE
-from prefpairs.errors import FileTrouble, GateNotMet, NothingCameOut, PrefpairsError, UsageError
+from prefpairs.errors import (
+    FileTrouble,
+    GateNotMet,
+    NothingCameOut,
+    PrefpairsError,
+    TwoReadings,
+    UsageError,
+)
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
@@ -104,6 +111,8 @@ class TellWords:
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
             raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
+        except TwoReadings:
+            raise  # it stopped at the first such row: counts of a part would say nothing
         except PrefpairsError as error:
             self._summarise_failure(command, report, aloud=isinstance(error, GateNotMet))
             raise
