@@ -87,7 +87,7 @@ def test_manual() -> None:
     """Paragraphs are flowing text, examples stay as they are."""
     manual = manual_of("verify")
     assert manual.paragraphs[0] == "Whether files are still what a manifest says."
-    assert manual.paragraphs[1].endswith("were, 1 if one is missing or differs.")
+    assert manual.paragraphs[1].endswith("or if the manifest lists none.")
     assert manual.examples[0] == "prefpairs verify data/manifest.json"
     assert manual.examples[1].startswith("# train on what was made")
 

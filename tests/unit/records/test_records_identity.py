@@ -191,8 +191,10 @@ def test_nothing_else_is_a_digest() -> None:
     assert users == {
         "engines/pairs.py",  # whether a line changed since it was read
         "files/digest.py",  # whole files
+        "files/staged.py",  # what a run writes, for its manifest
         "looks/page/document.py",  # the policy of a page
         "records/identity.py",
+        "sieves/numbering.py",  # slots of a table that compares the digests themselves
         "sources/generic_plain.py",  # the question of the row before, by SHA-256
         "sources/nemo_gym_plain.py",
         "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it
