@@ -212,8 +212,9 @@ def test_pairs_that_differ_in_a_column_are_two(tmp_path: Path, column: str) -> N
     given.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     assert main(["dedupe", "-q", str(given), "-o", str(output)]) == 0
     kept = [json.loads(line) for line in output.read_bytes().splitlines()]
+    kind = column.removesuffix("s")
     assert [row["prompt"][-1]["content"] for row in kept] == [
-        [{"type": column, column: [value]}] for value in ("x", "y")
+        [{"type": kind, kind: value}, {"type": "text", "text": "Q"}] for value in ("x", "y")
     ]
 
 

@@ -40,6 +40,22 @@ CONTENT_KEYS = (
 No other key of a message is content: ids, annotations, log probabilities, timings, weights.
 """
 
+MEDIA = {
+    "image": "image",
+    "images": "image",
+    "audio": "audio",
+    "audios": "audio",
+    "video": "video",
+    "videos": "video",
+    "file": "file",
+    "files": "file",
+    "document": "document",
+    "documents": "document",
+    "attachment": "attachment",
+    "attachments": "attachment",
+}
+"""Keys of images and the like, and the type of the part that each item becomes."""
+
 ANSWER_FORM = "answer_form"
 """The type of a part that says which form an answer must have, and holds no words of anyone."""
 
@@ -67,19 +83,17 @@ def read_content(value: Any, field: str) -> str | list[Any]:
 
 
 def with_content_beside(content: str | list[Any], message: dict[str, Any]) -> str | list[Any]:
-    """The content with what the message holds under other keys of content.
+    """The content with what the message holds under other keys: images and the like come first.
 
     >>> with_content_beside("Who?", {"images": ["a.png"], "audio": None})
-    [{'type': 'text', 'text': 'Who?'}, {'type': 'images', 'images': ['a.png']}]
+    [{'type': 'image', 'image': 'a.png'}, {'type': 'text', 'text': 'Who?'}]
     """
     if _CONTENT_KEYS.isdisjoint(message):
         return content
-    beside = [
-        _part_of(key, message[key])
-        for key in CONTENT_KEYS
-        if message.get(key) and message[key] != content
-    ]
-    return _as_text([*as_parts(content), *beside]) if beside else content
+    keys = [key for key in CONTENT_KEYS if message.get(key) and message[key] != content]
+    media = [part for key in keys if key in MEDIA for part in parts_of(key, message[key])]
+    others = [part for key in keys if key not in MEDIA for part in parts_of(key, message[key])]
+    return _as_text([*media, *as_parts(content), *others]) if keys else content
 
 
 def as_parts(content: str | list[Any]) -> list[Any]:
@@ -89,10 +103,18 @@ def as_parts(content: str | list[Any]) -> list[Any]:
     return content
 
 
-def _part_of(key: str, value: Any) -> dict[str, Any]:
+def parts_of(key: str, value: Any) -> list[dict[str, Any]]:
+    """The parts that a value under a key of content is: of images and the like one for each.
+
+    >>> parts_of("images", ["a.png", "b.png"])
+    [{'type': 'image', 'image': 'a.png'}, {'type': 'image', 'image': 'b.png'}]
+    """
     if key in _WORDS and isinstance(value, str):
-        return {"type": "text", "text": value}
-    return {"type": key, key: finite(value)}
+        return [{"type": "text", "text": value}]
+    if key not in MEDIA:
+        return [{"type": key, key: finite(value)}]
+    kind, items = MEDIA[key], value if isinstance(value, list) else [value]
+    return [{"type": kind, kind: finite(item)} for item in items if item or item == 0]
 
 
 def _as_text(parts: list[dict[str, Any]]) -> str | list[Any]:

@@ -5,12 +5,14 @@ before it and `--ignore` leaves them out; with neither the run ends. The table i
 docs/sources/generic.md, and nothing else may decide which answers compete.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from prefpairs.errors import BadField, BadRecord, TwoReadings
 from prefpairs.records.candidate import read_text
+from prefpairs.records.content import parts_of
 from prefpairs.records.identity import canonical
+from prefpairs.records.media import last_user, with_media
 from prefpairs.records.message import Message, Text, as_chat, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.sources.answer import ReadOptions
@@ -18,15 +20,8 @@ from prefpairs.sources.answer import ReadOptions
 INPUT = "input"
 SYSTEM = ("system", "system_prompt")
 HISTORY = "history"
-MEDIA = {
-    "image": "image",
-    "images": "image",
-    "audio": "audio",
-    "audios": "audio",
-    "video": "video",
-    "videos": "video",
-}
-"""Columns of images and the like, and the type of part that each item becomes."""
+MEDIA = ("image", "images", "audio", "audios", "video", "videos")
+"""Columns of images and the like: each item becomes a part of the user's message."""
 UNCERTAIN = (
     "context",
     "contexts",
@@ -71,7 +66,7 @@ def whole_question(
             shown.append(("joined", name, "it is the system message"))
     media = [name for name in MEDIA if name in columns]
     shown.extend(("joined", name, "as parts of the user's message") for name in media)
-    return _with_parts([part for name in media for part in _parts(row, name)], prompt)
+    return with_media(prompt, [part for name in media for part in parts_of(name, row[name])])
 
 
 def has_media(row: Row) -> bool:
@@ -126,7 +121,7 @@ def _with_words(words: str, prompt: Text) -> Text:
     """The words before what the user asks last."""
     if isinstance(prompt, str):
         return f"{words}\n\n{prompt}" if prompt.strip() else words
-    place = _last_user(prompt)
+    place = last_user(prompt)
     if place is None:
         return [*prompt, {"role": "user", "content": words}]
     asked = prompt[place]
@@ -137,11 +132,6 @@ def _with_words(words: str, prompt: Text) -> Text:
 
 def _said(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
-
-
-def _last_user(messages: list[Message]) -> int | None:
-    places = [place for place, turn in enumerate(messages) if turn["role"] == "user"]
-    return places[-1] if places else None
 
 
 def _with_history(row: Row, path: str, prompt: Text, options: ReadOptions) -> Text:
@@ -183,42 +173,6 @@ def _with_system(row: Row, path: str, name: str, prompt: Text, options: ReadOpti
             raise _two(row, path, [name], options)
         return chat
     return [{"role": "system", "content": words}, *chat]
-
-
-def _parts(row: Row, name: str) -> list[dict[str, Any]]:
-    value, kind = row[name], MEDIA[name]
-    items = value if isinstance(value, list) else [value]
-    return [{"type": kind, kind: item} for item in items if holds_something(item)]
-
-
-def _with_parts(parts: list[dict[str, Any]], prompt: Text) -> Text:
-    """Images and the like where the prompt has a place for each, else before the last words."""
-    if not parts:
-        return prompt
-    chat = as_chat(prompt, "user")
-    places = [part for turn in chat for part in _content(turn) if part.keys() == {"type"}]
-    if [part["type"] for part in places] == [part["type"] for part in parts]:
-        fill = iter(parts)
-        return [
-            _mapped(turn, lambda part: next(fill) if part.keys() == {"type"} else part)
-            for turn in chat
-        ]
-    place = _last_user(chat)
-    if place is None:
-        return [*chat, {"role": "user", "content": parts}]
-    content = chat[place]["content"]
-    said = [_said(content)] if isinstance(content, str) else content
-    return [*chat[:place], {**chat[place], "content": [*parts, *said]}, *chat[place + 1 :]]
-
-
-def _content(turn: Message) -> list[dict[str, Any]]:
-    return turn["content"] if isinstance(turn["content"], list) else []
-
-
-def _mapped(turn: Message, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Message:
-    if not isinstance(turn["content"], list):
-        return turn
-    return {**turn, "content": [change(part) for part in turn["content"]]}
 
 
 def _two(row: Row, path: str, names: list[str], options: ReadOptions) -> TwoReadings:

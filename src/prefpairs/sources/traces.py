@@ -10,6 +10,7 @@ from typing import Any
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.canonical import canonical_json
+from prefpairs.records.content import parts_of
 from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.records.message import Message, Text, as_chat, read_message
 from prefpairs.records.wire import decode, decode_counting, encode, finite
@@ -146,7 +147,7 @@ def whole(row: dict[str, Any], asked: Text) -> Text:
     words = [value for key, value in beside.items() if key in _SYSTEM and isinstance(value, str)]
     if not begins and len(words) == len(beside) and len(set(words)) == 1:
         return [{"role": "system", "content": words[0]}, *turns]
-    parts = [{"type": key, key: finite(value)} for key, value in beside.items()]
+    parts = [part for key, value in beside.items() for part in parts_of(key, value)]
     return [{"role": "system", "content": parts}, *turns]
 
 

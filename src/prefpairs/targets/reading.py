@@ -5,6 +5,9 @@ from functools import cache
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UnknownWord, UsageError
+from prefpairs.records.content import parts_of
+from prefpairs.records.media import with_media
+from prefpairs.records.message import read_messages
 from prefpairs.records.pair import Pair
 from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
@@ -108,7 +111,7 @@ def with_our_names(row: Row) -> Row:
 
 def _with_all_said(row: Row) -> Row:
     """The row with the system message, the images and the like of columns beside the prompt."""
-    parts = [{"type": name, name: row[name]} for name in NOT_TEXT if row.get(name)]
+    parts = [part for name in NOT_TEXT if row.get(name) for part in parts_of(name, row[name])]
     if not (parts or isinstance(row.get("system"), str)):
         return row
     said = {key: value for key, value in row.items() if key not in ("system", *NOT_TEXT)}
@@ -119,8 +122,8 @@ def _with_all_said(row: Row) -> Row:
         return row
     if row.get("system"):
         prompt = [{"role": "system", "content": row["system"]}, *prompt]
-    if parts:  # they count, and cannot become text
-        prompt = [*prompt, {"role": "user", "content": parts}]
+    if parts:
+        prompt = with_media(read_messages(prompt, "prompt"), parts)
     return {**said, "prompt": prompt}
 
 

@@ -1,0 +1,41 @@
+"""Images and the like have one form, wherever a row holds them."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.records.media import with_media
+from prefpairs.records.message import read_messages
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.question import whole_question
+from prefpairs.targets.reading import unwrap
+
+IMAGES = [{"type": "image", "image": "a.png"}, {"type": "image", "image": "b.png"}]
+ASKED = [{"role": "user", "content": [*IMAGES, {"type": "text", "text": "Who?"}]}]
+
+
+@pytest.mark.parametrize(("key", "value"), [("images", ["a.png", "b.png"]), ("image", "a.png")])
+def test_one_form(key: str, value: Any) -> None:
+    """A column beside the prompt of rollouts or pairs, or a key of the message: the same prompt."""
+    count = len(value) if isinstance(value, list) else 1
+    expected = [{"role": "user", "content": [*IMAGES[:count], {"type": "text", "text": "Who?"}]}]
+    row = {"prompt": "Who?", key: value}
+    assert whole_question(row, "prompt", "Who?", ReadOptions(), []) == expected
+    pair = unwrap({**row, "chosen": "a", "rejected": "b"}, "trl")
+    assert pair["prompt"] == expected
+    message = {"role": "user", "content": "Who?", key: value}
+    assert read_messages([message], "prompt") == expected
+
+
+def test_places_are_filled() -> None:
+    """Where the prompt has as many places as there are images, each goes to its own."""
+    places = [{"type": "image"}, {"type": "text", "text": "Who?"}, {"type": "image"}]
+    prompt = [{"role": "user", "content": places}]
+    filled = [IMAGES[0], places[1], IMAGES[1]]
+    assert with_media(prompt, IMAGES) == [{"role": "user", "content": filled}]
+
+
+def test_without_a_user() -> None:
+    """They are a message of the user's own."""
+    system = {"role": "system", "content": "Look."}
+    assert with_media([system], IMAGES) == [system, {"role": "user", "content": IMAGES}]
