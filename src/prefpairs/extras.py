@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 from prefpairs.errors import UsageError
@@ -33,9 +32,11 @@ def install_command(extra: str) -> str | None:
 
 def _libraries_of(extra: str) -> list[str]:
     """What the metadata of this copy lists under an extra, without conditions on Python."""
+    from importlib import metadata
+
     try:
-        listed = requires("prefpairs") or []
-    except PackageNotFoundError:  # run from its sources, without an installation
+        listed = metadata.requires("prefpairs") or []
+    except metadata.PackageNotFoundError:  # run from its sources, without an installation
         return []
     marked = [requirement.partition(";") for requirement in listed]
     return [

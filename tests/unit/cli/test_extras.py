@@ -36,6 +36,6 @@ def test_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "requires", unknown)
+    monkeypatch.setattr(metadata, "requires", unknown)
     error = extras.missing_library("--near", "near")
     assert (error.problem, error.hint) == ("--near needs a library that is not installed", None)
