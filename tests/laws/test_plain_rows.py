@@ -143,7 +143,7 @@ def test_thinking_is_no_plain_text_but_in_logs() -> None:
     row = {"input": "Q", "output": "<think>hm</think>A", "score": 1}
     usual = {"input": "Q", "output": "A", "score": 1}
     assert not accepted(json.dumps(row).encode(), sample=usual)
-    logged = {"step": 3}
+    logged = {"step": 3, "gts": "A"}
     assert accepted(json.dumps(row | logged).encode(), sample=usual | logged)
     assert not accepted(json.dumps(row | logged).encode(), sample=usual)
 

@@ -109,7 +109,9 @@ def parts_of(key: str, value: Any) -> list[dict[str, Any]]:
     >>> parts_of("images", ["a.png", "b.png"])
     [{'type': 'image', 'image': 'a.png'}, {'type': 'image', 'image': 'b.png'}]
     """
-    if key in _WORDS and isinstance(value, str):
+    if key in _WORDS:
+        if not isinstance(value, str):
+            raise BadField(key, value, "text")
         return [{"type": "text", "text": value}]
     if key not in MEDIA:
         return [{"type": key, key: finite(value)}]

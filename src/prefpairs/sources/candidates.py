@@ -7,17 +7,20 @@ from prefpairs.records.candidate import candidate_of
 from prefpairs.records.wire import decode, decode_counting, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
 from prefpairs.sources.protocol import Opened
+from prefpairs.sources.question import COLUMNS, holds_something
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 
 
 def looks_like(record: bytes) -> bool:
-    """Whether a record is a candidate."""
+    """Whether a record is a candidate; a row with more of the question beside it is another's."""
     try:
         row = decode(record)
     except NotJson:
         return False
-    return isinstance(row, dict) and row.keys() >= _FIELDS
+    if not isinstance(row, dict) or not row.keys() >= _FIELDS:
+        return False
+    return not any(holds_something(row[name]) for name in COLUMNS.intersection(row))
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:

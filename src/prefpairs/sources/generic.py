@@ -27,7 +27,7 @@ from prefpairs.sources.answer import (
 from prefpairs.sources.generic_plain import shortcut_to
 from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
 from prefpairs.sources.protocol import Opened
-from prefpairs.sources.question import has_media, whole_question
+from prefpairs.sources.question import has_media, named_columns, whole_question
 
 _ROW = ("row",)
 """What every row shows."""
@@ -89,7 +89,8 @@ def _read(record: bytes, options: ReadOptions, found: ReadOptions, label: str) -
 def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any], Fields]:
     """A row without the columns that do not count, and its fields."""
     if not row.keys().isdisjoint(options.ignore):
-        row = {key: value for key, value in row.items() if key not in options.ignore}
+        ignored = {*options.ignore} - named_columns(options)
+        row = {key: value for key, value in row.items() if key not in ignored}
     return row, find_fields(row, options)
 
 
@@ -146,10 +147,11 @@ def _answers(
     scores = [(path, weight, look_up(own, path)) for path, weight in fields.scores]
     scores = scores or [("score", 1.0, MISSING)]
     tools = read_tools(own.get("tools"), "tools")
+    task = None if fields.within is None else [row[fields.within]]
 
     def answer(response: Text, scores: Sequence[WeightedScore]) -> Answer:
         inline = not (fields.log and isinstance(response, str))
-        return Answer(row, prompt, response, scores, tools=tools, inline_reasoning=inline)
+        return Answer(row, prompt, response, scores, task, tools=tools, inline_reasoning=inline)
 
     if fields.response is None:
         return [answer(turn, scores)]

@@ -24,7 +24,7 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, Fact, Fields
+from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
 
@@ -65,7 +65,7 @@ def _others(
     """The columns that could change what is read, and what may stand there."""
     others = dict.fromkeys(SIGNS, "missing")
     if fields.log is not None:
-        others |= dict.fromkeys((*MEDIA, "prompt"), "nothing")
+        others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
     else:
         others |= dict.fromkeys(COLUMNS, "nothing")
         if options.prompt is None:
@@ -79,7 +79,7 @@ def _others(
     for name in (*own, *options.ignore):
         others.pop(name, None)
     if fields.log is not None:
-        others["step"] = "there"
+        others |= {"step": "there", "gts": "there"}
     return others
 
 
@@ -99,7 +99,7 @@ def _of_logs(own: Collection[str]) -> Iterator[str]:
     if {"prompt", "completion"} <= {*own}:
         yield "advantage"
     if {"input", "output"} <= {*own}:
-        yield "step"
+        yield "gts"
 
 
 _MAY_BE: dict[str, tuple[Any, Any]] = {

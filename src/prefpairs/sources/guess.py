@@ -16,7 +16,7 @@ from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.question import holds_something, same_text
+from prefpairs.sources.question import COLUMNS, MEDIA, holds_something, same_text
 
 PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
 CHATS = ("messages", "conversation", "conversations")
@@ -27,7 +27,7 @@ REFERENCES = ("answer", "answers")
 SCORES = ("reward", "score", "rating")
 MANY_SCORES = ("rewards", "scores", "ratings")
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
-VERL_COLUMNS = frozenset({"input", "output", "score", "step"})
+VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
 NAMES = {
     "prompt": (*PROMPTS, *CHATS),
@@ -37,6 +37,8 @@ NAMES = {
 """What is looked for, in the order in which notes name it."""
 
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
+RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS, *MANY_OUTPUTS, *COLUMNS}) - {*MEDIA}
+"""What no log has beside its own prompt and response: such rows are somebody's own."""
 
 Row = dict[str, Any]
 Fact = tuple[str, ...]
@@ -55,6 +57,8 @@ class Fields:
     scores: tuple[tuple[str, float], ...]
     shown: tuple[Fact, ...] = ()
     log: str | None = None
+    within: str | None = None
+    """The column whose value answers must share for their scores to compare."""
     sure: bool = False
     """Whether all three are there."""
 
@@ -66,14 +70,22 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
     'answer'
     """
     if not (options.prompt or options.response or options.context):
-        if row.keys() >= TRL_COLUMNS and row["prompt"] and row["completion"]:
+        if _is_log(row, TRL_COLUMNS, "prompt", "completion"):
             return _of_trl(row, options)
-        if row.keys() >= VERL_COLUMNS and row["input"] and row["output"]:
+        if _is_log(row, VERL_COLUMNS, "input", "output"):
             return _of_verl(options)
     known = _KNOWN.intersection(row)
     told = not known.isdisjoint(REFERENCES) and any(says(row.get(name)) for name in REFERENCES)
     certain = _certain_fields(known, options.prompt, options.response, options.scores, told=told)
     return certain or _fields_by_value(row, options)
+
+
+def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
+    """Whether a trainer wrote the row: it has all its columns, and no other question or answer."""
+    if not (row.keys() >= columns and row[prompt] and row[response]):
+        return False
+    rivals = RIVALS.intersection(row) - {prompt, response}
+    return not any(holds_something(row[name]) for name in rivals)
 
 
 @lru_cache
@@ -255,17 +267,20 @@ def _of_verl(options: ReadOptions) -> Fields:
 
 
 def _of_trl(row: Row, options: ReadOptions) -> Fields:
-    """TRL adds up what its reward functions gave, and leaves out those that gave nothing."""
-    columns = sorted(row.keys() - TRL_COLUMNS)
-    numbers = [name for name in columns if isinstance(row[name], (int, float))]
+    """The advantage is the order of the rewards within a step, whatever their weights were.
+
+    The weights are not in a log, and what else was logged looks like a reward. Where every reward
+    is null, TRL could not score the answer, and its advantage means nothing.
+    """
     shown: list[Fact] = [("log", "trl")]
-    if not options.scores:
-        shown += [("scored", "trl", name) for name in numbers]
-        shown += [
-            ("no score", name) for name in columns if row[name] is not None and name not in numbers
-        ]
-        shown.append(("columns", *columns))
-    else:
+    if isinstance(row["prompt"], str):
+        shown.append(("log", "trl as text"))
+    if options.scores:
         shown += [("scored", "trl", path) for path, _ in options.scores]
-    scores = options.scores or tuple((name, 1.0) for name in numbers)
-    return Fields("prompt", "completion", scores, tuple(shown), "trl")
+        return Fields("prompt", "completion", options.scores, tuple(shown), "trl")
+    shown.append(("scored", "trl", "advantage"))
+    others = row.keys() - TRL_COLUMNS
+    unscored = min((name for name in others if row[name] is None), default="advantage")
+    rewarded = any(isinstance(row[name], (int, float)) for name in others)
+    scores = (("advantage" if rewarded else unscored, 1.0),)
+    return Fields("prompt", "completion", scores, tuple(shown), "trl", within="step")

@@ -46,7 +46,7 @@ def whole_question(
     """The prompt with all that its row has of the question; what joins it is shown."""
     if not options.context and COLUMNS.isdisjoint(row):
         return prompt
-    named = {_column(name) for name in (*options.context, path)}
+    named = named_columns(options) | {_column(path)}
     columns = {name for name in COLUMNS if holds_something(row.get(name)) and name not in named}
     if INPUT in columns and path == "instruction" and isinstance(prompt, str):
         prompt = f"{prompt}\n\n{_text(row[INPUT], INPUT)}"
@@ -67,6 +67,13 @@ def whole_question(
     media = [name for name in MEDIA if name in columns]
     shown.extend(("joined", name, "as parts of the user's message") for name in media)
     return with_media(prompt, [part for name in media for part in parts_of(name, row[name])])
+
+
+def named_columns(options: ReadOptions) -> set[str]:
+    """The columns that options name as prompt, response, score or context: no guess is left."""
+    paths = [options.prompt, options.response, *options.context]
+    paths += [path for path, _ in options.scores]
+    return {_column(path) for path in paths if path is not None}
 
 
 def has_media(row: Row) -> bool:

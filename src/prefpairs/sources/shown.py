@@ -72,13 +72,11 @@ class Shown:
         guessed = [f"{what} is {' or '.join(given)}" for what, given in found.items() if given]
         if guessed:
             yield f"guessed: {', '.join(guessed)}"
-        for log, name in _LOGS.items():
+        for log, note in _LOGS.items():
             if self.has("log", log):
                 score = " + ".join(path for of, path in self.of("scored") if of == log)
-                yield (
-                    f"taken for {name}: prompts already rendered, kept as plain text; "
-                    f"score is {score}"
-                )
+                taken = "" if log == "trl as text" else "taken for "
+                yield taken + note.format(score=score)
         for column, how in self.of("joined"):
             yield f'"{column}" is part of the question: {how}'
 
@@ -100,8 +98,6 @@ class Shown:
             self._check_reference(fact[1])
         elif kind in ("talks", "is answered"):
             self._check_conversation(fact[1])
-        elif kind in ("scored", "no score", "columns"):
-            self._check_columns()
 
     def _check_reference(self, name: str) -> None:
         beside = [output for reference, output in self.of("stands beside") if reference == name]
@@ -122,29 +118,12 @@ class Shown:
             choices = [("--response", answers[0]), ("--ignore", answers[0])]
             raise TwoReadings(problem, choices)
 
-    def _check_columns(self) -> None:
-        scores = {path for log, path in self.of("scored") if log == "trl"}
-        for columns in self.of("columns"):
-            here = [name for name in columns if name in scores]
-            if len(here) < len(scores):
-                raise _other_columns(min(scores.difference(here)), here, sorted(scores))
-        if mixed := scores.intersection(_firsts(self.of("no score"))):
-            rest = sorted(scores - mixed)
-            raise _other_columns(min(mixed), rest, [])
 
-
-def _other_columns(name: str, some: Sequence[str], all_of_them: Sequence[str]) -> TwoReadings:
-    """That a logged column is a number in some rows alone."""
-    choices = [
-        tuple(word for name in names for word in ("--score", name))
-        for names in (some, all_of_them)
-        if names
-    ]
-    problem = f'"{name}" is a number in some rows of the log only: is it part of the score?'
-    return TwoReadings(problem, choices)
-
-
-_LOGS = {"trl": "TRL's completions", "verl": "verl's rollouts"}
+_LOGS = {
+    "trl": "TRL's completions: score is {score}",
+    "trl as text": "prompts that are text stay as they are: TRL before 1.15 writes them rendered",
+    "verl": "verl's rollouts: prompts already rendered, kept as plain text; score is {score}",
+}
 
 
 def _firsts(facts: Iterable[Sequence[str]]) -> list[str]:

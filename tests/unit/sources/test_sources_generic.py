@@ -494,56 +494,42 @@ TRL = {
 
 
 def test_log_of_trl() -> None:
-    """Each reward function has a column; they are added, and the prompt stays as it is."""
-    candidate = _kept(TRL)[0]
-    assert (candidate.prompt, candidate.response, candidate.score) == (
+    """The advantage orders answers within a step, whatever else was logged; text stays as it is."""
+    candidate = _kept({**TRL, "completion_length": 900, "solution": "A"})[0]
+    assert (candidate.group, candidate.prompt, candidate.response, candidate.score) == (
+        "[10]",
         "<|im_start|>user\nQ<|im_end|>\n",
         "<think>hm</think>A",
-        1.5,
+        0.3,
     )
-    score = "score is accuracy_reward + format_reward"
-    note = f"taken for TRL's completions: prompts already rendered, kept as plain text; {score}"
-    assert _notes(TRL) == [note]
+    assert _notes(TRL) == [
+        "taken for TRL's completions: score is advantage",
+        "prompts that are text stay as they are: TRL before 1.15 writes them rendered",
+    ]
+    assert _notes({**TRL, "prompt": CHAT[:1]}) == [
+        "taken for TRL's completions: score is advantage"
+    ]
 
 
-def test_log_of_trl_with_other_columns() -> None:
-    """Columns of text are no rewards."""
-    row = {**TRL, "images": None, "solution": "A", "format_reward": None}
-    assert find_fields(row, ReadOptions()).scores == (("accuracy_reward", 1.0),)
+@pytest.mark.parametrize(
+    "other", [{"system": "S"}, {"context": "C"}, {"question": "Other?"}, {"response": "B"}]
+)
+def test_rows_with_more_than_a_log(other: dict[str, Any]) -> None:
+    """Another question or answer beside those of a log: the row is somebody's own."""
+    options = ReadOptions()
+    assert find_fields(TRL, options).log == "trl"
+    assert find_fields(VERL, options).log == "verl"
+    for row in (TRL, VERL):
+        try:
+            found = find_fields({**row, **other}, options).log
+        except TwoReadings:
+            found = None
+        assert found is None
 
 
 def test_log_of_trl_with_images() -> None:
     """The rendered prompt does not hold what the model saw."""
     assert _read({**TRL, "images": ["a.png"]}).lost == ["multi_modal"]
-
-
-@pytest.mark.parametrize(
-    ("other", "choices"),
-    [
-        ({"format_reward": "none"}, [("--score", "accuracy_reward")]),
-        (
-            {"length_reward": 1},
-            [
-                ("--score", "accuracy_reward", "--score", "format_reward"),
-                (
-                    "--score",
-                    "accuracy_reward",
-                    "--score",
-                    "format_reward",
-                    "--score",
-                    "length_reward",
-                ),
-            ],
-        ),
-    ],
-)
-def test_logs_of_trl_with_other_rewards(
-    other: dict[str, Any], choices: list[tuple[str, ...]]
-) -> None:
-    """Sums of other rewards cannot be compared, whichever row comes first."""
-    row = {**TRL, **other}
-    assert _choices(TRL, row) == _choices(row, TRL) == choices
-    assert len(_kept(row, scores=(("accuracy_reward", 1.0),))) == 1
 
 
 def test_log_of_trl_with_a_score_by_path() -> None:
@@ -560,17 +546,19 @@ def test_log_of_trl_with_a_missing_reward() -> None:
     """TRL leaves out a function that gave nothing; where none gave anything there is no score."""
     row = {**TRL, "format_reward": None}
     _shown(TRL, row)
-    assert _kept(row)[0].score == 1.0
+    assert _kept(row)[0].score == 0.3
     assert _read({**row, "accuracy_reward": None}).lost == ["no_score"]
+    assert _read({**row, "accuracy_reward": None, "solution": "A"}).lost == ["no_score"]
 
 
-def test_log_of_trl_without_rewards() -> None:
-    """No score is made up where no column holds one."""
-    bare = {key: TRL[key] for key in ("step", "prompt", "completion", "advantage")}
-    assert _refusal(bare).problem == "cannot tell which field holds the score"
-
-
-VERL = {"input": "user\nQ\nassistant\n", "output": "A", "score": 1.0, "step": 3, "acc": True}
+VERL = {
+    "input": "user\nQ\nassistant\n",
+    "output": "A",
+    "gts": "A",
+    "score": 1.0,
+    "step": 3,
+    "acc": True,
+}
 
 
 def test_dump_of_verl() -> None:
