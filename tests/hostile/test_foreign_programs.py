@@ -11,7 +11,7 @@ import pytest
 from hostile_kit import run
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.targets import template as of_template
 from prefpairs.targets.template import compiled, facts_of
@@ -134,6 +134,40 @@ def test_answers() -> None:
         for _ in range(2):
             with pytest.raises(OverBudget, match=words):
                 asked(b"")
+
+
+def _kill(_: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
+
+
+def _killed_once(question: bytes) -> bytes:
+    """An answer if a file is there, which the first process makes before it is killed."""
+    try:
+        Path(question.decode()).touch(exist_ok=False)
+    except FileExistsError:
+        return b"answered"
+    return _kill(b"")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_killed_between_questions(ending: signal.Signals) -> None:
+    """The program that runs there did nothing wrong: it is asked again, in another process."""
+    asked = Limited(lambda: lambda question: str(os.getpid()).encode() + question)
+    first = int(asked(b""))
+    os.kill(first, ending)
+    second = int(asked(b""))
+    assert second != first
+    assert int(asked(b"")) == second
+
+
+def test_a_process_that_is_killed_while_it_answers(tmp_path: Path) -> None:
+    """It is asked once more; if that is killed, too, this is what is said."""
+    assert Limited(lambda: _killed_once)(str(tmp_path / "once").encode()) == b"answered"
+    always = Limited(lambda: _kill)
+    for _ in range(2):
+        with pytest.raises(FileTrouble, match=r"was killed twice \(SIGKILL\)"):
+            always(b"")
 
 
 def test_nothing_is_left_behind() -> None:
