@@ -209,12 +209,22 @@ def replacing(times: int) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": [one] * times}
 
 
+def decoding(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """A decoder that writes one thing for another, in texts that were put together."""
+    of = [decoders.Fuse(), *(decoders.Replace(a, b) for a, b in pairs), decoders.ByteLevel()]
+    read: dict[str, Any] = json.loads(decoders.Sequence(of).__getstate__())
+    return read
+
+
 BAD: list[dict[str, Any]] = [
     {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "////////"}},
     {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAAA"}},
     {"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "xx"}},
     {"normalizer": replacing(9)},
     {"normalizer": replacing(3)},
+    {"decoder": decoding(("z", "z" * 3_000_000))},
+    {"decoder": decoding(("zzz", "z" * 1_000))},
+    {"decoder": decoding(("q", "z" * 16), ("z", "x" * 16))},
     {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
     {"pre_tokenizer": {
         "type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False,
