@@ -225,6 +225,13 @@ BAD: list[dict[str, Any]] = [
     {"decoder": decoding(("z", "z" * 3_000_000))},
     {"decoder": decoding(("zzz", "z" * 1_000))},
     {"decoder": decoding(("q", "z" * 16), ("z", "x" * 16))},
+    {"normalizer": {"type": "Replace", "pattern": {"String": "zq"}, "content": "z" * 9_999}},
+    {"normalizer": {
+        "type": "Sequence", "normalizers": [
+            {"type": "Lowercase"},
+            {"type": "Replace", "pattern": {"String": "\u00df"}, "content": "z" * 3_000_000},
+        ],
+    }},
     {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
     {"pre_tokenizer": {
         "type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False,

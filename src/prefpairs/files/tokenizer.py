@@ -192,11 +192,21 @@ def _try(tokenizer: Any) -> bytes:
         with suppress(Exception):  # it need not know every sign
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             tokenizer.decode(ids, skip_special_tokens=False)
-        if tokenizer.normalizer is not None:
+    if tokenizer.normalizer is not None:
+        replaced = _replaced(decode(tokenizer.normalizer.__getstate__()))
+        for text in (*_PROBES, *replaced):
             length = len(tokenizer.normalizer.normalize_str(text))
             if length > _LONGER * (len(text) + _LONGER):
                 raise ValueError(f"it makes {length} characters of {len(text)}")
     return b""
+
+
+def _replaced(part: dict[str, Any]) -> Iterator[str]:
+    """The texts that a normalizer writes something else for."""
+    for one in part.get("normalizers", ()):
+        yield from _replaced(one)
+    if part.get("type") == "Replace":
+        yield part["pattern"].get("String", "")
 
 
 def _growth(tokenizer: Any) -> int:
@@ -207,13 +217,13 @@ def _growth(tokenizer: Any) -> int:
 
 
 def _growth_by(part: dict[str, Any]) -> int:
-    if part["type"] == "Sequence":
+    if part.get("type") == "Sequence":
         return prod(map(_growth_by, part["decoders"]))
-    if part["type"] == "Replace":
+    if part.get("type") == "Replace":
         content, pattern = len(part["content"]), part["pattern"].get("String")
         # A regular expression may find nothing, between any two characters.
         return max(1, -(-content // len(pattern))) if pattern else content + 1
-    return 1 if part["type"] in _KEEPING else 2
+    return 1 if part.get("type") in _KEEPING else 2
 
 
 @contextmanager

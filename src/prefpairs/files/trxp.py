@@ -44,10 +44,7 @@ But never more than a line may have.
 """
 
 _BYTES_A_NUMBER = 8
-"""What a number of a tensor counts for beside the longest line.
-
-Their bytes were read, so what the texts take says nothing about them.
-"""
+"""What a number of a tensor counts for beside the longest line, whatever the texts take."""
 
 
 def trxp_rows(
