@@ -1,6 +1,7 @@
 """Somebody else's program (a chat template, a tokenizer) in a process of its own, with limits.
 
-Whatever it does there, in Python or below it, ends with an answer or with `OverBudget`. Where a
+Whatever it does there, in Python or below it, ends with an answer or with `OverBudget`. If another
+program ends its process, it is asked once more. Where a
 process cannot be forked safely (macOS) it runs in ours, without limits.
 """
 
@@ -12,12 +13,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
+from prefpairs.errors import FileTrouble
+
 SECONDS, MEMORY = 10, 1_000_000_000
 """What one answer may take of the processor, and what all of them may take of memory."""
 
 _FORKS = sys.platform == "linux"
 _LENGTH = 8
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+_FROM_OUTSIDE = (signal.SIGKILL, *_ENDINGS)
+"""Signals that no budget of ours sends: the user did, or the system, for want of memory."""
 _DONE, _REFUSED, _FULL = b"+", b"-", b"m"
 
 Answer = Callable[[bytes], bytes]
@@ -29,6 +34,10 @@ class OverBudget(Exception):
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
+
+
+class _Killed(Exception):
+    """Another program ended its process, so this says nothing about what ran there."""
 
 
 class Refusal(Exception):
@@ -54,22 +63,36 @@ class Limited:
         self._here: Answer | None = None
 
     def __call__(self, question: bytes) -> bytes:
-        """The answer; raises Refusal or OverBudget."""
+        """The answer; raises Refusal, OverBudget, or FileTrouble if it is killed twice."""
         if not _FORKS:
             return self._answer_here(question)
-        if self._child is None or self._child.owner != os.getpid():
-            self._child = self._forked()
         try:
-            _write(self._child.ask, question)
-            how, answer = _read(self._child.hear)
-        except (EOFError, BrokenPipeError):
-            raise OverBudget(self._why()) from None
+            how, answer = self._asked(question)
+        except _Killed:
+            how, answer = self._asked_again(question)
         if how == _FULL:
             self.close()
             raise OverBudget(_TOO_LARGE)
         if how == _REFUSED:
             raise Refusal(answer.decode("utf-8", "replace"))
         return answer
+
+    def _asked(self, question: bytes) -> tuple[bytes, bytes]:
+        """What the process says, which is begun where there is none."""
+        if self._child is None or self._child.owner != os.getpid():
+            self._child = self._forked()
+        try:
+            _write(self._child.ask, question)
+            return _read(self._child.hear)
+        except (EOFError, BrokenPipeError):
+            raise self._why() from None
+
+    def _asked_again(self, question: bytes) -> tuple[bytes, bytes]:
+        try:
+            return self._asked(question)
+        except _Killed as error:
+            problem = f"was killed twice ({error}), by another program or for want of memory"
+            raise FileTrouble("the process of a chat template or tokenizer", problem) from None
 
     def _answer_here(self, question: bytes) -> bytes:
         if self._here is None:
@@ -93,15 +116,19 @@ class Limited:
         os.close(tell)
         return _Child(pid, ask, hear, os.getpid())
 
-    def _why(self) -> str:
+    def _why(self) -> OverBudget | _Killed:
         """Why the process is gone."""
         child, self._child = self._child, None
         status = 0
         if child is not None:
             _close(child)
             _, status = os.waitpid(child.pid, 0)
-        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF
-        return f"it takes more than {self._seconds:g} seconds" if late else _TOO_LARGE
+        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if by == signal.SIGPROF:
+            return OverBudget(f"it takes more than {self._seconds:g} seconds")
+        if by in _FROM_OUTSIDE:
+            return _Killed(signal.Signals(by).name)
+        return OverBudget(_TOO_LARGE)
 
     def close(self) -> None:
         """No more questions."""

@@ -11,7 +11,7 @@ import pytest
 from hostile_kit import run
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.targets import template as of_template
 from prefpairs.targets.template import compiled, facts_of
@@ -136,6 +136,40 @@ def test_answers() -> None:
                 asked(b"")
 
 
+def _kill(_: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
+
+
+def _killed_once(question: bytes) -> bytes:
+    """An answer if a file is there, which the first process makes before it is killed."""
+    try:
+        Path(question.decode()).touch(exist_ok=False)
+    except FileExistsError:
+        return b"answered"
+    return _kill(b"")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_killed_between_questions(ending: signal.Signals) -> None:
+    """The program that runs there did nothing wrong: it is asked again, in another process."""
+    asked = Limited(lambda: lambda question: str(os.getpid()).encode() + question)
+    first = int(asked(b""))
+    os.kill(first, ending)
+    second = int(asked(b""))
+    assert second != first
+    assert int(asked(b"")) == second
+
+
+def test_a_process_that_is_killed_while_it_answers(tmp_path: Path) -> None:
+    """It is asked once more; if that is killed, too, this is what is said."""
+    assert Limited(lambda: _killed_once)(str(tmp_path / "once").encode()) == b"answered"
+    always = Limited(lambda: _kill)
+    for _ in range(2):
+        with pytest.raises(FileTrouble, match=r"was killed twice \(SIGKILL\)"):
+            always(b"")
+
+
 def test_nothing_is_left_behind() -> None:
     """Neither processes nor open files."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
@@ -175,12 +209,29 @@ def replacing(times: int) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": [one] * times}
 
 
+def decoding(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """A decoder that writes one thing for another, in texts that were put together."""
+    of = [decoders.Fuse(), *(decoders.Replace(a, b) for a, b in pairs), decoders.ByteLevel()]
+    read: dict[str, Any] = json.loads(decoders.Sequence(of).__getstate__())
+    return read
+
+
 BAD: list[dict[str, Any]] = [
     {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "////////"}},
     {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAAA"}},
     {"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "xx"}},
     {"normalizer": replacing(9)},
     {"normalizer": replacing(3)},
+    {"decoder": decoding(("z", "z" * 3_000_000))},
+    {"decoder": decoding(("zzz", "z" * 1_000))},
+    {"decoder": decoding(("q", "z" * 16), ("z", "x" * 16))},
+    {"normalizer": {"type": "Replace", "pattern": {"String": "zq"}, "content": "z" * 9_999}},
+    {"normalizer": {
+        "type": "Sequence", "normalizers": [
+            {"type": "Lowercase"},
+            {"type": "Replace", "pattern": {"String": "\u00df"}, "content": "z" * 3_000_000},
+        ],
+    }},
     {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
     {"pre_tokenizer": {
         "type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False,

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
-from prefpairs.errors import BadInput, FileTrouble, NotJson
+from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
 from prefpairs.extras import missing_library
+from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.noted import note, read_noted
 from prefpairs.files.output import naming_trouble
 from prefpairs.limited import Limited, OverBudget, Refusal
@@ -18,6 +20,12 @@ _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 _SECONDS, _LONGER = 60, 64
 """What a tokenizer may take to be loaded and tried; how many times as long it may make a text."""
+
+_LONGEST, _TIMES_A_TEXT = 64_000_000, 4
+"""The most characters that the tokens of one row may stand for; what they take beside a line."""
+
+_KEEPING = frozenset({"ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Strip"})
+"""Decoders that make no text longer. What is not here makes it twice as long, at most."""
 
 _PROBES = ("", "Hello, 7 \u00e9\u4e16\U0001f600\t\n<|x|>", "word " * 200, "a" * 200 + "!")
 
@@ -74,11 +82,29 @@ class TokenizerDecoder:
     tokenizer: Any
     special: frozenset[int]
     size: int
+    widest: int
+    """The most characters that a token may stand for, as far as the file tells."""
+    growth: int
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of tokens, the special ones spelt out."""
+        if len(ids) * self.widest > _most_text():
+            self._refuse_long(ids)
         with _naming(self.path, "it makes no text of tokens"):
             return str(self.tokenizer.decode(ids, skip_special_tokens=False))
+
+    def _refuse_long(self, ids: Sequence[int]) -> None:
+        """Raise for more text than a row may have, before any of it is made."""
+        left = _most_text()
+        for number in ids:
+            left -= self.growth * (1 + len(self.tokenizer.id_to_token(number) or ""))
+            if left < 0:
+                raise BadRecord(f"its {len(ids)} tokens stand for more text than a row may have")
+
+
+def _most_text() -> int:
+    """How many characters the tokens of a row may stand for, in the memory that is left."""
+    return within_memory(Limits(_TIMES_A_TEXT * _LONGEST)).line // _TIMES_A_TEXT
 
 
 def open_decoder(path: str) -> TokenizerDecoder:
@@ -87,8 +113,11 @@ def open_decoder(path: str) -> TokenizerDecoder:
     tokenizer = _opened(path, exact=False)
     added = tokenizer.get_added_tokens_decoder()
     special = frozenset(number for number, token in added.items() if token.special)
-    size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
-    return TokenizerDecoder(path, tokenizer, special, size)
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    size = 1 + max(vocabulary.values(), default=-1)
+    growth = _growth(tokenizer)
+    widest = growth * (1 + max(map(len, vocabulary), default=0))
+    return TokenizerDecoder(path, tokenizer, special, size, widest, growth)
 
 
 def open_encoder(path: str) -> Callable[[str], list[int]]:
@@ -157,15 +186,44 @@ def _whole_texts(make: Callable[[str], Any], given: str) -> Any:
 
 def _try(tokenizer: Any) -> bytes:
     """Use a tokenizer once: some files break it, and the process with it."""
+    if (growth := _growth(tokenizer)) > _LONGER:
+        raise ValueError(f"its decoder may make {growth} characters of one")
     for text in _PROBES:
         with suppress(Exception):  # it need not know every sign
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             tokenizer.decode(ids, skip_special_tokens=False)
-        if tokenizer.normalizer is not None:
+    if tokenizer.normalizer is not None:
+        replaced = _replaced(decode(tokenizer.normalizer.__getstate__()))
+        for text in (*_PROBES, *replaced):
             length = len(tokenizer.normalizer.normalize_str(text))
             if length > _LONGER * (len(text) + _LONGER):
                 raise ValueError(f"it makes {length} characters of {len(text)}")
     return b""
+
+
+def _replaced(part: dict[str, Any]) -> Iterator[str]:
+    """The texts that a normalizer writes something else for."""
+    for one in part.get("normalizers", ()):
+        yield from _replaced(one)
+    if part.get("type") == "Replace":
+        yield part["pattern"].get("String", "")
+
+
+def _growth(tokenizer: Any) -> int:
+    """How many characters the decoder may make of one, or of the end of a token."""
+    if tokenizer.decoder is None:
+        return 1
+    return _growth_by(decode(tokenizer.decoder.__getstate__()))
+
+
+def _growth_by(part: dict[str, Any]) -> int:
+    if part.get("type") == "Sequence":
+        return prod(map(_growth_by, part["decoders"]))
+    if part.get("type") == "Replace":
+        content, pattern = len(part["content"]), part["pattern"].get("String")
+        # A regular expression may find nothing, between any two characters.
+        return max(1, -(-content // len(pattern))) if pattern else content + 1
+    return 1 if part.get("type") in _KEEPING else 2
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
+import msgspec
 import orjson
 
 from prefpairs.errors import BadInput
@@ -43,7 +44,7 @@ But never more than a line may have.
 """
 
 _BYTES_A_NUMBER = 8
-"""Tensors of one byte a number take sixteen in memory."""
+"""What a number of a tensor counts for beside the longest line, whatever the texts take."""
 
 
 def trxp_rows(
@@ -71,7 +72,7 @@ def item_line(
 ) -> bytes:
     """The one experience of a frame, or of none, as JSON, after something was changed in it."""
     if data is None:
-        return _Frame([change({})], [{}], simple=False, room=_LARGEST_ITEM, place=0).line(0)
+        return _Frame([change({})], [{}], simple=False, room=_LARGEST_ITEM, most=0, place=0).line(0)
     frames = _Frames(io.BytesIO(data), source)
     frame = frames.next()
     if isinstance(frame, Refused):
@@ -140,7 +141,8 @@ class _Frames:
         longest = self._source.limits.item
         simple = found.simple and metadata_size + found.repeated <= longest
         room = min(_LARGEST_ITEM + _TIMES * metadata_size, longest)
-        return _Frame(items, self._tensors(tensors_size, len(items)), simple, room, begin)
+        most = longest // _BYTES_A_NUMBER
+        return _Frame(items, self._tensors(tensors_size, len(items)), simple, room, most, begin)
 
     def _room(self) -> int:
         """How much memory may yet be taken for this frame."""
@@ -240,6 +242,8 @@ class _Frame(NamedTuple):
     simple: bool
     room: int
     """How much an item may take, of which nobody knows how large it is."""
+    most: int
+    """How many numbers the tensors of an item may have together."""
     place: int
 
     def rows(self) -> Iterator[bytes | Refused]:
@@ -256,9 +260,11 @@ class _Frame(NamedTuple):
             item = _plain(self.items[number])
             row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
             line = self._line({"eid": {}, "prompt_length": None, **row})
+            left = self.most
             for field, (tensor, data) in self.tensors[number].items():
-                numbers = numbers_of(field, tensor, data, self.room // _BYTES_A_NUMBER)
-                write = json_line if tensor.dtype.startswith("F") else orjson.dumps
+                numbers = numbers_of(field, tensor, data, left)
+                left -= len(numbers)
+                write = json_line if tensor.dtype.startswith("F") else msgspec.json.encode
                 line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
         except Damaged as damage:
             place = self.place + damage.place

@@ -2,14 +2,17 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, decoders
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, BadRecord, FileTrouble, UsageError
 from prefpairs.extras import install_command
 from prefpairs.files.tokenizer import (
     Model,
@@ -96,6 +99,71 @@ def test_no_text_of_tokens(tmp_path: Path) -> None:
     """What the library refuses is told."""
     with pytest.raises(BadInput, match="makes no text of tokens"):
         open_decoder(_saved(tmp_path)).text([-1])
+
+
+def test_more_text_than_a_row_may_have(tmp_path: Path) -> None:
+    """The row is bad before any of it is made, also where each of its tokens is a plain one."""
+    path = tmp_path / "tokenizer.json"
+    Tokenizer(WordLevel({"a": 0, "b" * 1_000_000: 1}, unk_token="a")).save(str(path))  # noqa: S106
+    decoder = open_decoder(str(path))
+    assert len(decoder.text([1] * 3)) == 3_000_002
+    assert decoder.text([0] * 100) == " ".join("a" * 100)
+    for ids in ([1] * 100, [0] * 100 + [1] * 10**6):
+        with pytest.raises(BadRecord, match=f"its {len(ids)} tokens stand for more text"):
+            decoder.text(ids)
+
+
+def _replacing(pattern: str | Regex, content: str) -> Any:
+    return decoders.Replace(pattern, content)
+
+
+DECODERS = st.recursive(
+    st.one_of(
+        st.builds(
+            _replacing,
+            st.one_of(
+                st.sampled_from(["", "a", "aa", "ab", " "]),
+                st.sampled_from(["", "a*", "(?=b)", ".", "$"]).map(Regex),
+            ),
+            st.sampled_from(["", "a", "bb", "a b"]),
+        ),
+        st.builds(decoders.CTC, st.just("b"), st.sampled_from(["", "a"]), st.booleans()),
+        st.builds(decoders.WordPiece, st.sampled_from(["", "a"]), st.booleans()),
+        st.builds(decoders.BPEDecoder, st.sampled_from(["", "a"])),
+        st.builds(decoders.Metaspace),
+        st.builds(decoders.ByteLevel),
+        st.builds(decoders.ByteFallback),
+        st.builds(decoders.Fuse),
+        st.builds(decoders.Strip, st.just("a"), st.integers(0, 2), st.just(0)),
+    ),
+    lambda parts: st.lists(parts, max_size=3).map(decoders.Sequence),
+    max_leaves=4,
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(decoder=DECODERS, ids=st.lists(st.integers(0, 5), max_size=12))
+@example(decoder=decoders.Replace("", "a"), ids=[0, 0])
+@example(decoder=decoders.Replace(Regex("(?=a)"), "bb"), ids=[1, 1])
+@example(decoder=decoders.BPEDecoder(""), ids=[0, 0])
+def test_no_decoder_makes_more_than_is_told(tmp_path: Path, decoder: Any, ids: list[int]) -> None:
+    """What is refused for its length is told from the file, so that must be enough."""
+    words = {"a": 0, "aa": 1, "b": 2, "abab": 3, "<0xE4>": 4, "\u4e16": 5}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="a"))  # noqa: S106 - no password
+    tokenizer.decoder = decoder
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    try:
+        opened = open_decoder(str(path))
+    except BadInput as error:
+        if "its decoder may make" not in error.problem:
+            raise
+        return
+    lengths = {number: len(word) for word, number in words.items()}
+    most = opened.growth * sum(1 + lengths[number] for number in ids)
+    assert len(opened.text(ids)) <= most <= len(ids) * opened.widest
 
 
 MODEL = Path(__file__).parents[3] / "sample_data" / "traces" / "model"

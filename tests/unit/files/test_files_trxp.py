@@ -5,6 +5,7 @@ import io
 import json
 import math
 import pickle
+import re
 import struct
 import time
 import tracemalloc
@@ -222,6 +223,28 @@ def test_memory_is_that_of_what_is_wanted() -> None:
             _, peak = tracemalloc.get_traced_memory()
             tracemalloc.stop()
         assert peak < most
+
+
+@pytest.mark.parametrize("dtype", ["I32", "U8", "F32", "I64"])
+@pytest.mark.parametrize("count", [12_000, 300_000])
+def test_many_tokens_and_short_texts(dtype: str, count: int) -> None:
+    """What the texts take says nothing about how many tokens there are."""
+    ids = [number % 256 for number in range(count)]
+    mask = [1] * (count - 2)
+    given_ = {"0:tokens": whole(ids, dtype), "0:action_mask": whole(mask, "BOOL")}
+    (row,) = _rows(frame([item()], given_))
+    assert (row["tokens"], row["action_mask"]) == (ids, mask)
+
+
+@pytest.mark.parametrize("counts", [(8_000_001, 1), (4_000_001, 4_000_000)])
+def test_more_tokens_than_a_line_may_have(counts: tuple[int, int]) -> None:
+    """The tensors of an item count together."""
+    given_ = {
+        f"0:{name}": ("U8", [count], bytes(count))
+        for name, count in zip(("tokens", "action_mask"), counts, strict=True)
+    }
+    problem = _problem(frame([item()], given_))
+    assert re.search(r"item 0: \w+ has \d+ numbers, which no row has", problem)
 
 
 def test_told_by_content(tmp_path: Path) -> None:
