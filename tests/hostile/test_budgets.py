@@ -156,15 +156,16 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("memory", [200, 300, 800])
-@pytest.mark.parametrize("kind", ["letters", "signs", "lists", "frames", "items"])
+@pytest.mark.parametrize("kind", ["letters", "signs", "lists", "numbers", "frames", "items"])
 def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
     """A sentence, whatever `ulimit -v` leaves: libraries that crash are not asked at all."""
     texts = {"letters": "x" * 40 * MEGABYTE, "signs": "\u20ac" * 13 * MEGABYTE}
     if kind in texts:
         rows = [{"prompt": "Q", "response": f"{n}{texts[kind]}", "score": n} for n in range(2)]
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    elif kind == "lists":
-        row = ROW + b"[1]," * 450_000 + b"[]]}\n"
+    elif kind in ("lists", "numbers"):
+        many = b"[1]," * 450_000 if kind == "lists" else b"1," * 9 * MEGABYTE
+        row = ROW + many + b"[]]}\n"
         data = row + row.replace(b'"A","score":1', b'"B","score":0')
     elif kind == "frames":
         data = items(*(experience(n, info={"x": f"{n}" + "x" * 40 * MEGABYTE}) for n in range(2)))

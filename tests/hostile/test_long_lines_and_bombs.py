@@ -107,6 +107,9 @@ def test_an_element_of_an_array_that_is_too_long(tmp_path: Path) -> None:
     assert code == 1
     assert "an element of the JSON array is longer than --max-line allows" in said
     assert peak < BARE + 30
+    code, said, _ = run("pair", path, memory=400 * MEGABYTE)
+    assert (code, "or than the limit on memory does (ulimit -v)" in said) == (1, True), said
+    assert "a higher ulimit -v" in said
 
 
 def _gzip(path: Path, part: bytes, times: int) -> None:

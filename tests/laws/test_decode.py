@@ -144,3 +144,14 @@ def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
     """At the very limit, too."""
     for leaf in (b"0", b"18446744073709551616", b'"\\ud83d"'):
         decode(b"[" * DEEPEST + leaf + b"]" * DEEPEST)
+
+
+@pytest.mark.parametrize("beside", [b"1," * 40_000, b"1," * 600_000, b"[]," * 400_000])
+def test_what_stands_beside_a_nested_value_does_not_count(beside: bytes) -> None:
+    """Long lines are judged in other ways, and alike."""
+    begin, end = b"[" + beside, b"]"
+    decode(begin + b"[" * (DEEPEST - 1) + b"0" + b"]" * (DEEPEST - 1) + end)
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        with pytest.raises(NotJson) as caught:
+            decode(begin + opening * (DEEPEST + 5) + b"0" + closing * (DEEPEST + 5) + end)
+        assert caught.value.code == "too_deep"

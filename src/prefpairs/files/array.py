@@ -14,6 +14,7 @@ import msgspec
 
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input
+from prefpairs.files.lines import what_allows
 
 _CHUNK = 1 << 20
 _FAR = 1 << 22
@@ -49,15 +50,20 @@ class _Array:
         self._misses = 0
 
     def elements(self) -> Iterator[tuple[int, bytes]]:
-        """What stands between the commas, if anything does."""
+        """What stands between the commas; only an empty array has nothing there."""
         self._open()
-        closing = b","
+        closing, any_before = b",", False
         while closing == b",":
             end = self._quick_end() or self._counted_end()
             text = self._buffer[self._start : end]
             closing = self._buffer[end : end + 1]
             if element := text.lstrip():
                 yield self._offset + end - len(element), element.rstrip()
+            elif any_before or closing == b",":
+                place = self._offset + end + 1
+                problem = f"byte {place}: the JSON array has an empty place between its commas"
+                raise BadInput(self._label, problem)
+            any_before = True
             self._learn(end - len(text) + len(text.rstrip()))
             self._start = end + 1
         self._expect_end(closing)
@@ -123,8 +129,11 @@ class _Array:
             else:
                 ahead = len(self._buffer) - self._start
             if len(self._buffer) - self._start > self._longest:
-                problem = "an element of the JSON array is longer than --max-line allows"
-                raise BadInput(self._label, problem, "--max-line SIZE allows more")
+                problem = f"an element of the JSON array is longer than {what_allows()}"
+                hint = "--max-line SIZE allows more"
+                if "ulimit" in problem:
+                    hint += ", and so does a higher ulimit -v"
+                raise BadInput(self._label, problem, hint)
             if not self._load():
                 problem = "it was cut off or is still being written"
                 raise BadInput(self._label, f"the JSON array ends too early: {problem}")

@@ -22,7 +22,8 @@ def digest_file(path: str, stamp: Stamp | None = None, passed: Passed | None = N
     """Size and SHA-256 of a regular file; InputChanged if it is not what its stamp says.
 
     What is opened is asked for its kind, and not its name before: a pipe or a device may have
-    come in between, and has no end.
+    come in between, and has no end. Nor have some files of /proc, whose size is 0: no more than
+    a block is read beyond the size that a file has when it is opened.
     """
     with naming_trouble(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
@@ -34,8 +35,13 @@ def digest_file(path: str, stamp: Stamp | None = None, passed: Passed | None = N
         with opened as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise FileTrouble(path, "is no regular file")
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            most = os.fstat(descriptor).st_size
+            sha256, size = hashlib.sha256(), 0
+            block = memoryview(bytearray(1 << 18))
+            while size <= most and (count := file.readinto(block)):
+                sha256.update(block[:count])
+                size += count
             status = os.fstat(descriptor)
-    if stamp not in (None, Stamp.of(status)):
+    if stamp not in (None, Stamp.of(status)) or (stamp is not None and size != status.st_size):
         raise InputChanged(path)
-    return Written(status.st_size, sha256)
+    return Written(size, sha256.hexdigest())

@@ -35,10 +35,15 @@ class Record(NamedTuple):
         if self.refused is not None:
             raise Refused(self.refused)
         if not self.whole:
-            bounded = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-            more = ", or than the limit on memory does (ulimit -v)" if bounded else ""
-            raise NotJson(f"the line is longer than --max-line allows{more}", "line_too_long")
+            raise NotJson(f"the line is longer than {what_allows()}", "line_too_long")
         return self.data
+
+
+def what_allows() -> str:
+    """What a line is too long for, in words."""
+    bounded = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    more = ", or than the limit on memory does (ulimit -v)" if bounded else ""
+    return f"--max-line allows{more}"
 
 
 class Refused(BadRecord):

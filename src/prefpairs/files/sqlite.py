@@ -24,6 +24,8 @@ _FRAME = "experience_bytes"
 _OF_IDENTITY = {"task_id": "task", "run_id": "run", "msg_id": "suffix"}
 _COLUMNS = (*_OF_IDENTITY, "model_version", "reward")
 _VIRTUAL = "CREATE VIRTUAL"
+_SMALLEST_ROW = 6
+"""A row takes four bytes in its page, and two that lead there."""
 
 
 class _Table(NamedTuple):
@@ -85,14 +87,26 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
     if not tables:
         problem = "no table of this database holds experiences of Trinity-RFT"
         raise BadInput(source.label, problem, "those have a column experience_bytes")
+    seen, most = 0, _most_rows(database)
     for table in tables:
         for number, *told, data in database.execute(table.query()):
+            seen += 1
+            if seen > most:
+                problem = "not a SQLite database that can be read (its pages lead to each other)"
+                raise BadInput(source.label, problem)
             try:
                 yield _line(dict(zip(table.columns, told, strict=True)), data, source)
             except Damaged as damage:
                 place = f"row {number} of {table.name}: byte {damage.place}"
                 more = f" ({NEWER_FRAMES})" if damage.problem == OLD_PICKLE else ""
                 yield Refused(f"{place}: {damage.problem}{more}")
+
+
+def _most_rows(database: sqlite3.Connection) -> int:
+    """As many rows as its pages have room for: of those that are damaged, one may come again."""
+    ((pages,),) = database.execute("PRAGMA page_count")
+    ((size,),) = database.execute("PRAGMA page_size")
+    return int(pages * size // _SMALLEST_ROW)
 
 
 def _tables(database: sqlite3.Connection) -> list[_Table]:

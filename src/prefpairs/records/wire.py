@@ -22,7 +22,9 @@ DEEPEST = 250
 _SHORTEST_DEEP = 2 * DEEPEST
 """No shorter line can be nested so deeply."""
 
-_LARGE = 1 << 20
+_LONG, _LARGE = 1 << 16, 1 << 20
+"""From here on brackets are counted before anything else; from there on memory is watched."""
+
 _CONTAINERS, _BYTES_EACH = 500_000, 32
 """So many lists and objects may be in a large line, and another one for so many bytes: each takes
 up to 230 bytes of memory, and the line may have written it in two."""
@@ -60,7 +62,7 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
         pass
     else:
         if len(line) > _SHORTEST_DEEP:
-            _refuse_depth(value)
+            _refuse_depth(line, value)
         return value, 0
     try:
         value = json.loads(line.decode("utf-8"))
@@ -74,7 +76,7 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
         raise NotJson("nested too deeply", "too_deep") from None
     except ValueError:
         raise NotJson("a number of more than 4300 digits", "number_too_long") from None
-    _refuse_depth(value)
+    _refuse_depth(line, value)
     return _mend(value)
 
 
@@ -94,22 +96,34 @@ def _refuse_width(line: bytes) -> None:
                 raise NotJson(problem, "too_many_values")
 
 
-def _refuse_depth(value: Any) -> None:
-    """Raise for nesting that not every step after this one could follow."""
-    try:
-        orjson.dumps(value)  # the quickest way to see that it is no deeper than 254
-    except TypeError:
-        level = [value]
-        for _ in range(DEEPEST + 1):
-            level = [child for parent in level for child in _children(parent)]
-        if level:
-            raise NotJson("nested too deeply", "too_deep") from None
+def _refuse_depth(line: bytes, value: Any) -> None:
+    """Raise for nesting that not every step after this one could follow.
+
+    orjson is the quickest judge of short lines (it follows 254 levels), but reserves 160 bytes of
+    memory for each item of a list, and crashes where it gets none.
+    """
+    if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return
+    if len(line) <= _LARGE:
+        try:
+            orjson.dumps(value)
+        except TypeError:
+            pass
+        else:
+            return
+    level = _containers((value,))
+    for _ in range(DEEPEST):
+        level = [
+            child
+            for parent in level
+            for child in _containers(parent.values() if isinstance(parent, dict) else parent)
+        ]
+    if level:
+        raise NotJson("nested too deeply", "too_deep")
 
 
-def _children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, dict | list)]
 
 
 def encode(value: Any) -> bytes:

@@ -119,3 +119,19 @@ def test_what_follows_far_behind_the_end() -> None:
     with pytest.raises(BadInput, match="something follows"):
         _elements(b"[1]" + b" " * 3000 + b"2")
     assert _elements(b"[1]" + b" " * 3000) == [(1, b"1")]
+
+
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [
+        (b"[,]", 2),
+        (b'[{"a": 1},,{"a": 2}]', 11),
+        (b'[{"a": 1}, \n, {"a": 2}]', 13),
+        (b'[{"a": 1},]', 11),
+        (b'[,{"a": 1}]', 2),
+    ],
+)
+def test_nothing_between_commas(data: bytes, byte: int) -> None:
+    """This is no JSON, and the file is refused."""
+    problem = f"byte {byte}: the JSON array has an empty place between its commas"
+    assert _problem(data) == ("x.json", problem)

@@ -90,3 +90,10 @@ def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
     with pytest.raises(FileTrouble) as caught:
         stamp_of(str(tmp_path / "none"))
     assert caught.value.problem == "No such file or directory"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="no such file here")
+def test_digest_of_a_file_that_has_no_end() -> None:
+    """Its size is said to be 0; what is read of it is more, so that it is never taken for empty."""
+    size, _ = digest_file("/proc/self/pagemap")
+    assert 0 < size <= 1 << 18

@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import sqlite3
+import struct
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,34 @@ def test_a_strange_name(db: Path) -> None:
     db.rename(other)
     assert len(_rows(other)) == 2
     assert os.listdir(other.parent) == [other.name]
+
+
+def _interior(child: int, size: int = 512, cells: int = 70) -> bytes:
+    """A page of a table whose every cell leads to the same child."""
+    first = size - 5 * cells
+    starts = struct.pack(f">{cells}H", *range(size - 5, first - 1, -5))
+    cell = [struct.pack(">IB", child, number) for number in range(cells, 0, -1)]
+    begin = struct.pack(">BHHHBI", 5, 0, cells, first, 0, child)
+    return (begin + starts).ljust(first, b"\0") + b"".join(cell)
+
+
+def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
+    """Four kilobytes would have 71 to the power of 7 rows."""
+    path = _execute(
+        tmp_path / "x.db",
+        "PRAGMA page_size = 512",
+        "CREATE TABLE exp (id INTEGER PRIMARY KEY, reward FLOAT, experience_bytes BLOB)",
+        "INSERT INTO exp VALUES (1, 1.0, 'x')",
+    )
+    data = bytearray(path.read_bytes())
+    count = len(data) // 512
+    leaf = data[-512:]  # the table has one page, which is the last
+    data[-512:] = _interior(count + 1)
+    for number in range(6):
+        data += _interior(count + 2 + number)
+    data += leaf
+    data[28:32] = struct.pack(">I", len(data) // 512)
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match="its pages lead to each other"):
+        for _ in sqlite_rows(Input(str(path), "x.db")):
+            pass
