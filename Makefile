@@ -29,11 +29,11 @@ types: $(BIN)/.developer
 contract: $(BIN)/.developer
 	$(BIN)/lint-imports
 
-unit: $(BIN)/.developer  ## all tests; VENV=.venv-3.13 PYTHON=python3.13 for another Python
-	$(BIN)/pytest -n auto
+unit: $(BIN)/.developer  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=python3.13 for another Python
+	$(BIN)/pytest -n auto $(TESTS)
 
-test-lowest: .venv-lowest/.installed  ## golden cases, laws and unit tests with the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/pytest -n auto tests/cases tests/laws tests/unit
+test-lowest: .venv-lowest/.installed  ## golden cases and unit tests with the oldest versions that pyproject.toml allows
+	.venv-lowest/bin/pytest -n auto $(or $(TESTS),tests/cases tests/unit)
 
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
