@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any, Literal, NamedTuple
 
 import laws_oracle
+from backports import zstd
 from laws_worlds import (
     Row,
     generic_rows_of,
@@ -32,8 +33,8 @@ from laws_worlds import (
 from prefpairs.cli.main import main
 
 Kind = Literal["pairs", "near pairs", "rollouts", "grouped", "gym", "generic"]
-Form = Literal["file", "shards", "packed", "array", "pipe"]
-FORMS: tuple[Form, ...] = ("file", "shards", "packed", "array", "pipe")
+Form = Literal["file", "shards", "packed", "zstd", "array", "pipe"]
+FORMS: tuple[Form, ...] = ("file", "shards", "packed", "zstd", "array", "pipe")
 _ORIGINS = frozenset({"origin", "chosen_origin", "rejected_origin"})
 
 
@@ -103,7 +104,10 @@ def play(
     """Run a scene with these rows, given in this form. It is not checked yet."""
     output, bench = folder / "out", folder / "bench.jsonl"
     output.mkdir()
-    words = [word.replace("OUT", str(output)).replace("HERE", str(folder)) for word in scene.words]
+    places = {"OUT": str(output), "HERE": str(folder), "SIZE": str(len(rows))}
+    words = list(scene.words)
+    for name, place in places.items():
+        words = [word.replace(name, place) for word in words]
     if workers:
         words += ["--workers", str(workers)]
     if bench.name in " ".join(words):
@@ -151,6 +155,9 @@ def _given(rows: Sequence[Row], folder: Path, form: Form) -> Iterator[Path]:
     elif form == "packed":
         path = folder / "rows.jsonl.gz"
         path.write_bytes(gzip.compress(data, 1))
+    elif form == "zstd":
+        path, half = folder / "rows.jsonl.zst", len(data) // 2
+        path.write_bytes(zstd.compress(data[:half]) + zstd.compress(data[half:]))  # two frames
     elif form == "array":
         path = folder / "rows.json"
         path.write_text(json.dumps(rows, indent=1))
@@ -546,5 +553,6 @@ SCENES: dict[str, Scene] = {
     "export parquet": Scene(
         ["export", "--to=trl", "--text", "-o", "OUT/out.parquet"], "pairs", _check_parquet
     ),
+    "filter": Scene(["filter", "--min-gap=SIZE", *_OUT], "pairs", _check_filter),
     "stats": Scene(["stats", "--json", "-o", "OUT/out.jsonl"], "pairs", _check_stats),
 }

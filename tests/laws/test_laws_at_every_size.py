@@ -175,7 +175,7 @@ conflicts = "drop"
 per_group = 2
 order = "shuffle"
 [split]
-val_fraction = 0.2
+val_fraction = 0.5
 [write]
 out_dir = "{folder}/out"
 """
@@ -191,7 +191,7 @@ def _check_recipe(rows: list[Row], folder: Path) -> None:
     run(*pairing, str(folder / "rows.jsonl"), "-o", one)
     run("dedupe", "-q", "--conflicts=drop", one, "-o", two)
     run("sample", "-q", "--per-group=2", "--order=shuffle", two, "-o", three)
-    run("split", "-q", "--val-fraction=0.2", three, "--out-dir", str(folder / "piped"))
+    run("split", "-q", "--val-fraction=0.5", three, "--out-dir", str(folder / "piped"))
     for side in ("train.jsonl", "val.jsonl"):
         assert (folder / "out" / side).read_bytes() == (folder / "piped" / side).read_bytes()
         assert (folder / "out" / side).stat().st_size
