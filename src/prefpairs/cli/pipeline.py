@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prefpairs.cli.form import TargetWords
 from prefpairs.cli.pair import PairWords
-from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
+from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides, refuse_held_out
 from prefpairs.cli.recipe import (
     SIEVES,
     InputTable,
@@ -184,6 +184,8 @@ def _destination(recipe: Recipe, writing: WriteTable, plan: SievePlan) -> tuple[
             raise UsageError("output and out_dir do not go together", "leave one away")
     if out_dir is None:
         return STDOUT if writing.output is None else writing.output, None
+    if plan.export is not None and parting is None:
+        refuse_held_out(plan.read.inputs, out_dir, plan.export)
     sides = [WHOLE] if parting is None else parting.sides
     if plan.export is not None:
         return STDOUT, folder_of_dataset(out_dir, plan.export, sides, force=writing.force)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from shlex import quote
 
 from prefpairs.cli.strangers import (
     IsOurs,
@@ -17,6 +18,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, naming_trouble
+from prefpairs.files.sides import side_of
 from prefpairs.files.together import Together
 from prefpairs.sieves.shares import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
@@ -95,6 +97,21 @@ def folder_of_dataset(
         family.append(CARD)
         kinds[CARD] = is_signed
     return Folder(path, target.files_of(sides), family, kinds, force)
+
+
+def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
+    """Raise if data of val or test would be written as data to train on."""
+    sides = {given: side_of(given.path) for given in inputs}
+    held_out = next((given for given, side in sides.items() if side != SIDES[0]), None)
+    if held_out is None:
+        return
+    files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
+    command = f"prefpairs export --to {export.target.name} {' '.join(files)}"
+    raise UsageError(
+        f"{held_out.path} is {sides[held_out]} data by its name, and would be written as train",
+        f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
+        f"target; then `{command} --out-dir {quote(out_dir)}` keeps the sides apart",
+    )
 
 
 def _is_our_card(path: str) -> bool:

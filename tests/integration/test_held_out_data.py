@@ -1,0 +1,68 @@
+"""What is held out stays held out, whichever command writes the sides."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _run(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "prefpairs", *words, "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _write(path: str, *rows: dict[str, Any]) -> None:
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def _pair(prompt: str) -> dict[str, Any]:
+    scores = {"chosen_score": 1, "rejected_score": 0}
+    return {"prompt": prompt, "chosen": "a", "rejected": "b", **scores}
+
+
+EXPORT = '[read]\ninputs = ["data"]\n{}[export]\nto = "trl"\n[write]\nout_dir = "O"\n'
+
+
+@pytest.mark.parametrize("stage", ["", "[filter]\nmin_gap = 0.5\n", "[pair]\n"])
+@pytest.mark.parametrize("held_out", ["val", "test"])
+def test_recipe_without_a_split(stage: str, held_out: str) -> None:
+    """All of it would be data to train on."""
+    for side in ("train", held_out):
+        rows = [{"prompt": side, "response": text, "score": len(text)} for text in ("a", "bb")]
+        _write(f"data/{side}.jsonl", *(rows if "pair" in stage else [_pair(side)]))
+    Path("x.toml").write_text(EXPORT.format(stage))
+    done = _run("run", "x.toml")
+    assert done.returncode == 2
+    assert f"data/{held_out}.jsonl is {held_out} data by its name" in done.stderr
+    assert f"train_pairs.jsonl {held_out}_pairs.jsonl --out-dir O" in done.stderr
+    assert not Path("O").exists()
+
+
+def test_rollouts_of_several_sides() -> None:
+    """`pair` mixes them; what the hint says keeps them apart."""
+    names = ("train", "test")
+    for side in names:
+        rows = [{"prompt": side, "response": text, "score": len(text)} for text in ("a", "bb")]
+        _write(f"roll/{side}.jsonl", *rows)
+    done = _run("pair", "roll", "--to", "trl", "--out-dir", "O")
+    assert done.returncode == 2
+    assert not Path("O").exists()
+    pairs = [f"{side}_pairs.jsonl" for side in names]
+    for side, path in zip(names, pairs, strict=True):
+        assert _run("pair", f"roll/{side}.jsonl", "-o", path).returncode == 0
+    assert _run("export", "--to", "trl", *pairs, "--out-dir", "O").returncode == 0
+    assert Path("O/train.jsonl").exists()
+    assert Path("O/test.jsonl").exists()
