@@ -66,3 +66,19 @@ def test_rollouts_of_several_sides() -> None:
     assert _run("export", "--to", "trl", *pairs, "--out-dir", "O").returncode == 0
     assert Path("O/train.jsonl").exists()
     assert Path("O/test.jsonl").exists()
+
+
+@pytest.mark.parametrize("option", ["--summary", "--quarantine"])
+def test_old_split_is_not_written_over(option: str) -> None:
+    """Neither by a summary nor by bad rows; by the new split only where both have one place."""
+    _write("pairs.jsonl", *(_pair(f"Q{number}") for number in range(20)))
+    assert _run("split", "pairs.jsonl", "--out-dir", "old").returncode == 0
+    before = Path("old/train.jsonl").read_bytes()
+    like = ("split", "--like", "old", "pairs.jsonl", "--out-dir")
+    skipping = ("--on-error", "quarantine") if option == "--quarantine" else ()
+    done = _run(*like, "new", option, "old/train.jsonl", *skipping)
+    assert done.returncode == 2
+    assert "old/train.jsonl" in done.stderr
+    assert Path("old/train.jsonl").read_bytes() == before
+    assert _run(*like, "old").returncode == 0
+    assert Path("old/train.jsonl").read_bytes() == before

@@ -106,7 +106,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
             *references,
             *more,
             *(export.references if export is not None else ()),
-            *_not_replaced(split_by, folder),
+            # nothing can be compared later with what the run replaces
+            *(split_by if folder is None else folder.spared(split_by)),
         ],
         output=output,
         folder=folder,
@@ -154,13 +155,7 @@ def _parting(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, l
         parting = words.parting(export)
         if words.target is None:
             recipe.words("split", SideWords)  # no form was asked for: the manifest names none
-        return parting, words.rests_on()
-
-
-def _not_replaced(files: list[Input], folder: Folder | None) -> list[Input]:
-    """The files less those that the run replaces: nothing can be compared with them later."""
-    replaced = set(map(os.path.realpath, () if folder is None else folder.swept))
-    return [given for given in files if os.path.realpath(given.path) not in replaced]
+        return parting, [*words.references_for(), *words.old_files()]
 
 
 def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:

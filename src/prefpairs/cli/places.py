@@ -48,6 +48,11 @@ class Folder:
         """Every file that is written, or goes."""
         return [os.path.join(self.path, file) for file in self.family]
 
+    def spared(self, files: Iterable[Input]) -> list[Input]:
+        """The files less those that are written, or go."""
+        replaced = set(map(os.path.realpath, self.swept))
+        return [given for given in files if os.path.realpath(given.path) not in replaced]
+
     def refuse_strangers(self) -> None:
         """Raise if a file would be lost that no run wrote."""
         if not self.force:
