@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from prefpairs.records.identity import digest_prompt
+
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,3 +84,63 @@ def test_old_split_is_not_written_over(option: str) -> None:
     assert Path("old/train.jsonl").read_bytes() == before
     assert _run(*like, "old").returncode == 0
     assert Path("old/train.jsonl").read_bytes() == before
+
+
+def _write_across() -> None:
+    """Rollouts whose answers will meet those to other prompts."""
+    _write(
+        "r.jsonl",
+        *(
+            {
+                "messages": [
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "user", "content": f"Q{number}"},
+                    {"role": "assistant", "content": f"answer {number}"},
+                ],
+                "score": number % 2,
+            }
+            for number in range(40)
+        ),
+    )
+
+
+def test_split_for_a_trainer_across_prompts() -> None:
+    """What it would see of the second prompt is not known; what the hint says leaks nothing."""
+    _write_across()
+    words = ("pair", "--strategy", "stratified", "--across-prompts", "r.jsonl", "-o", "p.jsonl")
+    assert _run(*words).returncode == 0
+    halves = ("split", "--val-fraction", ".5", "p.jsonl", "--out-dir", "data")
+    done = _run(*halves, "--for", "trl", "--system", "merge")
+    assert done.returncode == 2
+    assert "has answers to two prompts" in done.stderr
+    assert not Path("data").exists()
+    assert _run(*halves).returncode == 0
+    prompts = {side: _prompts(f"data/{side}.jsonl") for side in ("train", "val")}
+    assert all(prompts.values())
+    assert not prompts["train"] & prompts["val"]
+
+
+def _prompts(path: str) -> set[str]:
+    """The digests of both prompts of each pair."""
+    rows = [json.loads(line) for line in Path(path).read_bytes().splitlines()]
+    asked = {digest_prompt(row["prompt"]).hex() for row in rows}
+    return asked | {row["meta"]["prompt_of_rejected"] for row in rows}
+
+
+def test_recipe_that_exports_pairs_across_prompts() -> None:
+    """It is what the commands do without --for."""
+    _write_across()
+    Path("x.toml").write_text(
+        '[read]\ninputs = ["r.jsonl"]\n[pair]\nstrategy = "stratified"\nacross_prompts = true\n'
+        '[split]\nval_fraction = 0.5\n[export]\nto = "trl"\nsystem = "merge"\n'
+        '[write]\nout_dir = "O"\n'
+    )
+    assert _run("run", "x.toml").returncode == 0
+    words = ("pair", "--strategy", "stratified", "--across-prompts", "r.jsonl", "-o", "p.jsonl")
+    assert _run(*words).returncode == 0
+    assert _run("split", "--val-fraction", ".5", "p.jsonl", "--out-dir", "data").returncode == 0
+    told = _run("export", "--to", "trl", "--system", "merge", "data", "--out-dir", "P")
+    assert told.returncode == 0
+    for side in ("train", "val"):
+        name = f"{side}.jsonl"
+        assert Path("O", name).read_bytes() == Path("P", name).read_bytes() != b""

@@ -90,7 +90,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     pairs, references = _pairs(recipe, report)
     sieves, more = _sieves(recipe)
     export = _export(recipe, pairs.temp_dir)
-    parting, split_by = _parting(recipe, export)
+    across = pairs.pair is not None and pairs.pair.across_prompts
+    parting, split_by = _parting(recipe, export, across=across)
     plan = SievePlan(
         read=pairs.read,
         pair=pairs.pair,
@@ -146,13 +147,19 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
     return sieves, references
 
 
-def _parting(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, list[Input]]:
-    """How pairs are split, and the files that this rests on."""
+def _parting(
+    recipe: Recipe, export: ExportPlan | None, *, across: bool
+) -> tuple[Split | None, list[Input]]:
+    """How pairs are split, and the files that this rests on.
+
+    What a trainer sees of the second prompt of a pair across prompts is not known: then they are
+    split by their own prompts, and export drops what would leak.
+    """
     if "split" not in recipe.tables:
         return None, []
     with recipe.telling_place("split"):
         words = recipe.words("split", SplitWords)
-        parting = words.parting(export)
+        parting = words.parting(None if across else export)
         if words.target is None:
             recipe.words("split", SideWords)  # no form was asked for: the manifest names none
         return parting, [*words.references_for(), *words.old_files()]
