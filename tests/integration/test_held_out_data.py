@@ -144,3 +144,17 @@ def test_recipe_that_exports_pairs_across_prompts() -> None:
     for side in ("train", "val"):
         name = f"{side}.jsonl"
         assert Path("O", name).read_bytes() == Path("P", name).read_bytes() != b""
+
+
+def test_manifest_of_a_split_like_another(tmp_path: Path) -> None:
+    """It holds no absolute path, and lists what was read of the old split."""
+    _write("pairs.jsonl", *(_pair(f"Q{number}") for number in range(20)))
+    assert _run("split", "pairs.jsonl", "--out-dir", "old").returncode == 0
+    old = json.dumps(str(tmp_path / "old"))
+    Path("x.toml").write_text(
+        f'[read]\ninputs = ["pairs.jsonl"]\n[split]\nlike = {old}\n[write]\nout_dir = "new"\n'
+    )
+    assert _run("run", "x.toml").returncode == 0
+    manifest = Path("new/manifest.json").read_text()
+    assert str(tmp_path) not in manifest
+    assert "../old/train.jsonl" in manifest
