@@ -1,6 +1,7 @@
 """What is held out stays held out, whichever command writes the sides."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -158,3 +159,25 @@ def test_manifest_of_a_split_like_another(tmp_path: Path) -> None:
     manifest = Path("new/manifest.json").read_text()
     assert str(tmp_path) not in manifest
     assert "../old/train.jsonl" in manifest
+
+
+def test_hint_for_a_side_of_which_all_leaks() -> None:
+    """It leads to a split that export can write."""
+    turns = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "Same question"},
+    ]
+    histories = [[{"role": "system", "content": f"S{number}"}, *turns] for number in range(4)]
+    others = [_pair(f"Q{number}") for number in range(4)]
+    pairs = [_pair("") | {"prompt": history} for history in histories]
+    _write("histories.jsonl", *pairs)
+    assert _run("split", "--exact", "histories.jsonl", "--out-dir", "data").returncode == 0
+    _write("pairs.jsonl", *pairs, *others)
+    export = ("export", "--to", "customizer", "--last-message", "data", "--out-dir", "O")
+    done = _run(*export)
+    assert done.returncode == 3
+    command = done.stderr.split("`")[1]
+    assert command == ("prefpairs split --for customizer --last-message pairs.jsonl --out-dir data")
+    assert _run(*shlex.split(command)[1:], "--exact").returncode == 0
+    assert _run(*export).returncode == 0
