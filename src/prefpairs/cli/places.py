@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from shlex import quote
+from shlex import join
 
 from prefpairs.cli.strangers import (
     IsOurs,
@@ -111,11 +111,12 @@ def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -
     if held_out is None:
         return
     files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
-    command = f"prefpairs export --to {export.target.name} {' '.join(files)}"
+    form = ["--to", export.target.name, *export.typed]
+    command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])
     raise UsageError(
         f"{held_out.path} is {sides[held_out]} data by its name, and would be written as train",
         f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
-        f"target; then `{command} --out-dir {quote(out_dir)}` keeps the sides apart",
+        f"target; then `{command}` keeps the sides apart",
     )
 
 
