@@ -54,6 +54,16 @@ def test_recipe_without_a_split(stage: str, held_out: str) -> None:
     assert not Path("O").exists()
 
 
+def test_no_data_to_train_on() -> None:
+    """The sentence is that of `export`."""
+    _write("test.jsonl", _pair("Q"))
+    done = _run("pair", "test.jsonl", "--to", "trl", "--out-dir", "O")
+    exported = _run("export", "test.jsonl", "--to", "trl", "--out-dir", "O")
+    assert done.returncode == exported.returncode == 2
+    assert done.stderr == exported.stderr
+    assert "there is none to train on" in done.stderr
+
+
 def test_rollouts_of_several_sides() -> None:
     """`pair` mixes them; what the hint says keeps them apart."""
     names = ("train", "test")

@@ -110,6 +110,9 @@ def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -
     held_out = next((given for given, side in sides.items() if side != SIDES[0]), None)
     if held_out is None:
         return
+    if SIDES[0] not in sides.values():
+        problem = f"{held_out.path} is {sides[held_out]} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
     files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
     form = ["--to", export.target.name, *export.typed]
     command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])
