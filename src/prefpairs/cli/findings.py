@@ -53,7 +53,7 @@ def hint_of(judgement: Judgement, target: str) -> str:
         return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
     if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
         command = f"`prefpairs split --for {target} pairs.jsonl --out-dir data`"
-        return f"{command} splits by the prompts that the trainer sees"
+        return f"{command}, with the options of your export, splits by what the trainer sees"
     if all(code == "sliced_by_template" for _, code in judgement.lost):
         return "another template of the model may ask without it, such as one that does not think"
     return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"

@@ -161,7 +161,23 @@ class ExportWords(TokenWords):
         references = self.references()
         if self.template is not None:
             references.append(Input(self.template, self.template))
-        return ExportPlan(target=target, options=options, temp_dir=temp_dir, references=references)
+        return ExportPlan(
+            target=target,
+            options=options,
+            temp_dir=temp_dir,
+            references=references,
+            typed=self._typed(),
+        )
+
+    def _typed(self) -> list[str]:
+        """These words as a command line has them."""
+        typed: list[str] = []
+        for word in fields(ExportWords):
+            value = getattr(self, word.name)
+            if value != word.default:
+                option = f"--{word.name.replace('_', '-')}"
+                typed += [option] if value is True else [option, str(value)]
+        return typed
 
     def says_form(self) -> bool:
         """Whether any of these words was given."""

@@ -35,6 +35,7 @@ _PATHS = frozenset(
         "quarantine",
         "temp_dir",
         "against",
+        "like",
         "tokenizer",
         "template",
         "prompt_template",

@@ -218,6 +218,10 @@ def pair(
         with writing.opened("pair", plan.read, report, also_read=also_read) as output:
             run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
         return
+    if writing.out_dir:
+        from prefpairs.cli.places import refuse_held_out
+
+        refuse_held_out(plan.read.inputs, writing.out_dir, export)
     whole = dict.fromkeys(plan.read.inputs, WHOLE)
     dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
     check_written([writing.output], form.references())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prefpairs.cli.form import TargetWords
 from prefpairs.cli.pair import PairWords
-from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides
+from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides, refuse_held_out
 from prefpairs.cli.recipe import (
     SIEVES,
     InputTable,
@@ -90,7 +90,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     pairs, references = _pairs(recipe, report)
     sieves, more = _sieves(recipe)
     export = _export(recipe, pairs.temp_dir)
-    parting, split_by = _parting(recipe, export)
+    across = pairs.pair is not None and pairs.pair.across_prompts
+    parting, split_by = _parting(recipe, export, across=across)
     plan = SievePlan(
         read=pairs.read,
         pair=pairs.pair,
@@ -106,7 +107,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
             *references,
             *more,
             *(export.references if export is not None else ()),
-            *_not_replaced(split_by, folder),
+            # nothing can be compared later with what the run replaces
+            *(split_by if folder is None else folder.spared(split_by)),
         ],
         output=output,
         folder=folder,
@@ -145,22 +147,22 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
     return sieves, references
 
 
-def _parting(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, list[Input]]:
-    """How pairs are split, and the files that this rests on."""
+def _parting(
+    recipe: Recipe, export: ExportPlan | None, *, across: bool
+) -> tuple[Split | None, list[Input]]:
+    """How pairs are split, and the files that this rests on.
+
+    What a trainer sees of the second prompt of a pair across prompts is not known: then they are
+    split by their own prompts, and export drops what would leak.
+    """
     if "split" not in recipe.tables:
         return None, []
     with recipe.telling_place("split"):
         words = recipe.words("split", SplitWords)
-        parting = words.parting(export)
+        parting = words.parting(None if across else export)
         if words.target is None:
             recipe.words("split", SideWords)  # no form was asked for: the manifest names none
-        return parting, words.rests_on()
-
-
-def _not_replaced(files: list[Input], folder: Folder | None) -> list[Input]:
-    """The files less those that the run replaces: nothing can be compared with them later."""
-    replaced = set(map(os.path.realpath, () if folder is None else folder.swept))
-    return [given for given in files if os.path.realpath(given.path) not in replaced]
+        return parting, [*words.references_for(), *words.old_files()]
 
 
 def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:
@@ -184,6 +186,8 @@ def _destination(recipe: Recipe, writing: WriteTable, plan: SievePlan) -> tuple[
             raise UsageError("output and out_dir do not go together", "leave one away")
     if out_dir is None:
         return STDOUT if writing.output is None else writing.output, None
+    if plan.export is not None and parting is None:
+        refuse_held_out(plan.read.inputs, out_dir, plan.export)
     sides = [WHOLE] if parting is None else parting.sides
     if plan.export is not None:
         return STDOUT, folder_of_dataset(out_dir, plan.export, sides, force=writing.force)

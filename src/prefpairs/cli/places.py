@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from shlex import join
 
 from prefpairs.cli.strangers import (
     IsOurs,
@@ -17,6 +18,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, naming_trouble
+from prefpairs.files.sides import side_of
 from prefpairs.files.together import Together
 from prefpairs.sieves.shares import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
@@ -45,6 +47,11 @@ class Folder:
     def swept(self) -> list[str]:
         """Every file that is written, or goes."""
         return [os.path.join(self.path, file) for file in self.family]
+
+    def spared(self, files: Iterable[Input]) -> list[Input]:
+        """The files less those that are written, or go."""
+        replaced = set(map(os.path.realpath, self.swept))
+        return [given for given in files if os.path.realpath(given.path) not in replaced]
 
     def refuse_strangers(self) -> None:
         """Raise if a file would be lost that no run wrote."""
@@ -95,6 +102,25 @@ def folder_of_dataset(
         family.append(CARD)
         kinds[CARD] = is_signed
     return Folder(path, target.files_of(sides), family, kinds, force)
+
+
+def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
+    """Raise if data of val or test would be written as data to train on."""
+    sides = {given: side_of(given.path) for given in inputs}
+    held_out = next((given for given, side in sides.items() if side != SIDES[0]), None)
+    if held_out is None:
+        return
+    if SIDES[0] not in sides.values():
+        problem = f"{held_out.path} is {sides[held_out]} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
+    form = ["--to", export.target.name, *export.typed]
+    command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])
+    raise UsageError(
+        f"{held_out.path} is {sides[held_out]} data by its name, and would be written as train",
+        f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
+        f"target; then `{command}` keeps the sides apart",
+    )
 
 
 def _is_our_card(path: str) -> bool:

@@ -73,11 +73,14 @@ class SideWords:
 class SplitWords(ForWords, SideWords):  # a dataclass begins with the fields of its last base
     """The words about sides, and about the trainer whose view of prompts counts."""
 
-    def rests_on(self) -> list[Input]:
-        """The files that --for and --like read."""
+    def references_for(self) -> list[Input]:
+        """The files that --for reads."""
         seen = self.plan_for()
-        of_form = () if seen is None else seen.references
-        return [*of_form, *([] if self.like is None else old_files(self.like))]
+        return [] if seen is None else [*seen.references]
+
+    def old_files(self) -> list[Input]:
+        """The files that --like reads; the run may replace them."""
+        return [] if self.like is None else old_files(self.like)
 
     def parting(self, export: ExportPlan | None = None) -> Split:
         """The split that these words ask for, where pairs stay pairs or are exported."""
@@ -149,6 +152,6 @@ def split(
     report = Report()
     parting = sides.parting()
     plan = SievePlan(read=reading.input_plan(), parting=parting, temp_dir=aside.temp_dir)
-    also_read = () if (seen := sides.plan_for()) is None else seen.references
-    with writing.opened(parting.sides, plan.read, report, also_read=also_read) as outputs:
+    also_read, old = sides.references_for(), sides.old_files()
+    with writing.opened(parting.sides, plan.read, report, also_read=also_read, old=old) as outputs:
         sieve(plan, outputs, report, allow_empty=writing.allow_empty)

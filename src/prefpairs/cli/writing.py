@@ -287,13 +287,18 @@ class FolderWords(TellWords):
         report: Report,
         *,
         also_read: Sequence[Input] = (),
+        old: Sequence[Input] = (),
     ) -> Iterator[Mapping[str, Output]]:
-        """The output of each side; all appear when the run ends well and meets its gates."""
+        """The output of each side; all appear when the run ends well and meets its gates.
+
+        Of all that is read besides the inputs, it may take the place of `old` files alone.
+        """
         if not self.out_dir:
             raise UsageError("split writes several files", "--out-dir DIR says where")
         from prefpairs.cli.places import folder_of_sides
 
         folder = folder_of_sides(self.out_dir, sides, force=self.force)
+        also_read = [*also_read, *folder.spared(old)]
         with self.filling("split", folder, plan, report, also_read=also_read) as outputs:
             yield outputs
 

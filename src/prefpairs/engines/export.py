@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import or_
+from shlex import join
 from typing import Self
 
 from prefpairs.engines.drafts import Drafts
@@ -217,7 +218,8 @@ class Exporter:
         empty = [side for side in self._outputs if side and not self._report.written[side]]
         if empty and self._report.written.total() and not self._allow_empty:
             all_leaked = self._leaked[empty[0]]
-            hint = _ALL_LEAKED.format(self._plan.target.name) if all_leaked else _EMPTY_SIDE
+            words = join([self._plan.target.name, *self._plan.typed])
+            hint = _ALL_LEAKED.format(words) if all_leaked else _EMPTY_SIDE
             raise NothingCameOut(f"{empty[0]} pair", hint)
 
     def _take_turns(self) -> None:

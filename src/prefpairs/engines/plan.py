@@ -76,6 +76,8 @@ class ExportPlan:
     temp_dir: str | None = None
     references: Sequence[Input] = ()
     """The files that the form of examples rests on."""
+    typed: Sequence[str] = ()
+    """The words of the command line that ask for this form, without the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

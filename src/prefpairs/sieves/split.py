@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from math import sqrt
 
+from prefpairs.errors import UsageError
 from prefpairs.nearest import MOST_TOLD, nearest
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import digest, draw
@@ -28,6 +29,15 @@ _MOST_KNOWN = 200
 _META, _NULL = "meta.", b"null"
 _DEVIATIONS, _PART = 5, 0.75
 """A side that has so much less than its share was not drawn from fresh keys."""
+
+_TWO_PROMPTS = (
+    "pair {} has answers to two prompts, and only a digest of the second one: what a trainer "
+    "would see of it is not known"
+)
+_WITHOUT_A_VIEW = (
+    "`prefpairs split` without --for keeps both prompts on one side, and `prefpairs export "
+    "--out-dir` then drops what would leak"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +144,11 @@ class Split:
         """The keys of a pair, by the digests of its prompts, or by what `pair` gives."""
         if self.by != "prompt":
             return _keys_at(pair(), self.by)
-        seen = None if self.seen is None else self.seen(pair())
-        keys = (seen or prompt, other_prompt)
-        return [*dict.fromkeys(filter(None, keys))]
+        if self.seen is None:
+            return [*dict.fromkeys(filter(None, (prompt, other_prompt)))]
+        if other_prompt:
+            raise UsageError(_TWO_PROMPTS.format(pair().id), _WITHOUT_A_VIEW)
+        return [self.seen(pair()) or prompt]
 
     def _notice_old_sides(self, keys: list[bytes], stage: Stage) -> None:
         """Count a pair of which a key has had a side."""
