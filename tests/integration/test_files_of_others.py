@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.targets import TARGETS
+from prefpairs.targets import TARGETS, target_named
 
 ROWS = [
     {
@@ -53,6 +52,8 @@ def _content() -> Mapping[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(Path("d").rglob("*")) if path.is_file()}
 
 
+OWN_JOB = '{"training_file": "file-1", "model": "gpt", "method": {"type": "dpo"}}\n'
+
 HAND_MADE = [
     (SPLIT, "test.jsonl", '{"prompt": "mine", "chosen": "a", "rejected": "b"}\n'),
     (SPLIT.replace("--test-fraction 0.3 ", ""), "test.jsonl", '{"question": "mine"}\n'),
@@ -64,6 +65,9 @@ HAND_MADE = [
     ("pair rows.jsonl --to trl --out-dir d", "README.md", "# My data\n"),
     ("export --to llamafactory pairs.jsonl --out-dir d", "dataset_info.json", '{"mine": {}}\n'),
     ("export --to openai pairs.jsonl --out-dir d", "job.json", '{"seed": 1}\n'),
+    ("export --to openai pairs.jsonl --out-dir d", "job.json", OWN_JOB),
+    ("export --to customizer pairs.jsonl --out-dir d", "job.json", '{"config": "mine"}\n'),
+    ("export --to llamafactory pairs.jsonl --out-dir d", "dataset_info.json", "{}\n"),
     ("export --to axolotl pairs.jsonl --out-dir d", "dpo.yaml", "base_model: mine\n"),
     ("run recipe.toml", "test.jsonl", '{"question": "mine"}\n'),
     ("run recipe.toml", "manifest.json", '{"name": "my app"}\n'),
@@ -91,10 +95,49 @@ def test_a_file_of_others_stays(words: str, name: str, content: str) -> None:
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "tokens"])
 def test_a_dataset_of_ours_is_replaced(name: str) -> None:
     """By the next run of the same command, whatever the target, other options and other sides."""
-    shutil.copy("pairs.jsonl", "val.jsonl")
+    Path("val.jsonl").write_text(Path("pairs.jsonl").read_text().replace("Q", "Question "))
     assert _run(f"export --to {name} pairs.jsonl val.jsonl --out-dir d").returncode == 0
     done = _run(f"export --to {name} pairs.jsonl --limit 5 --out-dir d")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+CHAT = [{"role": "user", "content": "mine"}]
+OWN_ROW = {
+    "ultrafeedback": {"prompt": "mine", "chosen": CHAT, "rejected": CHAT},
+    "openai": {"input": {"messages": CHAT}, "preferred_output": [], "non_preferred_output": []},
+    "customizer": {"prompt": "mine", "chosen_response": "a", "rejected_response": "b"},
+    "trl-kto": {"prompt": "mine", "completion": "a", "label": True},
+    "trl": {"prompt": CHAT, "chosen": CHAT, "rejected": CHAT, "pair_id": "mine"},
+}
+
+
+@pytest.mark.parametrize("beside_ours", [False, True])
+@pytest.mark.parametrize("name", OWN_ROW)
+def test_rows_in_the_format_of_the_target(name: str, beside_ours: bool) -> None:
+    """A format does not make a file ours; nor does a card or a job that does not name the file."""
+    words = f"export --to {name} pairs.jsonl --out-dir d"
+    files = target_named(name).files
+    if beside_ours:
+        assert _run(words).returncode == 0
+    side = "train" if name == "customizer" else "test"
+    path = Path("d", files[side])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == "customizer" and beside_ours:
+        Path("d/job.json").write_text('{"config": "mine"}')
+    path.write_text(json.dumps(OWN_ROW[name]) + "\n")
+    before = _content()
+    done = _run(words)
+    assert (done.returncode, _content()) == (2, before), done.stderr
+    assert str(path) in done.stderr
+    assert _run(f"{words} --force").returncode == 0
+
+
+def test_a_folder_of_pairs_with_ids_of_others() -> None:
+    """Columns called as ours are, with ids that we never gave."""
+    Path("d").mkdir()
+    row = {"id": "7", "group": "g", "prompt": "Q", "chosen": "a", "rejected": "b"}
+    Path("d/test.jsonl").write_text(json.dumps(row) + "\n")
+    assert _run(SPLIT).returncode == 2
 
 
 @pytest.mark.parametrize("words", [SPLIT, "run recipe.toml"])

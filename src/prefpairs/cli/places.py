@@ -90,7 +90,7 @@ def folder_of_dataset(
         if os.path.exists(os.path.join(path, name)):
             problem = f"{os.path.join(path, name)} is a file of another target"
             raise UsageError(problem, "name another folder, or remove it")
-    kinds = kinds_of_dataset(target, export.options)
+    kinds = kinds_of_dataset(path, target, export.options)
     if CARD not in family and _is_our_card(os.path.join(path, CARD)):
         family.append(CARD)
         kinds[CARD] = is_signed
