@@ -3,6 +3,7 @@
 Each is written under a temporary name. When all are complete, the folders that they go into are
 locked, so that no other run changes anything there, and every file gets its own name. If one
 cannot, the old ones come back. What then stands under a name must be the file that was written.
+Links in a path are followed once, when the file is begun; at the end they must still lead there.
 """
 
 import os
@@ -87,10 +88,8 @@ class Together:
 
     def written(self, path: str) -> Written:
         """Size and digest of what was written for a path."""
-        target = os.path.realpath(path)
-        if self._family is not None and (name := self._family.name_of(target)) is not None:
-            return self._family.files[name].written()
-        return next(given for given in self._files if given.target == target).written()
+        family = [] if self._family is None else self._family.files.values()
+        return next(given for given in (*family, *self._files) if given.path == path).written()
 
     def _commit(self) -> None:
         for staged in self._files:
@@ -110,8 +109,18 @@ class Together:
                 family.refuse_strangers()
             self._swap()
 
+    def _check_paths(self) -> None:
+        """Raise if a link leads elsewhere than it did: files of one run would lie apart."""
+        led = [(staged.path, staged.target) for staged in self._files]
+        if self._family is not None:
+            led.append((self._family.path, self._family.target))
+        for path, target in led:
+            if os.path.realpath(path) != target:
+                raise FileTrouble(path, "a link in this path was changed during the run")
+
     def _swap(self) -> None:
         """All new files for all old ones, or all back again."""
+        self._check_paths()
         family = self._family
         with held_signals():
             try:
