@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -164,6 +165,25 @@ def test_a_file_that_a_manifest_lists() -> None:
     manifest["outputs"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     Path("d/manifest.json").write_text(json.dumps(manifest))
     assert _run("run recipe.toml").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "test.jsonl"])
+def test_a_file_that_comes_during_the_run(name: str) -> None:
+    """It is looked at again when all is written: the run waits for its input meanwhile."""
+    Path("d").mkdir()
+    os.mkfifo("pipe.jsonl")
+    Path("recipe.toml").write_text(RECIPE.replace("pairs.jsonl", "pipe.jsonl"))
+    words = [sys.executable, "-m", "prefpairs", "run", "-q", "recipe.toml"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as running:
+        with Path("pipe.jsonl").open("wb") as pipe:
+            pipe.write(Path("pairs.jsonl").read_bytes())
+            pipe.flush()
+            time.sleep(1)  # it has begun to read, so it has looked into the folder
+            Path("d", name).write_text('{"name": "my app"}\n')
+        assert running.stderr is not None
+        assert b"d/" + name.encode() in running.stderr.read()
+    assert running.returncode == 2
+    assert [path.name for path in Path("d").iterdir()] == [name]
 
 
 def test_force_in_a_recipe() -> None:

@@ -61,6 +61,7 @@ class Folder:
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each name."""
         files = [*self.files.values()]
+        together.refuse_last(self.refuse_strangers)
         with open_folder(
             self.path,
             files,
@@ -68,7 +69,6 @@ class Folder:
             inputs,
             keep_if_same=keep_if_same,
             together=together,
-            refuse=self.refuse_strangers,
         ) as outputs:
             yield {name: outputs[file] for name, file in self.files.items()}
 

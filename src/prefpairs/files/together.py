@@ -8,16 +8,19 @@ Links in a path are followed once, when the file is begun; at the end they must 
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Self
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files import beside
 from prefpairs.files.beside import Place, mode_of, naming_trouble
-from prefpairs.files.family import Family, Refuse
+from prefpairs.files.family import Family
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, Written, WrittenFile
+
+Refuse = Callable[[], None]
+"""Raises if a file would be lost that is not ours."""
 
 
 class Together:
@@ -28,6 +31,7 @@ class Together:
         self._files: list[Staged] = []
         """Those that stand for themselves."""
         self._family: Family | None = None
+        self._refusals: list[Refuse] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -42,6 +46,10 @@ class Together:
         finally:
             with held_signals():
                 self._end(well=False)
+
+    def refuse_last(self, refuse: Refuse) -> None:
+        """Ask once more when all is written, and no other run of ours can change the folders."""
+        self._refusals.append(refuse)
 
     def stage(self, path: str, *, keep_if_same: bool = False) -> Staged:
         """A new file, that will take the place of what stands at a path."""
@@ -71,15 +79,11 @@ class Together:
         family: Sequence[str],
         *,
         keep_if_same: bool = False,
-        refuse: Refuse | None = None,
     ) -> dict[str, Staged]:
-        """A new file for each name in a folder; others of the family go when these come.
-
-        `refuse` raises if something would be lost that is not ours.
-        """
+        """A new file for each name in a folder; others of the family go when these come."""
         with naming_trouble(path):
             with held_signals():
-                self._family = Family(path, family, keep_if_same=keep_if_same, refuse=refuse)
+                self._family = Family(path, family, keep_if_same=keep_if_same)
             self._family.begin(names)
             return {
                 name: self._family.add(os.path.join(path, name), name, hashed=self._hashed)
@@ -105,8 +109,6 @@ class Together:
             family.enter()  # it was there before, or another run has made it since
             homes += family.homes
         with _locked(homes):
-            if family is not None:
-                family.refuse_strangers()
             self._swap()
 
     def _check_paths(self) -> None:
@@ -121,6 +123,8 @@ class Together:
     def _swap(self) -> None:
         """All new files for all old ones, or all back again."""
         self._check_paths()
+        for refuse in self._refusals:
+            refuse()
         family = self._family
         with held_signals():
             try:
