@@ -64,15 +64,19 @@ class TellWords:
 
     summary: Annotated[
         str | None,
-        Option(metavar="FILE", rich_help_panel=_WRITE, help="Write the counts as JSON, too."),
+        Option(
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Write the counts as JSON, too, also those of a run that fails.",
+        ),
     ] = None
     require: Annotated[
         list[str] | None,
         Option(
             metavar="NAME>=N",
             rich_help_panel=_WRITE,
-            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Files stay as "
-            "they were then. Repeatable.",
+            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Outputs stay as "
+            "they were then, but for --summary. Repeatable.",
         ),
     ] = None
     quiet: Annotated[
