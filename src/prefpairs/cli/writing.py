@@ -24,6 +24,7 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
+from prefpairs.files.beside import missing_folder, target_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
@@ -329,10 +330,10 @@ def check_written(
     for path in files:
         if not path:
             raise UsageError("an output has no name", "is a variable of your shell empty?")
-        folder = os.path.dirname(os.path.realpath(path))
+        folder = os.path.dirname(target_of(path))
         made = os.path.isdir(folder) or (new is not None and _is_within(folder, new))
         if not made and not os.path.exists(path):
-            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+            raise missing_folder(path)
         refuse_same_file(path, inputs)
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.beside import Place, mode_of, naming_trouble
+from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, WrittenFile
 
@@ -30,8 +30,7 @@ class Family:
         self._keep_if_same = keep_if_same
         parent, self._name = os.path.split(self.target)
         if self.is_new and not os.path.isdir(parent):
-            problem = f"there is no directory {os.path.dirname(path.rstrip('/'))}"
-            raise FileTrouble(path, problem)
+            raise missing_folder(path)
         if not self.is_new:
             self._check_kinds()
         self.outer = Place(parent if self.is_new else self.target)

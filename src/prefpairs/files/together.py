@@ -14,7 +14,7 @@ from typing import Self
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files import beside
-from prefpairs.files.beside import Place, mode_of, naming_trouble
+from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble, target_of
 from prefpairs.files.family import Family
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, Written, WrittenFile
@@ -53,13 +53,13 @@ class Together:
 
     def stage(self, path: str, *, keep_if_same: bool = False) -> Staged:
         """A new file, that will take the place of what stands at a path."""
-        target = os.path.realpath(path)
+        target = target_of(path)
         if self._family is not None and (name := self._family.name_of(target)) is not None:
             with naming_trouble(path):
                 return self._family.add(path, name, hashed=self._hashed)
         folder, name = os.path.split(target)
         if not os.path.isdir(folder):
-            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+            raise missing_folder(path)
         with naming_trouble(path), held_signals():
             home = Place(folder)
             self._stack.callback(home.close)
