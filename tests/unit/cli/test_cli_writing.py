@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,11 @@ def test_one_file_twice(twice: list[str]) -> None:
 def test_an_output_without_a_place(path: str, problem: str) -> None:
     """What is wrong is told before the run and when the file is begun, and no file comes."""
     Path("link").symlink_to("gone/deep/o.jsonl")
-    for write in (lambda: check_written([path], []), lambda: write_file(path, b"new")):
+    writes: list[Callable[[], None]] = [
+        lambda: check_written([path], []),
+        lambda: write_file(path, b"new"),
+    ]
+    for write in writes:
         with pytest.raises(FileTrouble) as caught:
             write()
         assert (caught.value.path, caught.value.problem) == (
