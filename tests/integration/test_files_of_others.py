@@ -3,15 +3,15 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from prefpairs.targets import TARGETS
+from prefpairs.targets import TARGETS, target_named
 
 ROWS = [
     {
@@ -53,6 +53,8 @@ def _content() -> Mapping[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(Path("d").rglob("*")) if path.is_file()}
 
 
+OWN_JOB = '{"training_file": "file-1", "model": "gpt", "method": {"type": "dpo"}}\n'
+
 HAND_MADE = [
     (SPLIT, "test.jsonl", '{"prompt": "mine", "chosen": "a", "rejected": "b"}\n'),
     (SPLIT.replace("--test-fraction 0.3 ", ""), "test.jsonl", '{"question": "mine"}\n'),
@@ -64,6 +66,9 @@ HAND_MADE = [
     ("pair rows.jsonl --to trl --out-dir d", "README.md", "# My data\n"),
     ("export --to llamafactory pairs.jsonl --out-dir d", "dataset_info.json", '{"mine": {}}\n'),
     ("export --to openai pairs.jsonl --out-dir d", "job.json", '{"seed": 1}\n'),
+    ("export --to openai pairs.jsonl --out-dir d", "job.json", OWN_JOB),
+    ("export --to customizer pairs.jsonl --out-dir d", "job.json", '{"config": "mine"}\n'),
+    ("export --to llamafactory pairs.jsonl --out-dir d", "dataset_info.json", "{}\n"),
     ("export --to axolotl pairs.jsonl --out-dir d", "dpo.yaml", "base_model: mine\n"),
     ("run recipe.toml", "test.jsonl", '{"question": "mine"}\n'),
     ("run recipe.toml", "manifest.json", '{"name": "my app"}\n'),
@@ -91,10 +96,49 @@ def test_a_file_of_others_stays(words: str, name: str, content: str) -> None:
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "tokens"])
 def test_a_dataset_of_ours_is_replaced(name: str) -> None:
     """By the next run of the same command, whatever the target, other options and other sides."""
-    shutil.copy("pairs.jsonl", "val.jsonl")
+    Path("val.jsonl").write_text(Path("pairs.jsonl").read_text().replace("Q", "Question "))
     assert _run(f"export --to {name} pairs.jsonl val.jsonl --out-dir d").returncode == 0
     done = _run(f"export --to {name} pairs.jsonl --limit 5 --out-dir d")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+CHAT = [{"role": "user", "content": "mine"}]
+OWN_ROW = {
+    "ultrafeedback": {"prompt": "mine", "chosen": CHAT, "rejected": CHAT},
+    "openai": {"input": {"messages": CHAT}, "preferred_output": [], "non_preferred_output": []},
+    "customizer": {"prompt": "mine", "chosen_response": "a", "rejected_response": "b"},
+    "trl-kto": {"prompt": "mine", "completion": "a", "label": True},
+    "trl": {"prompt": CHAT, "chosen": CHAT, "rejected": CHAT, "pair_id": "mine"},
+}
+
+
+@pytest.mark.parametrize("beside_ours", [False, True])
+@pytest.mark.parametrize("name", OWN_ROW)
+def test_rows_in_the_format_of_the_target(name: str, beside_ours: bool) -> None:
+    """A format does not make a file ours; nor does a card or a job that does not name the file."""
+    words = f"export --to {name} pairs.jsonl --out-dir d"
+    files = target_named(name).files
+    if beside_ours:
+        assert _run(words).returncode == 0
+    side = "train" if name == "customizer" else "test"
+    path = Path("d", files[side])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == "customizer" and beside_ours:
+        Path("d/job.json").write_text('{"config": "mine"}')
+    path.write_text(json.dumps(OWN_ROW[name]) + "\n")
+    before = _content()
+    done = _run(words)
+    assert (done.returncode, _content()) == (2, before), done.stderr
+    assert str(path) in done.stderr
+    assert _run(f"{words} --force").returncode == 0
+
+
+def test_a_folder_of_pairs_with_ids_of_others() -> None:
+    """Columns called as ours are, with ids that we never gave."""
+    Path("d").mkdir()
+    row = {"id": "7", "group": "g", "prompt": "Q", "chosen": "a", "rejected": "b"}
+    Path("d/test.jsonl").write_text(json.dumps(row) + "\n")
+    assert _run(SPLIT).returncode == 2
 
 
 @pytest.mark.parametrize("words", [SPLIT, "run recipe.toml"])
@@ -121,6 +165,25 @@ def test_a_file_that_a_manifest_lists() -> None:
     manifest["outputs"][0] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     Path("d/manifest.json").write_text(json.dumps(manifest))
     assert _run("run recipe.toml").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "test.jsonl"])
+def test_a_file_that_comes_during_the_run(name: str) -> None:
+    """It is looked at again when all is written: the run waits for its input meanwhile."""
+    Path("d").mkdir()
+    os.mkfifo("pipe.jsonl")
+    Path("recipe.toml").write_text(RECIPE.replace("pairs.jsonl", "pipe.jsonl"))
+    words = [sys.executable, "-m", "prefpairs", "run", "-q", "recipe.toml"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as running:
+        with Path("pipe.jsonl").open("wb") as pipe:
+            pipe.write(Path("pairs.jsonl").read_bytes())
+            pipe.flush()
+            time.sleep(1)  # it has begun to read, so it has looked into the folder
+            Path("d", name).write_text('{"name": "my app"}\n')
+        assert running.stderr is not None
+        assert b"d/" + name.encode() in running.stderr.read()
+    assert running.returncode == 2
+    assert [path.name for path in Path("d").iterdir()] == [name]
 
 
 def test_force_in_a_recipe() -> None:

@@ -212,9 +212,9 @@ def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:
 def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
     if not os.path.exists(path):
         return "is missing"
-    if not (os.path.isfile(path) or os.path.isdir(path)):  # a device has no end
+    if not os.path.isfile(path):  # a device has no end
         return "is no file"
-    if (size := os.path.getsize(path)) != file.size and os.path.isfile(path):
+    if (size := os.path.getsize(path)) != file.size:
         return f"has {size:,} bytes, not {file.size:,}"
     digest = digest_file(path, passed=passed)
     if digest.size != file.size:

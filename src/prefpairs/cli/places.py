@@ -68,6 +68,7 @@ class Folder:
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each name."""
         files = [*self.files.values()]
+        together.refuse_last(self.refuse_strangers)
         with open_folder(
             self.path,
             files,
@@ -75,7 +76,6 @@ class Folder:
             inputs,
             keep_if_same=keep_if_same,
             together=together,
-            refuse=self.refuse_strangers,
         ) as outputs:
             yield {name: outputs[file] for name, file in self.files.items()}
 
@@ -97,7 +97,7 @@ def folder_of_dataset(
         if os.path.exists(os.path.join(path, name)):
             problem = f"{os.path.join(path, name)} is a file of another target"
             raise UsageError(problem, "name another folder, or remove it")
-    kinds = kinds_of_dataset(target, export.options)
+    kinds = kinds_of_dataset(path, target, export.options)
     if CARD not in family and _is_our_card(os.path.join(path, CARD)):
         family.append(CARD)
         kinds[CARD] = is_signed

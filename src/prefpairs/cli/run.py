@@ -129,8 +129,12 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
     _check_files(words, telling, pipeline)
     if pipeline.folder is not None:
         pipeline.folder.refuse_strangers()
-    if pipeline.manifest is not None and not writing.force:
-        refuse_strange_manifest(pipeline.manifest, words.recipe)
+
+    def refuse_manifest() -> None:
+        if pipeline.manifest is not None and not writing.force:
+            refuse_strange_manifest(pipeline.manifest, words.recipe)
+
+    refuse_manifest()
     if words.dry_run:
         with open_output(STDOUT) as output:
             output.write(outline_of(recipe, pipeline).encode())
@@ -139,6 +143,7 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
     told = ", ".join(files) or STDOUT
     hashed = pipeline.manifest is not None
     with telling.telling(kind, report, told, pipeline.plan.read, hashed=hashed) as together:
+        together.refuse_last(refuse_manifest)
         before = {path: stamp_of(path) for path in _paths(words, pipeline)}
         with pipeline.opened(together, keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)

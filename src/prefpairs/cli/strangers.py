@@ -1,12 +1,14 @@
 """Files that stand where a run would write, and that no run wrote.
 
-A file counts as one of ours if its content shows it (rows with the columns that we write, a
-signed card, a configuration that begins as ours do), edited since or not; if the manifest of the
-folder lists it with this very content; or if it is empty.
+A file counts as one of ours if its content shows it (rows with an id of ours, a signed card, a
+configuration that begins as ours do), edited since or not; if the manifest of the folder lists it
+with this very content; or if it is empty. Rows of formats without ids look like those of anybody:
+they count if the card or the job beside them, which must be ours, speaks of their file.
 """
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +30,9 @@ _LOOKED_AT = 1 << 26
 
 _MOST_NAMES = 5
 _OF_EVERY_PAIR = frozenset({"id", "group", "prompt", "chosen", "rejected"})
+_LISTED = frozenset({"prefpairs_train", "prefpairs_val", "prefpairs_test"})
+_ID = re.compile(r"[0-9a-f]{16,64}")
+"""How ids look that we gave, those of older versions included."""
 
 IsOurs = Callable[[bytes], bool]
 """Whether the beginning of a file is what we write under its name."""
@@ -53,13 +58,19 @@ def _is_strange(path: str, is_ours: IsOurs) -> bool:
         there = status_of(path)
         if there is None or stat.S_ISDIR(there.st_mode):  # a folder is never replaced
             return False
+        begin = _begin_of(path)
+    return begin is None or (bool(begin) and not is_ours(begin))
+
+
+def _begin_of(path: str) -> bytes | None:
+    """The first row of a file and some more; None if it is no regular file."""
+    with naming_trouble(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return True
+                return None
             with open(descriptor, "rb", closefd=False) as file:
-                begin = file.readline(_LOOKED_AT)
-                return bool(begin) and not is_ours(begin + file.read(1 << 16))
+                return file.readline(_LOOKED_AT) + file.read(1 << 16)
         finally:
             with suppress(OSError):
                 os.close(descriptor)
@@ -87,8 +98,13 @@ def is_row(begin: bytes) -> bool:
     if row is None:
         return False
     if _OF_EVERY_PAIR <= row.keys() <= {*Pair._fields}:
-        return True
-    return "pair_id" in row and any(row.keys() <= {*target.columns} for target in _targets())
+        return _is_id(row["id"])
+    given = _is_id(row.get("pair_id"))
+    return given and any(row.keys() <= {*target.columns} for target in _targets())
+
+
+def _is_id(given: object) -> bool:
+    return isinstance(given, str) and _ID.fullmatch(given) is not None
 
 
 def is_signed(begin: bytes) -> bool:
@@ -96,24 +112,36 @@ def is_signed(begin: bytes) -> bool:
     return SIGNED.encode() in begin
 
 
-def kinds_of_dataset(target: Target, options: ExportOptions) -> dict[str, IsOurs]:
+def kinds_of_dataset(folder: str, target: Target, options: ExportOptions) -> dict[str, IsOurs]:
     """What tells the files of a dataset from others; they may be of another target of ours."""
+    data = {target.file_of(side) for side in target.files}
     return {
-        **{target.file_of(side): _rows_of(target) for side in target.files},
+        **{name: _rows_of(folder, name, target, options) for name in data},
         **{name: _like(name, target, options) for name in target.extra_names},
     }
 
 
-def _rows_of(target: Target) -> IsOurs:
+def _rows_of(folder: str, name: str, target: Target, options: ExportOptions) -> IsOurs:
     columns, needed = {*target.columns}, {*target.rules.needs}
 
     def is_ours(begin: bytes) -> bool:
         row = _first_row(begin)
-        if row is None or "pair_id" in columns:
+        if row is None or "pair_id" in columns or not needed <= row.keys() <= columns:
             return is_row(begin)
-        return needed <= row.keys() <= columns or is_row(begin)
+        return _is_told_of(folder, name, target, options)
 
     return is_ours
+
+
+def _is_told_of(folder: str, name: str, target: Target, options: ExportOptions) -> bool:
+    """Whether the card or the job beside the data is ours, and names this file or none at all."""
+    teller = target.extra_names[0]
+    path = os.path.join(folder, teller)
+    begin = _begin_of(path) if os.path.isfile(path) else None
+    if begin is None or not _like(teller, target, options)(begin):
+        return False
+    named = [file for file in target.files.values() if file.encode() in begin]
+    return name in named or not named
 
 
 def _like(name: str, target: Target, options: ExportOptions) -> IsOurs:
@@ -129,23 +157,29 @@ def _like(name: str, target: Target, options: ExportOptions) -> IsOurs:
 
 
 def _texts(name: str, target: Target, options: ExportOptions) -> list[str]:
-    """What a target writes under a name, for each host that it knows."""
+    """What a target writes under a name, for each host that it knows and each set of sides."""
     release = options.release or next(reversed(target.releases), "")
     options = replace(options, release=release)
-    dataset = Dataset(target.files, dict.fromkeys(target.files, 1), frozenset(), options)
     makers = [target.extras, *(host.extras for host in target.hosts.values())]
-    texts = [make(dataset).get(name) for make in makers]
+    train, *others = target.files
+    texts = []
+    for kept in ([], *([side] for side in others), others):
+        files = {side: target.files[side] for side in (train, *kept)}
+        dataset = Dataset(files, dict.fromkeys(files, 1), frozenset(), options)
+        texts += [make(dataset).get(name) for make in makers]
     return [text for text in texts if text is not None]
 
 
 def _is_like(texts: Sequence[str], begin: bytes) -> bool:
-    """Whether a file is signed as they are, has their first line, or, if it is JSON, their keys."""
+    """Whether a file is signed as they are, has their first line, or, if it is JSON, is one."""
     if any(SIGNED in text for text in texts):
         return is_signed(begin)
     with suppress(NotJson):
         row = decode(begin)
-        keys = {key for text in texts if text.startswith("{") for key in json.loads(text)}
-        return isinstance(row, dict) and bool(row) and row.keys() <= keys
+        if row in [json.loads(text) for text in texts if text.startswith("{")]:
+            return True
+        # A list of data sets holds our name; a job has no place for one.
+        return isinstance(row, dict) and bool(row) and all(key in _LISTED for key in row)
     lines = {_first_line(text) for text in texts if not text.startswith("{")}
     return _first_line(begin.decode("utf-8", "replace")) in lines
 

@@ -24,6 +24,7 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
+from prefpairs.files.beside import missing_folder, target_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import (
     STDOUT,
@@ -64,15 +65,19 @@ class TellWords:
 
     summary: Annotated[
         str | None,
-        Option(metavar="FILE", rich_help_panel=_WRITE, help="Write the counts as JSON, too."),
+        Option(
+            metavar="FILE",
+            rich_help_panel=_WRITE,
+            help="Write the counts as JSON, too, also those of a run that fails.",
+        ),
     ] = None
     require: Annotated[
         list[str] | None,
         Option(
             metavar="NAME>=N",
             rich_help_panel=_WRITE,
-            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Files stay as "
-            "they were then. Repeatable.",
+            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Outputs stay as "
+            "they were then, but for --summary. Repeatable.",
         ),
     ] = None
     quiet: Annotated[
@@ -330,10 +335,10 @@ def check_written(
     for path in files:
         if not path:
             raise UsageError("an output has no name", "is a variable of your shell empty?")
-        folder = os.path.dirname(os.path.realpath(path))
+        folder = os.path.dirname(target_of(path))
         made = os.path.isdir(folder) or (new is not None and _is_within(folder, new))
         if not made and not os.path.exists(path):
-            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+            raise missing_folder(path)
         refuse_same_file(path, inputs)
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:

@@ -238,6 +238,21 @@ def status_of(path: str) -> os.stat_result | None:
     return None
 
 
+def target_of(path: str) -> str:
+    """Where a file will stand, once links are followed."""
+    if path.endswith("/"):
+        raise FileTrouble(path, "is the name of a directory, not of a file")
+    return os.path.realpath(path)
+
+
+def missing_folder(path: str) -> FileTrouble:
+    """The trouble with a path whose folder is not there, or the folder that a link leads to."""
+    folder = os.path.dirname(path.rstrip("/"))
+    if not folder or os.path.isdir(folder):
+        folder = os.path.dirname(os.path.realpath(path))
+    return FileTrouble(path, f"there is no directory {folder}")
+
+
 def unmasked(mode: int) -> int:
     """What the umask leaves of a mode; it can only be asked for by setting it."""
     mask = os.umask(0o077)

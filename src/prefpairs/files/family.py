@@ -6,16 +6,13 @@ stand side by side.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.beside import Place, mode_of, naming_trouble
+from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, WrittenFile
-
-Refuse = Callable[[], None]
-"""Raises if a file would be lost that is not ours."""
 
 _NEW, _OLD = "new", "old"
 """What the folders of new and of old files are named after."""
@@ -24,20 +21,16 @@ _NEW, _OLD = "new", "old"
 class Family:
     """The files of one folder."""
 
-    def __init__(
-        self, path: str, family: Sequence[str], *, keep_if_same: bool, refuse: Refuse | None
-    ) -> None:
+    def __init__(self, path: str, family: Sequence[str], *, keep_if_same: bool) -> None:
         self.path = path
         self.target = os.path.realpath(path)
         self.is_new = not os.path.lexists(self.target)
         self.files: dict[str, Staged] = {}
         self._family = family
         self._keep_if_same = keep_if_same
-        self._refuse = refuse
         parent, self._name = os.path.split(self.target)
         if self.is_new and not os.path.isdir(parent):
-            problem = f"there is no directory {os.path.dirname(path.rstrip('/'))}"
-            raise FileTrouble(path, problem)
+            raise missing_folder(path)
         if not self.is_new:
             self._check_kinds()
         self.outer = Place(parent if self.is_new else self.target)
@@ -108,11 +101,6 @@ class Family:
             for name, staged in self.files.items():
                 staged.home = self._homes[os.path.dirname(name)]
                 staged.find_same()
-
-    def refuse_strangers(self) -> None:
-        """Raise if a file would be lost that is not ours."""
-        if self._refuse is not None:
-            self._refuse()
 
     def come(self) -> None:
         """Let all files appear."""

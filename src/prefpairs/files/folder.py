@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from prefpairs.files.beside import naming_trouble
-from prefpairs.files.family import Refuse
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, refuse_same_file
 from prefpairs.files.together import Together, joining
@@ -20,7 +19,6 @@ def open_folder(  # noqa: PLR0913 - what is written, and how it appears
     *,
     keep_if_same: bool = False,
     together: Together | None = None,
-    refuse: Refuse | None = None,
 ) -> Iterator[dict[str, Output]]:
     """An output for each of the names; they appear in the folder when the block ends well.
 
@@ -33,7 +31,7 @@ def open_folder(  # noqa: PLR0913 - what is written, and how it appears
     for name in family:
         refuse_same_file(os.path.join(path, name), inputs)
     with joining(together) as files:
-        staged = files.stage_family(path, names, family, keep_if_same=keep_if_same, refuse=refuse)
+        staged = files.stage_family(path, names, family, keep_if_same=keep_if_same)
         with naming_trouble(path):
             yield {name: given.file for name, given in staged.items()}
             for given in staged.values():

@@ -3,20 +3,24 @@
 Each is written under a temporary name. When all are complete, the folders that they go into are
 locked, so that no other run changes anything there, and every file gets its own name. If one
 cannot, the old ones come back. What then stands under a name must be the file that was written.
+Links in a path are followed once, when the file is begun; at the end they must still lead there.
 """
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Self
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files import beside
-from prefpairs.files.beside import Place, mode_of, naming_trouble
-from prefpairs.files.family import Family, Refuse
+from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble, target_of
+from prefpairs.files.family import Family
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, Written, WrittenFile
+
+Refuse = Callable[[], None]
+"""Raises if a file would be lost that is not ours."""
 
 
 class Together:
@@ -27,6 +31,7 @@ class Together:
         self._files: list[Staged] = []
         """Those that stand for themselves."""
         self._family: Family | None = None
+        self._refusals: list[Refuse] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -42,15 +47,19 @@ class Together:
             with held_signals():
                 self._end(well=False)
 
+    def refuse_last(self, refuse: Refuse) -> None:
+        """Ask once more when all is written, and no other run of ours can change the folders."""
+        self._refusals.append(refuse)
+
     def stage(self, path: str, *, keep_if_same: bool = False) -> Staged:
         """A new file, that will take the place of what stands at a path."""
-        target = os.path.realpath(path)
+        target = target_of(path)
         if self._family is not None and (name := self._family.name_of(target)) is not None:
             with naming_trouble(path):
                 return self._family.add(path, name, hashed=self._hashed)
         folder, name = os.path.split(target)
         if not os.path.isdir(folder):
-            raise FileTrouble(path, f"there is no directory {os.path.dirname(path)}")
+            raise missing_folder(path)
         with naming_trouble(path), held_signals():
             home = Place(folder)
             self._stack.callback(home.close)
@@ -70,15 +79,11 @@ class Together:
         family: Sequence[str],
         *,
         keep_if_same: bool = False,
-        refuse: Refuse | None = None,
     ) -> dict[str, Staged]:
-        """A new file for each name in a folder; others of the family go when these come.
-
-        `refuse` raises if something would be lost that is not ours.
-        """
+        """A new file for each name in a folder; others of the family go when these come."""
         with naming_trouble(path):
             with held_signals():
-                self._family = Family(path, family, keep_if_same=keep_if_same, refuse=refuse)
+                self._family = Family(path, family, keep_if_same=keep_if_same)
             self._family.begin(names)
             return {
                 name: self._family.add(os.path.join(path, name), name, hashed=self._hashed)
@@ -87,10 +92,8 @@ class Together:
 
     def written(self, path: str) -> Written:
         """Size and digest of what was written for a path."""
-        target = os.path.realpath(path)
-        if self._family is not None and (name := self._family.name_of(target)) is not None:
-            return self._family.files[name].written()
-        return next(given for given in self._files if given.target == target).written()
+        family = [] if self._family is None else self._family.files.values()
+        return next(given for given in (*family, *self._files) if given.path == path).written()
 
     def _commit(self) -> None:
         for staged in self._files:
@@ -106,12 +109,22 @@ class Together:
             family.enter()  # it was there before, or another run has made it since
             homes += family.homes
         with _locked(homes):
-            if family is not None:
-                family.refuse_strangers()
             self._swap()
+
+    def _check_paths(self) -> None:
+        """Raise if a link leads elsewhere than it did: files of one run would lie apart."""
+        led = [(staged.path, staged.target) for staged in self._files]
+        if self._family is not None:
+            led.append((self._family.path, self._family.target))
+        for path, target in led:
+            if os.path.realpath(path) != target:
+                raise FileTrouble(path, "a link in this path was changed during the run")
 
     def _swap(self) -> None:
         """All new files for all old ones, or all back again."""
+        self._check_paths()
+        for refuse in self._refusals:
+            refuse()
         family = self._family
         with held_signals():
             try:

@@ -272,7 +272,10 @@ def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> N
     assert _told(f"{READ}{text}") == ([sentence], hint)
 
 
-OURS = b'{"id": "1", "group": "g", "prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+OURS = (
+    b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
+    b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+)
 """A row as we write them."""
 
 

@@ -93,11 +93,13 @@ def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_folder_in_the_place_of_a_file() -> None:
-    """The file system says so."""
+    """It is no regular file, and the others are looked at all the same."""
     Path("o.jsonl").unlink()
     Path("o.jsonl").mkdir()
-    with pytest.raises(FileTrouble, match="Is a directory"):
+    Path("a.jsonl").unlink()
+    with pytest.raises(FilesDiffer) as caught:
         verify("m.json")
+    assert caught.value.differences == ["input a.jsonl is missing", "output o.jsonl is no file"]
 
 
 def test_no_manifest() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ import pytest
 
 from prefpairs.cli.writing import FolderWords, WriteWords, check_written
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.errors import BadRecords, GateNotMet, NothingCameOut, UnknownWord, UsageError
+from prefpairs.errors import (
+    BadRecords,
+    FileTrouble,
+    GateNotMet,
+    NothingCameOut,
+    UnknownWord,
+    UsageError,
+)
 from prefpairs.files.inputs import Input
+from prefpairs.files.output import write_file
 from prefpairs.report import Report
 
 PLAN = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
@@ -159,7 +168,35 @@ def test_one_file_twice(twice: list[str]) -> None:
     check_written(["b", None, "-", "-", twice[0]], [])
 
 
-OURS = b'{"id": "1", "group": "g", "prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("new/", "is the name of a directory, not of a file"),
+        ("link", "there is no directory gone/deep"),
+        ("gone/o.jsonl", "there is no directory gone"),
+    ],
+)
+def test_an_output_without_a_place(path: str, problem: str) -> None:
+    """What is wrong is told before the run and when the file is begun, and no file comes."""
+    Path("link").symlink_to("gone/deep/o.jsonl")
+    writes: list[Callable[[], None]] = [
+        lambda: check_written([path], []),
+        lambda: write_file(path, b"new"),
+    ]
+    for write in writes:
+        with pytest.raises(FileTrouble) as caught:
+            write()
+        assert (caught.value.path, caught.value.problem) == (
+            path,
+            problem.replace("gone/deep", os.path.realpath("gone/deep")),
+        )
+    assert {*os.listdir()} == {"r.jsonl", "link"}
+
+
+OURS = (
+    b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
+    b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+)
 """A row as we write them."""
 
 

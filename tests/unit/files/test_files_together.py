@@ -344,3 +344,34 @@ def test_a_folder_that_may_be_written_to_but_not_read(
             _write_all(tmp_path, together)
     assert _content(tmp_path) == NEW
     assert sorted(os.listdir(tmp_path)) == ["d", "o.jsonl", "s.json"]
+
+
+@pytest.mark.parametrize("dataset", [False, True])
+def test_a_link_that_is_switched(tmp_path: Path, *, dataset: bool) -> None:
+    """Files of a run do not lie apart: it fails, and both folders stay as they were."""
+    for name in "ab":
+        (tmp_path / name / "d").mkdir(parents=True)
+        (tmp_path / name / "d" / "o").write_bytes(name.encode())
+    before = _content(tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to("a")
+    folder = str(link / "d")
+
+    def run(together: Together) -> None:
+        if dataset:
+            with open_folder(folder, ["o"], ["o"], together=together) as files:
+                files["o"].write(b"new")
+        else:
+            write_file(f"{folder}/o", b"new", together)
+        link.unlink()
+        link.symlink_to("b")
+        together.written(f"{folder}/o")
+        write_file(f"{folder}/s.json", b"new", together)
+
+    with (
+        pytest.raises(FileTrouble, match="a link in this path was changed during the run"),
+        Together(hashed=True) as together,
+    ):
+        run(together)
+    link.unlink()
+    assert _content(tmp_path) == before
