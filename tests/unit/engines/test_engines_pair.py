@@ -199,7 +199,7 @@ LOG_OF_TRL = [
         "completion": f"A{number}",
         "accuracy_reward": float(number % 2),
         "format_reward": 0.25,
-        "advantage": 0.0,
+        "advantage": number % 2 - 0.5,
     }
     for step in range(2)
     for number in range(4)
@@ -210,8 +210,8 @@ def test_log_of_trl(tmp_path: Path) -> None:
     """A Parquet file that log_completions wrote."""
     pairs = _run(tmp_path, _as_parquet(data_of(LOG_OF_TRL)))
     assert [(row["prompt"], row["gap"], row["chosen_score"]) for row in pairs] == [
-        ("<|user|>Q0", 1.0, 1.25),
-        ("<|user|>Q1", 1.0, 1.25),
+        ("<|user|>Q0", 1.0, 0.5),
+        ("<|user|>Q1", 1.0, 0.5),
     ]
 
 
