@@ -14,7 +14,7 @@ from prefpairs.records.identity import (
 )
 from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
-from prefpairs.records.wire import encode_line, encode_sorted, finite
+from prefpairs.records.wire import encode, encode_line, finite
 
 OTHER_GROUP = "group_of_rejected"
 """Where meta holds the group of the rejected answer, if that is another one."""
@@ -162,8 +162,11 @@ def fullest_first(pair: Pair) -> tuple[bool, bytes]:
 
 
 def without_origins(pair: Pair) -> bytes:
-    """All that a pair says but where it came from: what tells copies of it apart."""
-    return encode_sorted(pair._replace(chosen_origin="", rejected_origin="")._asdict())
+    """All that a pair says but where it came from: what tells copies of it apart.
+
+    As it is written: copies whose meta has its keys in another order are other lines.
+    """
+    return encode(pair._replace(chosen_origin="", rejected_origin="")._asdict())
 
 
 def other_prompt(pair: Pair) -> bytes:
