@@ -14,7 +14,7 @@ from prefpairs.records.identity import (
 )
 from prefpairs.records.message import Text, as_chat
 from prefpairs.records.number import LARGEST_SCORE, gap_between, read_score, round_score
-from prefpairs.records.wire import encode, encode_line, finite
+from prefpairs.records.wire import encode, encode_line, encode_sorted, finite
 
 OTHER_GROUP = "group_of_rejected"
 """Where meta holds the group of the rejected answer, if that is another one."""
@@ -158,14 +158,16 @@ def pair_line(pair: Pair) -> bytes:
 
 def fullest_first(pair: Pair) -> tuple[bool, bytes]:
     """What copies of a pair are ordered by: one that brings its tokens, then content decides."""
-    return pair.chosen_tokens is None or pair.rejected_tokens is None, without_origins(pair)
+    return pair.chosen_tokens is None or pair.rejected_tokens is None, as_written(pair)
 
 
 def without_origins(pair: Pair) -> bytes:
-    """All that a pair says but where it came from: what tells copies of it apart.
+    """All that a pair says but where it came from: what tells copies of it apart."""
+    return encode_sorted(pair._replace(chosen_origin="", rejected_origin="")._asdict())
 
-    As it is written: copies whose meta has its keys in another order are other lines.
-    """
+
+def as_written(pair: Pair) -> bytes:
+    """What copies are ordered by: their lines, for keys of meta may be in another order."""
     return encode(pair._replace(chosen_origin="", rejected_origin="")._asdict())
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from prefpairs.records.pair import without_origins
+from prefpairs.records.pair import as_written
 from prefpairs.sieves.entry import DIGEST, Entry, falling
 from prefpairs.sieves.numbering import Numbering
 from prefpairs.sieves.protocol import Texts
@@ -42,7 +42,7 @@ class Distinct:
         if ours != theirs:
             return ours < theirs
         pair = self._texts.pair
-        return without_origins(pair(entry)) < without_origins(pair(other))
+        return as_written(pair(entry)) < as_written(pair(other))
 
     def entry(self, slot: int) -> Entry:
         """The entry that stands there."""

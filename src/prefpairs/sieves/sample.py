@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from typing import Literal
 
 from prefpairs.records.identity import draw
-from prefpairs.records.pair import without_origins
+from prefpairs.records.pair import as_written
 from prefpairs.report import Stage
 from prefpairs.sieves.entry import Entry, falling
 from prefpairs.sieves.numbering import Numbering
@@ -147,7 +147,7 @@ class _Drawn:
         if more:
             copies = more + [smallest.pop() for slot in smallest[::-1] if self._draws[slot] == last]
             copies.sort()
-            copies.sort(key=lambda slot: without_origins(self._texts.pair(self.store.entry(slot))))
+            copies.sort(key=lambda slot: as_written(self._texts.pair(self.store.entry(slot))))
             smallest.extend(copies[: count - len(smallest)])
         return smallest
 
