@@ -1,8 +1,8 @@
 """What rows show of how all of them must be read: facts of a run, not of a row.
 
 A row alone is read by its own names. Only some things show in others, and a fact tells them:
-that `answer` stands beside what the model said, that a prompt which ends in an answer has a
-response elsewhere, which columns a trainer logged. Facts are few, whatever the number of rows;
+that `answer` is beside what the model said, that a prompt which ends in an answer has a
+response elsewhere. Facts are few, whatever the number of rows;
 those of a run agree, or it ends. In which order they come decides nothing.
 """
 
