@@ -43,6 +43,8 @@ MENDS = {
     "repeated_item_id": "an item id appears more than once; its candidates compete together",
     "final_rests_on_tools": "the final answer rests on tool results that the prompt lacks",
     "template_differs": "the prompt is not what --prompt-template renders, and stays plain text",
+    "template_unclear": "without its special tokens the prompt could be several conversations "
+    "(a message may hold the name of a role on a line of its own); it stays plain text",
     "moved_to_meta": "fields that a pair does not have were moved into meta",
     "id_renewed": "its id is not that of its content: it was edited, or written by prefpairs 0.1 "
     "(another version of identity) or another program; it has a new one",

@@ -187,3 +187,37 @@ def test_other_tools_are_another_question(strategy: str, ours: Any, theirs: Any)
 def _question(candidate: Row) -> tuple[object, str]:
     tools = json.dumps(candidate.get("tools") or [], sort_keys=True)
     return content_of(candidate["prompt"], "user"), tools
+
+
+TASKS = st.fixed_dictionaries({}, optional={"uid": st.sampled_from(["a", "b", "a_0", "b_1_1"])})
+
+
+@examples(200)
+@given(
+    given_rows=st.lists(
+        st.tuples(
+            st.sampled_from(["user\nP\nassistant\n", "user\nQ\nassistant\n"]),
+            st.sampled_from(["x", "y", "z"]),
+            st.sampled_from(["1", "2"]),
+            st.integers(0, 3),
+            TASKS,
+        ),
+        max_size=12,
+    ),
+    strategy=st.sampled_from(STRATEGIES),
+)
+def test_tasks_of_verl_never_meet(given_rows: list[Any], strategy: str) -> None:
+    """Of one prompt text there are several tasks: uids tell, or else what was right."""
+    rows = [
+        {"input": asked, "output": said, "gts": right, "score": score, "step": 1}
+        | {key: f"{uid}_{place}_0" for key, uid in task.items()}
+        for place, (asked, said, right, score, task) in enumerate(given_rows)
+    ]
+    truth = [
+        (asked, task.get("uid"), not task and right) for asked, _, right, _, task in given_rows
+    ]
+    for pair in pair_lines(lines_of(*rows), Asked(strategy=strategy)).rows:
+        sides = (pair["chosen_origin"], pair["rejected_origin"])
+        better, worse = (int(origin.rpartition(":")[2]) - 1 for origin in sides)
+        assert truth[better] == truth[worse]
+        assert rows[better]["score"] > rows[worse]["score"]

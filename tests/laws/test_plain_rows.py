@@ -138,14 +138,16 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
     assert indexed(shuffled, opened(options)) == indexed(shuffled, slow)
 
 
-def test_thinking_is_no_plain_text_but_in_logs() -> None:
-    """Thoughts are taken apart from words, unless a template wrote the prompt."""
-    row = {"input": "Q", "output": "<think>hm</think>A", "score": 1}
+def test_thinking_and_logs_take_the_long_way() -> None:
+    """Thoughts are taken apart from words, and prompts of logs are none of the usual ones."""
     usual = {"input": "Q", "output": "A", "score": 1}
-    assert not accepted(json.dumps(row).encode(), sample=usual)
     logged = {"step": 3, "gts": "A"}
-    assert accepted(json.dumps(row | logged).encode(), sample=usual | logged)
-    assert not accepted(json.dumps(row | logged).encode(), sample=usual)
+    assert not accepted(
+        json.dumps({**usual, "output": "<think>hm</think>A"}).encode(), sample=usual
+    )
+    assert not accepted(json.dumps(usual | logged).encode(), sample=usual)
+    sample = json.dumps(usual | logged).encode()
+    assert generic.open_reader([sample], ReadOptions(), "r.jsonl").shortcut is None
 
 
 def test_references_beside_answers_are_no_trouble() -> None:

@@ -249,8 +249,8 @@ class ReadWords(InputWords):
         Option(
             metavar="FILE",
             rich_help_panel=READ,
-            help="Trinity-RFT: the chat template that made the prompts (chat_template.jinja, "
-            "tokenizer_config.json); they become messages again.",
+            help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
+            "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
         ),
     ] = None
     tokenizer: Annotated[

@@ -42,7 +42,17 @@ _ASKS = re.compile(
     r"|<\|start\|>assistant|<\|CHATBOT_TOKEN\|>)\s*+(?:<think>\s*+(?:</think>\s*+)?)?\Z"
 )
 """How chat templates end a text when the model is to speak next."""
+_ASKS_IN_WORDS = re.compile(r"(?:assistant|model)\n++(?:<think>\s*+(?:</think>\s*+)?)?\Z")
+_BEGINS_IN_WORDS = tuple(f"{role}\n" for role in ("system", "developer", "user"))
+"""How the same looks once special tokens were skipped: the names of the roles stay."""
 _LONGEST_ASKING = 120
+
+RENDERED = "prompt_rendered"
+"""Where meta says that a chat template made the prompt: some leave no trace in its text."""
+
+
+class Unclear(Exception):
+    """A rendered text could be several conversations."""
 
 
 def asks_by_template(text: Text) -> bool:
@@ -50,12 +60,16 @@ def asks_by_template(text: Text) -> bool:
 
     >>> asks_by_template("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
     True
+    >>> asks_by_template("user\nHi\nassistant\n")
+    True
     """
     words = text if isinstance(text, str) else text[-1]["content"] if text else None
     if not isinstance(words, str):
         return False
     end = words[-_LONGEST_ASKING:]
-    return (">" in end or "[/INST]" in end) and _ASKS.search(end) is not None
+    if (">" in end or "[/INST]" in end) and _ASKS.search(end) is not None:
+        return True
+    return words.startswith(_BEGINS_IN_WORDS) and _ASKS_IN_WORDS.search(end) is not None
 
 
 def read_messages(value: Any, field: str) -> list[Message]:

@@ -11,8 +11,10 @@ from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
 from prefpairs.records.message import (
+    RENDERED,
     Message,
     Text,
+    Unclear,
     as_chat,
     asks_something,
     drop_reasoning,
@@ -33,7 +35,10 @@ class Unrender(Protocol):
     """A chat template turned round."""
 
     def messages(self, text: str) -> list[Message] | None:
-        """The messages of which the template makes just this text, if there are any."""
+        """The messages of which the template makes just this text, if there are any.
+
+        Raises Unclear where several conversations give the text without its special tokens.
+        """
         ...
 
 
@@ -138,6 +143,8 @@ def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
     score = _score(answer, options)
     prompt, response = _texts(answer, options)
+    if isinstance(prompt, str) and options.unrender is not None:
+        prompt, answer = _unrendered(prompt, answer, options.unrender, reading.mends)
     prompt, response = fair_turns(prompt, response, options, answer, reading.mends)
     if not asks_something(prompt):
         raise Lost("no_prompt")
@@ -154,6 +161,22 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         tokens,
         meta_of(answer, task, options),
     )
+
+
+def _unrendered(
+    prompt: str, answer: Answer, unrender: Unrender, mends: list[str]
+) -> tuple[Text, Answer]:
+    """The messages of which a template made the prompt; the prompt where that is not sure."""
+    try:
+        chat = unrender.messages(prompt)
+    except Unclear:
+        mends.append("template_unclear")
+        return prompt, answer
+    if chat is None:
+        mends.append("template_differs")
+        return prompt, answer
+    meta = {key: value for key, value in (answer.meta or {}).items() if key != RENDERED}
+    return chat, answer._replace(meta=meta, inline_reasoning=True)
 
 
 def tokens_of(answer: Answer, options: ReadOptions, mends: list[str]) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text, read_tools
-from prefpairs.records.message import Message, Text
+from prefpairs.records.message import RENDERED, Message, Text
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
@@ -144,14 +144,22 @@ def _answers(
         shown.append(("is answered", fields.prompt, fields.response))
     if not fields.log:
         prompt = whole_question(own, fields.prompt, prompt, options, shown)
-    scores = [(path, weight, look_up(own, path)) for path, weight in fields.scores]
-    scores = scores or [("score", 1.0, MISSING)]
+    scores = _scores(own, fields)
     tools = read_tools(own.get("tools"), "tools")
-    task = None if fields.within is None else [row[fields.within]]
+    rendered = fields.log is not None and isinstance(prompt, str)
+    meta = {RENDERED: True} if rendered and fields.log == "verl" else None
 
     def answer(response: Text, scores: Sequence[WeightedScore]) -> Answer:
-        inline = not (fields.log and isinstance(response, str))
-        return Answer(row, prompt, response, scores, task, tools=tools, inline_reasoning=inline)
+        return Answer(
+            row=row,
+            prompt=prompt,
+            response=response,
+            scores=scores,
+            task=fields.task,
+            tools=tools,
+            meta=meta,
+            inline_reasoning=not (rendered and isinstance(response, str)),
+        )
 
     if fields.response is None:
         return [answer(turn, scores)]
@@ -159,6 +167,18 @@ def _answers(
         return [answer(read_text(given, fields.response), scores)]
     responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
     return list(map(answer, responses, _scores_of_each(scores, len(responses))))
+
+
+def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
+    scores = [(path, weight, look_up(row, path)) for path, weight in fields.scores]
+    if fields.log == "trl":  # which sums the rewards that there are
+        scores = [score for score in scores if not _is_nothing(score[2])] or scores
+    return scores or [("score", 1.0, MISSING)]
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a reward is null or NaN, as where its function does not apply."""
+    return value is None or value != value  # noqa: PLR0124 - NaN is not itself
 
 
 def _given(row: dict[str, Any], path: str | None) -> Any:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
+from msgspec import UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
@@ -24,9 +24,9 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
+from prefpairs.sources.guess import NAMES, REFERENCES, Fact, Fields
 from prefpairs.sources.protocol import Scanned, Shortcut
-from prefpairs.sources.question import COLUMNS, MEDIA
+from prefpairs.sources.question import COLUMNS
 
 _FEW = 4
 _SHORT = 15
@@ -45,17 +45,26 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
     Rows in which another field could be meant, or more of the question stands beside the prompt,
     are not of the usual shape: their other columns must be empty.
     """
-    if fields.prompt is None or fields.response is None or fields.log == "trl":
+    if fields.prompt is None or fields.response is None or fields.log is not None:
+        return None
+    if options.unrender is not None:
         return None
     (score, weight), *more = fields.scores
     own = fields.prompt, fields.response, score
     read_already = replace(options, prompt=None, response=None, scores=())
     keys = len({*own, _TOOLS}) == 4 and all(map(_is_plain, own))
-    if not keys or weight != 1 or more or options.context or not as_they_stand(read_already):
+    if (
+        options.unrender is not None
+        or not keys
+        or weight != 1
+        or more
+        or options.context
+        or not as_they_stand(read_already)
+    ):
         return None
     others = _others(fields, options, own, frozenset(shown))
     row = _row_type(own, tuple(sorted(others.items())))
-    plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.log is not None)
+    plain = _Plain(msgspec.json.Decoder(row).decode)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -64,22 +73,17 @@ def _others(
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
     others = dict.fromkeys(SIGNS, "missing")
-    if fields.log is not None:
-        others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
-    else:
-        others |= dict.fromkeys(COLUMNS, "nothing")
-        if options.prompt is None:
-            others |= dict.fromkeys(NAMES["prompt"], "nothing")
-        if options.response is None:
-            others |= _other_responses(fields, shown)
-        if not options.scores:
-            others |= dict.fromkeys(NAMES["score"], "null")
-        if options.prompt is None and options.response is None:
-            others |= dict.fromkeys(_of_logs(own), "missing")
+    others |= dict.fromkeys(COLUMNS, "nothing")
+    if options.prompt is None:
+        others |= dict.fromkeys(NAMES["prompt"], "nothing")
+    if options.response is None:
+        others |= _other_responses(fields, shown)
+    if not options.scores:
+        others |= dict.fromkeys(NAMES["score"], "null")
+    if options.prompt is None and options.response is None:
+        others |= dict.fromkeys(_of_logs(own), "missing")
     for name in (*own, *options.ignore):
         others.pop(name, None)
-    if fields.log is not None:
-        others |= {"step": "there", "gts": "there"}
     return others
 
 
@@ -106,7 +110,6 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "nothing": (_Nothing, None),
     "null": (None, None),
     "missing": (UnsetType, UNSET),
-    "there": (Raw, NODEFAULT),
 }
 """The type of a column of which nothing is read, and what stands for it where it is missing."""
 
@@ -134,9 +137,8 @@ def _is_plain(path: str) -> bool:
 class _Plain:
     """Rows of one file, of which it is known which keys hold what."""
 
-    def __init__(self, row_of: Callable[[bytes], Any], *, rendered: bool) -> None:
+    def __init__(self, row_of: Callable[[bytes], Any]) -> None:
         self._row_of = row_of
-        self._rendered = rendered
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
         """What the index remembers of rows, and nothing where a row is not of the usual shape."""
@@ -176,7 +178,7 @@ class _Plain:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         words = row.response
-        if not words or words.isspace() or ("think>" in words and not self._rendered):
+        if not words or words.isspace() or "think>" in words:
             return None
         return row
 

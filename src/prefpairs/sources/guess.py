@@ -6,12 +6,15 @@ could be meant, and differ, the run ends: TwoReadings. What one row cannot show 
 against what the others show.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
+from prefpairs.records.canonical import canonical_json
+from prefpairs.records.identity import digest
 from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
@@ -28,6 +31,8 @@ SCORES = ("reward", "score", "rating")
 MANY_SCORES = ("rewards", "scores", "ratings")
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
+_UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
+"""The uid of a rollout of verl: that of its sample, and the numbers of rollout and output."""
 
 NAMES = {
     "prompt": (*PROMPTS, *CHATS),
@@ -57,8 +62,8 @@ class Fields:
     scores: tuple[tuple[str, float], ...]
     shown: tuple[Fact, ...] = ()
     log: str | None = None
-    within: str | None = None
-    """The column whose value answers must share for their scores to compare."""
+    task: tuple[Any, ...] | None = None
+    """What answers must share, besides the prompt, for their scores to compare."""
     sure: bool = False
     """Whether all three are there."""
 
@@ -73,7 +78,7 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
         if _is_log(row, TRL_COLUMNS, "prompt", "completion"):
             return _of_trl(row, options)
         if _is_log(row, VERL_COLUMNS, "input", "output"):
-            return _of_verl(options)
+            return _of_verl(row, options)
     known = _KNOWN.intersection(row)
     told = not known.isdisjoint(REFERENCES) and any(says(row.get(name)) for name in REFERENCES)
     certain = _certain_fields(known, options.prompt, options.response, options.scores, told=told)
@@ -260,10 +265,22 @@ def _two(what: str, names: Sequence[str]) -> TwoReadings:
     return TwoReadings(f"the {what} could be {listed}, which differ", choices)
 
 
-def _of_verl(options: ReadOptions) -> Fields:
+def _of_verl(row: Row, options: ReadOptions) -> Fields:
     scores = options.scores or (("score", 1.0),)
-    shown = (("log", "verl"), *(("scored", "verl", path) for path, _ in scores))
-    return Fields("input", "output", scores, shown, "verl")
+    shown: list[Fact] = [("log", "verl"), *(("scored", "verl", path) for path, _ in scores)]
+    if options.unrender is None:
+        shown.append(("log", "verl as text"))
+    return Fields("input", "output", scores, tuple(shown), "verl", task=_task_of_verl(row))
+
+
+def _task_of_verl(row: Row) -> tuple[Any, ...] | None:
+    """What tells tasks apart whose prompts are one text: the uid, or else the right answer."""
+    uid, right = row.get("uid"), row["gts"]
+    if isinstance(uid, str) and (found := _UID.fullmatch(uid)):
+        return (found[1],)
+    if uid is not None:
+        return (uid,)
+    return None if right is None else ("gts", digest("gts", canonical_json(right)).hex())
 
 
 def _of_trl(row: Row, options: ReadOptions) -> Fields:
@@ -273,7 +290,7 @@ def _of_trl(row: Row, options: ReadOptions) -> Fields:
     is null, TRL could not score the answer, and its advantage means nothing.
     """
     shown: list[Fact] = [("log", "trl")]
-    if isinstance(row["prompt"], str):
+    if isinstance(row["prompt"], str) and options.unrender is None:
         shown.append(("log", "trl as text"))
     if options.scores:
         shown += [("scored", "trl", path) for path, _ in options.scores]
@@ -283,4 +300,4 @@ def _of_trl(row: Row, options: ReadOptions) -> Fields:
     unscored = min((name for name in others if row[name] is None), default="advantage")
     rewarded = any(isinstance(row[name], (int, float)) for name in others)
     scores = (("advantage" if rewarded else unscored, 1.0),)
-    return Fields("prompt", "completion", scores, tuple(shown), "trl", within="step")
+    return Fields("prompt", "completion", scores, tuple(shown), "trl", task=(row["step"],))

@@ -75,8 +75,7 @@ class Shown:
         for log, note in _LOGS.items():
             if self.has("log", log):
                 score = " + ".join(path for of, path in self.of("scored") if of == log)
-                taken = "" if log == "trl as text" else "taken for "
-                yield taken + note.format(score=score)
+                yield note.format(score=score)
         for column, how in self.of("joined"):
             yield f'"{column}" is part of the question: {how}'
 
@@ -120,9 +119,12 @@ class Shown:
 
 
 _LOGS = {
-    "trl": "TRL's completions: score is {score}",
-    "trl as text": "prompts that are text stay as they are: TRL before 1.15 writes them rendered",
-    "verl": "verl's rollouts: prompts already rendered, kept as plain text; score is {score}",
+    "trl": "taken for TRL's completions: score is {score}",
+    "trl as text": "prompts that are text stay as they are: TRL before 1.15 writes them rendered; "
+    "--prompt-template FILE makes messages of those",
+    "verl": "taken for verl's rollouts: score is {score}",
+    "verl as text": "their prompts were rendered by a chat template, and stay plain text; "
+    "--prompt-template FILE makes messages of them",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import LARGEST_INDEX, read_tools
-from prefpairs.records.message import Message, Text, read_messages
+from prefpairs.records.message import RENDERED, Message, Text, read_messages
 from prefpairs.records.parting import back_to_turn, shared_length
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting, encode
@@ -69,7 +69,7 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bo
         refine_pair(_named(better) if named else better, worse, options, label, reading)
         return reading
     try:
-        answer = _answer(row, eid, options, reading.mends)
+        answer = _answer(row, eid, options)
     except Lost as loss:
         reading.lost.append(loss.reason)
         return reading
@@ -108,12 +108,10 @@ def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
     return better, better._replace(response=rejected[place:], tokens=others)
 
 
-def _answer(
-    row: dict[str, Any], eid: dict[str, Any], options: ReadOptions, mends: list[str]
-) -> Answer:
+def _answer(row: dict[str, Any], eid: dict[str, Any], options: ReadOptions) -> Answer:
     tokens = read_tokens(row.get("tokens"), row.get("prompt_length"), row.get("action_mask"))
     _check_fit(row, tokens, options)
-    prompt, response, rendered = _texts(row, tokens, options, mends)
+    prompt, response, rendered = _texts(row, tokens, options)
     task = _task(eid)
     worded = row.get("messages") or row.get("prompt_text") is not None
     apart = tokens.prompt if tokens is not None and not worded else ""
@@ -129,8 +127,8 @@ def _answer(
         index=run if type(run) is int and abs(run) <= LARGEST_INDEX else None,
         tools=None if rendered else read_tools(row.get("tools"), "tools"),
         tokens=None if tokens is None else tokens.field,
-        meta=_meta(row, eid),
-        inline_reasoning=not (rendered and isinstance(prompt, str)),
+        meta=_meta(row, eid) | ({RENDERED: True} if rendered and not options.prompt else {}),
+        inline_reasoning=not rendered,
         prompt_tokens=apart,
     )
 
@@ -159,7 +157,7 @@ def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadO
 
 
 def _texts(
-    row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions, mends: list[str]
+    row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions
 ) -> tuple[Text | None, Text | None, bool]:
     """Prompt and answer, and whether they are what a chat template made."""
     if row.get("messages"):
@@ -171,10 +169,6 @@ def _texts(
             prompt, response = tokens.texts(options.decoder)
         elif not (options.prompt or options.response):
             raise Lost("only_tokens")
-    if prompt and options.unrender is not None:
-        if (chat := options.unrender.messages(prompt)) is not None:
-            return chat, response, True
-        mends.append("template_differs")
     return prompt, response, True
 
 

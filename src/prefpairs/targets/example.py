@@ -4,7 +4,13 @@ from dataclasses import replace
 
 from prefpairs.records.calls import renumber_calls
 from prefpairs.records.identity import digest_response
-from prefpairs.records.message import Message, as_chat, asks_by_template, says_something
+from prefpairs.records.message import (
+    RENDERED,
+    Message,
+    as_chat,
+    asks_by_template,
+    says_something,
+)
 from prefpairs.records.pair import Pair
 from prefpairs.targets.cut import Cut, cut, first_turn
 from prefpairs.targets.plain import plain_example
@@ -51,11 +57,16 @@ def example_of(
     if target.keeps(pair, options):
         example, noticed = by_steps(pair, target, replace(options, lossy="flatten"))
         return example, noticed & _OF_WHAT_WAS_BROUGHT
-    if asks_by_template(pair.prompt):
+    if _is_rendered(pair):
         raise Unfit("rendered_prompt")
     if (plain := plain_example(pair, target.speech, options)) is not None:
         return plain
     return by_steps(pair, target, options)
+
+
+def _is_rendered(pair: Pair) -> bool:
+    """Whether a chat template made the prompt: its text shows it, or the source has said so."""
+    return asks_by_template(pair.prompt) or bool(pair.meta and pair.meta.get(RENDERED))
 
 
 def by_steps(pair: Pair, target: Target, options: ExportOptions) -> tuple[Example, frozenset[str]]:

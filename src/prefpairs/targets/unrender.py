@@ -2,19 +2,37 @@
 
 Which words stand between two messages is learnt by rendering a short conversation. What is cut
 out of a prompt by them counts only if the template makes the very same prompt of it again.
+
+Trainers also log prompts without their special tokens. What is left between two messages is the
+name of a role, which a user may write as well. So all conversations are tried that could give the
+text; if several do, it is unclear.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
-from prefpairs.records.message import Message
+from prefpairs.records.message import Message, Unclear
 from prefpairs.targets.template import compiled, rendered
 
 _MARK = "prefpairs-probe-{}"
 _BEGINNING = "prefpairs-beginning"
 _LONGEST_BEGINNING = 64
 _MOST_KNOWN = 4096
+_MOST_TRIED = 64
+_ROLES = ("system", "user", "assistant", "tool")
+_ASKING = ("user", "tool")
+"""Who may have spoken last where the model is to speak next."""
+_LAST = (*_ASKING, "assistant")
+"""Who may have where that cannot be told from one of them."""
+_SPECIAL = re.compile(
+    r"<\|[^<>|\s]+\|?>|<[^<>|\s]+\|>|\[gMASK\]|<sop>|<\uff5c[^<>\uff5c]+\uff5c>|</?s>|<bos>|<eos>"
+    r"|<(?:start|end)_of_turn>|\[/?[A-Z_]+\]"
+)
+"""How special tokens look that stand around messages."""
 
 
 class _Form(NamedTuple):
@@ -27,21 +45,63 @@ class _Form(NamedTuple):
     end: str
     """Behind the user's last message, where the model is to speak."""
 
+    @property
+    def special(self) -> frozenset[str]:
+        """The special tokens in it."""
+        words = [*self.heads.values(), *self._between, self.end]
+        return frozenset(_SPECIAL.findall("\n".join(words)))
+
+    @property
+    def _between(self) -> list[str]:
+        return [joint for others in self.joints.values() for joint in others.values()]
+
+    def without(self, tokens: frozenset[str]) -> "_Form":
+        """The same once these tokens are skipped."""
+
+        def bare(words: dict[str, str]) -> dict[str, str]:
+            return {role: _without(text, tokens) for role, text in words.items()}
+
+        joints = {role: bare(others) for role, others in self.joints.items()}
+        return _Form(bare(self.heads), joints, _without(self.end, tokens))
+
+    def tells_turns_apart(self, body: str) -> bool:
+        """Whether words stand between messages, and in this text not too often to try all."""
+        joints = {*self._between, self.end}
+        return all(joint.strip() and body.count(joint) <= _MOST_TRIED for joint in joints)
+
+
+class _Found(NamedTuple):
+    """What a text was taken apart to."""
+
+    messages: list[Message] | None
+    clear: bool = True
+
+
+_NOTHING = _Found(None)
+_UNCLEAR = _Found(None, clear=False)
+
 
 @dataclass(slots=False)
 class Unrenderer:
     """Takes prompts apart that a template rendered; the last ones are remembered."""
 
     source: str
-    _known: dict[str, list[Message] | None] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
 
     def messages(self, text: str) -> list[Message] | None:
-        """The messages of which the template makes just this text, if there are any."""
+        """The messages of which the template makes just this text, if there are any.
+
+        Raises Unclear where several conversations give the text without its special tokens.
+        """
         if text not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[text] = self._taken_apart(text)
-        return self._known[text]
+            whole = self._taken_apart(text)
+            self._known[text] = _Found(whole) if whole else self._from_bare(text)
+        found = self._known[text]
+        if not found.clear:
+            raise Unclear
+        return found.messages
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to have the same one."""
@@ -94,6 +154,42 @@ class Unrenderer:
                     return chat
         return None
 
+    def _from_bare(self, text: str) -> _Found:
+        """The one conversation that gives this text once special tokens are skipped."""
+        if self._bare is None or not text.endswith(self._bare.end):
+            return _NOTHING
+        body = text.removesuffix(self._bare.end)
+        if not self._bare.tells_turns_apart(body):
+            return _UNCLEAR
+        found: dict[str, list[Message]] = {}
+        for tried, chat in enumerate(_all_cuts(body, self._bare)):
+            if chat[-1]["role"] in _LAST:
+                whole = self._render(chat)
+                if _without(whole, self._special) == text:
+                    found.setdefault(whole, chat)
+            if len(found) > 1 or tried == _MOST_TRIED:
+                return _UNCLEAR
+        chats = [chat for chat in found.values() if chat[-1]["role"] in _ASKING]
+        return _Found(chats[0]) if chats else _NOTHING
+
+    @cached_property
+    def _special(self) -> frozenset[str]:
+        return frozenset() if self.form is None else self.form.special
+
+    @cached_property
+    def _bare(self) -> _Form | None:
+        """What is left around messages, in any order of roles, once special tokens are skipped."""
+        if self.form is None or not self._special:
+            return None
+        heads, joints = {**self.form.heads}, {**self.form.joints}
+        for one, other in product(_ROLES, repeat=2):
+            for before in ([], ["user"], ["user", "assistant"]):
+                if learnt := self._learnt([*before, one, other, "user"]):
+                    heads = learnt.heads | heads
+                    joints[one] = learnt.joints[one] | joints.get(one, {})
+                    break
+        return _Form(heads, joints, self.form.end).without(self._special)
+
     def _beginnings(self, body: str) -> list[str]:
         """What may stand for the token that begins a text: the template does not say it."""
         probe: list[Message] = [{"role": "user", "content": "?"}]
@@ -118,3 +214,29 @@ class Unrenderer:
             place, other, joint = min(found)
             chat.append({"role": role, "content": body[:place]})
             body, role = body[place + len(joint) :], other
+
+
+def _without(text: str, tokens: frozenset[str]) -> str:
+    for token in tokens:
+        text = text.replace(token, "")
+    return text
+
+
+def _all_cuts(body: str, form: _Form) -> Iterator[list[Message]]:
+    """All conversations that a text may be, those of few messages first."""
+    # The longest first: what the template adds by itself is no message of anybody.
+    for role, head in sorted(form.heads.items(), key=lambda item: -len(item[1])):
+        if body.startswith(head):
+            yield from _cuts(body.removeprefix(head), role, form)
+
+
+def _cuts(body: str, role: str, form: _Form) -> Iterator[list[Message]]:
+    """All conversations that begin with a message of this role."""
+    yield [{"role": role, "content": body}]
+    for other, joint in form.joints.get(role, {}).items():
+        place = body.find(joint)
+        while place >= 0:
+            first = {"role": role, "content": body[:place]}
+            for chat in _cuts(body[place + len(joint) :], other, form):
+                yield [first, *chat]
+            place = body.find(joint, place + 1)

@@ -8,6 +8,7 @@ import pytest
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.message import Unclear
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import looks_like, open_reader
 from prefpairs.sources.guess import find_fields
@@ -504,7 +505,10 @@ def test_log_of_trl() -> None:
     )
     assert _notes(TRL) == [
         "taken for TRL's completions: score is advantage",
-        "prompts that are text stay as they are: TRL before 1.15 writes them rendered",
+        (
+            "prompts that are text stay as they are: TRL before 1.15 writes them rendered; "
+            "--prompt-template FILE makes messages of those"
+        ),
     ]
     assert _notes({**TRL, "prompt": CHAT[:1]}) == [
         "taken for TRL's completions: score is advantage"
@@ -535,6 +539,16 @@ def test_log_of_trl_with_images() -> None:
 def test_log_of_trl_with_a_score_by_path() -> None:
     """--score leaves the other reward functions out."""
     assert _kept(TRL, scores=(("format_reward", 2.0),))[0].score == 1.0
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_log_of_trl_sums_the_rewards_that_there_are(nothing: float | None) -> None:
+    """As TRL does, where --score names several; none of them is no score."""
+    row = {**TRL, "format_reward": nothing}
+    scores = (("accuracy_reward", 2.0), ("format_reward", 1.0))
+    assert _kept(row, scores=scores)[0].score == 2.0
+    (lost,) = _read({**row, "accuracy_reward": nothing}, scores=scores).lost
+    assert lost == ("no_score" if nothing is None else "score_not_finite")
 
 
 def test_log_of_trl_without_thinking() -> None:
@@ -569,9 +583,66 @@ def test_dump_of_verl() -> None:
         "A",
         1.0,
     )
+    assert candidate.meta == {"prompt_rendered": True}
     assert _notes(VERL) == [
-        "taken for verl's rollouts: prompts already rendered, kept as plain text; score is score",
+        "taken for verl's rollouts: score is score",
+        (
+            "their prompts were rendered by a chat template, and stay plain text; "
+            "--prompt-template FILE makes messages of them"
+        ),
     ]
+
+
+class Turned:
+    """A template turned round, of prompts without special tokens."""
+
+    def messages(self, text: str) -> list[dict[str, Any]] | None:
+        """What the user said, if that can be told."""
+        said = text.removeprefix("user\n").removesuffix("\nassistant\n")
+        if "\nuser\n" in said:
+            raise Unclear
+        return None if said == text else [{"role": "user", "content": said}]
+
+
+def test_dump_of_verl_with_the_template() -> None:
+    """The prompt becomes messages, the answer's thinking is known, and nothing is rendered."""
+    (candidate,) = _kept({**VERL, "output": "<think>hm</think>A"}, unrender=Turned())
+    assert candidate.prompt == [{"role": "user", "content": "Q"}]
+    assert candidate.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
+    assert candidate.meta is None
+    assert _notes(VERL, unrender=Turned()) == ["taken for verl's rollouts: score is score"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mend"),
+    [("Q", "template_differs"), ("user\nQ\nuser\nR\nassistant\n", "template_unclear")],
+)
+def test_dump_of_verl_whose_prompts_stay(prompt: str, mend: str) -> None:
+    """What cannot be taken apart with certainty stays rendered, and is counted."""
+    reading = _read({**VERL, "input": prompt}, unrender=Turned())
+    assert (reading.kept[0].prompt, reading.mends) == (prompt, [mend])
+    assert reading.kept[0].meta == {"prompt_rendered": True}
+
+
+def _tasks(*others: dict[str, Any]) -> list[str]:
+    return [_kept({**VERL, **other})[0].group for other in others]
+
+
+def test_dump_of_verl_tells_tasks_by_the_uid() -> None:
+    """It ends in the numbers of rollout and output; without them it is the task's own."""
+    assert _tasks({"uid": "a_b_0_0"}, {"uid": "a_b_11_2"}, {"uid": "a_b"}, {"uid": 7}) == [
+        '["a_b"]',
+        '["a_b"]',
+        '["a_b"]',
+        "[7]",
+    ]
+
+
+def test_dump_of_verl_without_uid_tells_tasks_by_the_right_answer() -> None:
+    """One text with two right answers is two tasks."""
+    one, same, other, none = _tasks({"gts": ["4"]}, {"gts": ["4"]}, {"gts": ["5"]}, {"gts": None})
+    assert one == same != other
+    assert none.startswith("prompt:")
 
 
 def test_dump_of_verl_keeps_thinking_in_the_text() -> None:

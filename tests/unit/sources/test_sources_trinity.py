@@ -78,7 +78,7 @@ def test_candidate() -> None:
         response="<think>hm</think>A",
         score=1.0,
         index=2,
-        meta={"step": 0, "model_version": 5, "sample": [0, 17]},
+        meta={"step": 0, "model_version": 5, "sample": [0, 17], "prompt_rendered": True},
     )
 
 

@@ -1,12 +1,14 @@
 """Chat templates turned round: what they made becomes messages again, or stays."""
 
 import pickle
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefpairs.records.message import Unclear, asks_by_template
 from prefpairs.targets.template import compiled, rendered
 from prefpairs.targets.unrender import Unrenderer
 
@@ -115,3 +117,97 @@ def test_only_what_renders_the_same_counts() -> None:
     text = _text(CHATML, _chat([], [], " Q "))
     assert Unrenderer(CHATML).messages(text) == _chat([], [], " Q ")
     assert Unrenderer(TRIMS).messages(text) is None
+
+
+# Without special tokens -------------------------------------------------------------------
+
+LLAMA = (
+    "{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m.role + "
+    "'<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}"
+    "{% endif %}"
+)
+GEMMA = (
+    "{% for m in messages %}{{ '<start_of_turn>' + ('model' if m.role == 'assistant' else m.role) "
+    "+ '\n' + m.content | trim + '<end_of_turn>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}"
+)
+PHI = (
+    "{% for m in messages %}{{ '<|' + m.role + '|>\n' + m.content + '<|end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}"
+)
+SPECIAL = re.compile(r"<[^<>\s]+>")
+
+
+def _bare(source: str, chat: list[dict[str, Any]]) -> str:
+    """What a tokenizer leaves of a rendered text that skips special tokens."""
+    return SPECIAL.sub("", _text(source, chat))
+
+
+@pytest.mark.parametrize("source", [CHATML, ADDS_SYSTEM, NO_SYSTEM, TRIMS, LLAMA, GEMMA])
+@pytest.mark.parametrize("system", [[], ["Be brief."]])
+def test_a_text_without_special_tokens(source: str, system: list[str]) -> None:
+    """A system message and what the user asks are told apart, and the text is seen to be one."""
+    if system and source is NO_SYSTEM:
+        return
+    chat = _chat(system, [], "What is 2 + 3?\n\nassistant, user")
+    text = _bare(source, chat)
+    assert "<" not in text
+    assert asks_by_template(text)
+    assert Unrenderer(source).messages(text) == chat
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user\nA\nassistant\nB\nuser\nC\nassistant\n",
+        "user\nA\nuser\nB\nassistant\n",
+        "user\nA\nassistant\nB\nassistant\n",
+        "user\nA\ntool\nB\nassistant\n",
+        "system\nS\nuser\nA\nuser\nB\nassistant\n",
+        "system\nS\nassistant\nA\nuser\nB\nassistant\n",
+        "user\n" + "A\nassistant\n" * 100,
+        "system\n" + "A\nuser\n" * 100_000 + "assistant\n",
+    ],
+)
+def test_a_text_that_could_be_several_conversations(text: str) -> None:
+    """A user may write the name of a role on a line of its own."""
+    unrenderer = Unrenderer(CHATML)
+    for _ in range(2):  # also where it is remembered
+        with pytest.raises(Unclear):
+            unrenderer.messages(text)
+
+
+def test_nothing_is_left_between_messages() -> None:
+    """Where special tokens alone tell turns apart, any line could begin one."""
+    with pytest.raises(Unclear):
+        Unrenderer(PHI).messages("\nQ\n\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["user\n Q\nassistant\n", "system\nS\nassistant\n", "assistant\nA\nassistant\n"]
+)
+def test_other_texts_without_special_tokens(text: str) -> None:
+    """Nobody asks in them, or the template would have written them in another way."""
+    assert Unrenderer(TRIMS).messages(text) is None
+
+
+LINES = st.lists(st.sampled_from(["Q", "user", "assistant", "system", "tool", ""]), max_size=5)
+ROLES = st.lists(st.sampled_from(["system", "user", "assistant", "tool"]), max_size=3)
+
+
+@given(
+    st.sampled_from([CHATML, LLAMA, GEMMA, ADDS_SYSTEM]),
+    ROLES.map(lambda roles: [*roles, "user"]),
+    st.data(),
+)
+def test_what_comes_back_is_what_there_was(source: str, roles: list[str], data: Any) -> None:
+    """Or it is unclear: whatever was said, and whoever said it."""
+    words = data.draw(st.lists(LINES.map("\n".join), min_size=len(roles), max_size=len(roles)))
+    chat = [{"role": role, "content": text} for role, text in zip(roles, words, strict=True)]
+    try:
+        found = Unrenderer(source).messages(_bare(source, chat))
+    except Unclear:
+        return
+    assert found is not None
+    assert _text(source, found) == _text(source, chat)
