@@ -246,14 +246,17 @@ class TooManyPairs(UsageError):
 
 
 class NothingCameOut(PrefpairsError):
-    """All went well, and no record was left to write."""
+    """All went well, and no record was left to write; each choice is options that change that."""
 
     exit_code = 3
 
-    def __init__(self, what: str, hint: str | None = None) -> None:
+    def __init__(
+        self, what: str, hint: str | None = None, choices: Sequence[Sequence[str]] = ()
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.hint = hint
+        self.choices = choices
 
 
 class NotThere(NothingCameOut):

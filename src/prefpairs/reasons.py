@@ -26,7 +26,9 @@ LOSSES = {
     "pairs_left_out": "pairs that stand ready in a row are no candidates; `pair` writes them",
     "sides_equal": "chosen and rejected say the same",
     "duplicate_rollout": "the same rollout (task, index, content and score) appears again",
-    "conflicting_scores": "the same rollout appears with different scores; none of them is used",
+    "conflicting_scores": "the same answer was judged twice, with different scores, so none of the "
+    "copies is used; if each file is a run, --group-by file compares within files; "
+    "--keep-rows conflicting_scores uses all copies",
 }
 
 SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")

@@ -1,6 +1,9 @@
 """What to do next: after a good run, and after one that gave nothing."""
 
+from collections.abc import Sequence
+
 from prefpairs.cli.wording import plural, visible
+from prefpairs.engines.plan import InputPlan, ReadPlan
 from prefpairs.reasons import ALL
 from prefpairs.records.message import Message, Text
 from prefpairs.report import Report
@@ -42,6 +45,16 @@ def why_nothing(command: str, report: Report) -> str | None:
     if report.groups:
         return "no answer at --high-threshold or above may meet one at --low-threshold or below"
     return _largest_loss(command, report)
+
+
+def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
+    """Options that let answers compete which were judged twice, where nearly all were."""
+    left = {*report.groups_without_pair} - {"no_candidate", "one_candidate"}
+    if left or not report.dropped["conflicting_scores"] or not isinstance(plan, ReadPlan):
+        return ()
+    keep = "--keep-rows", "conflicting_scores"
+    files = len(report.sources) > 1 and plan.options.group_by == "auto"
+    return [("--group-by", "file"), keep] if files else [keep]
 
 
 def _largest_loss(command: str, report: Report) -> str | None:

@@ -53,7 +53,7 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, TwoReadings):
+    if isinstance(error, (TwoReadings, NothingCameOut)) and error.choices:
         hints = [visible(command) for command in commands_that_choose(error, typed)]
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
@@ -61,7 +61,9 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     say(text)
 
 
-def commands_that_choose(error: TwoReadings, typed: Sequence[str]) -> Iterator[str]:
+def commands_that_choose(
+    error: TwoReadings | NothingCameOut, typed: Sequence[str]
+) -> Iterator[str]:
     """The command as it was typed, with each of the choices that settle how rows are read."""
     command, *words = typed or ("pair",)
     for choice in error.choices:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from prefpairs.cli.advice import next_steps, why_nothing
+from prefpairs.cli.advice import next_steps, ways_out, why_nothing
 from prefpairs.cli.progress import progress, read_whole
 from prefpairs.cli.summary import summary_of, summary_text
 from prefpairs.cli.wording import say
@@ -115,7 +115,8 @@ class TellWords:
                 self._write_summary(command, report, together)
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
-            raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
+            hint = error.hint or why_nothing(command, report)
+            raise NothingCameOut(error.what, hint, ways_out(report, plan)) from None
         except TwoReadings:
             raise  # it stopped at the first such row: counts of a part would say nothing
         except PrefpairsError as error:

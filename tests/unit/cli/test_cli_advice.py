@@ -2,7 +2,8 @@
 
 import pytest
 
-from prefpairs.cli.advice import next_steps, why_nothing
+from prefpairs.cli.advice import next_steps, ways_out, why_nothing
+from prefpairs.engines.plan import ReadPlan
 from prefpairs.records.calls import tool_call
 from prefpairs.report import Report, Stage
 
@@ -168,3 +169,23 @@ def test_no_step_after_a_split() -> None:
     """Its files are what is trained on."""
     report = Report(example=("Q", "A", "B"))
     assert "next" not in next_steps("split", report, "d/train.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("files", "without_pair", "choices"),
+    [
+        (2, {"no_candidate": 1}, [("--group-by", "file"), ("--keep-rows", "conflicting_scores")]),
+        (1, {"no_candidate": 1, "one_candidate": 2}, [("--keep-rows", "conflicting_scores")]),
+        (2, {"no_candidate": 1, "all_tied": 1}, []),
+    ],
+)
+def test_ways_out_where_answers_were_judged_twice(
+    files: int, without_pair: dict[str, int], choices: list[tuple[str, str]]
+) -> None:
+    """Options that let them compete; files are runs only if there are several."""
+    report = Report(sources=[("nat", f"{number}.json") for number in range(files)])
+    report.dropped.update(conflicting_scores=4)
+    report.groups_without_pair.update(without_pair)
+    assert list(ways_out(report, ReadPlan(inputs=[]))) == choices
+    report.dropped.clear()
+    assert list(ways_out(report, ReadPlan(inputs=[]))) == []
