@@ -114,7 +114,7 @@ SEEN: dict[str, str] = {
     "sources.nemo_gym_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
     "targets.columns.FIRST_BLOCK": "what a loader looks at; tests/unit/engines",
     "targets.unrender._MOST_KNOWN": "a cache; tests/unit/targets/test_targets_unrender.py",
-    "targets.unrender._MOST_TRIED": "beyond it a text is unclear; tests/unit/targets/test_targets_unrender.py",
+    "targets.unrender._MOST_TRIED": "beyond it a text is unclear; test_targets_unrender.py",
 }
 
 _SHOWN = "how much of something is shown, or how wide"
