@@ -42,7 +42,7 @@ stress: $(BIN)/.developer  ## faults of the file system, kills, signals, and 100
 	$(BIN)/pytest -n 2 -m stress tests/stress tests/laws
 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
-	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py
+	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py tests/integration/test_nemo_rl.py
 
 test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
 	@scripts/ensure_chromium
