@@ -138,16 +138,60 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
     assert indexed(shuffled, opened(options)) == indexed(shuffled, slow)
 
 
-def test_thinking_and_logs_take_the_long_way() -> None:
-    """Thoughts are taken apart from words, and prompts of logs are none of the usual ones."""
+def test_thinking_is_no_plain_text_but_in_logs() -> None:
+    """Thoughts are taken apart from words, unless a template wrote the prompt."""
+    row = {"input": "Q", "output": "<think>hm</think>A", "score": 1}
     usual = {"input": "Q", "output": "A", "score": 1}
+    assert not accepted(json.dumps(row).encode(), sample=usual)
     logged = {"step": 3, "gts": "A"}
-    assert not accepted(
-        json.dumps({**usual, "output": "<think>hm</think>A"}).encode(), sample=usual
-    )
-    assert not accepted(json.dumps(usual | logged).encode(), sample=usual)
-    sample = json.dumps(usual | logged).encode()
-    assert generic.open_reader([sample], ReadOptions(), "r.jsonl").shortcut is None
+    assert accepted(json.dumps(row | logged).encode(), sample=usual | logged)
+    assert not accepted(json.dumps(row | logged).encode(), sample=usual)
+    chat = {"input": [{"role": "user", "content": "Q"}]}
+    assert not accepted(json.dumps(row | logged | chat).encode(), sample=usual | logged)
+
+
+VERL = {"input": "user\nQ\nassistant\n", "output": "A", "score": 1, "step": 3, "gts": "A"}
+UIDS: list[Any] = [
+    None,
+    "a_0_0",
+    "a_12_3",
+    "a_b_0_0",
+    "_0_0",
+    "a",
+    7,
+    "\u00e9_0_0",
+    'x"_0_0',
+    "a_\u0663_0",
+    "\ud800_0_0",
+    [],
+]
+RIGHT: list[Any] = ["A", None, "\ud800", 1, 1.0, 10**30, 1e22, {"b": 1, "a": [None]}, "\\", ""]
+
+
+@examples(1000)
+@given(
+    given_rows=st.lists(
+        st.tuples(
+            st.sampled_from(["user\nQ\nassistant\n", "R", [{"role": "user", "content": "Q"}], ""]),
+            st.sampled_from(["A", "B", "<think>hm</think>A", " "]),
+            st.sampled_from(UIDS),
+            st.sampled_from(RIGHT),
+        ),
+        max_size=6,
+    ),
+    escaped=st.booleans(),
+)
+def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool) -> None:
+    """The task is the same, however its uid and the right answer are written."""
+    lines = []
+    for asked, said, uid, right in given_rows:
+        row = {**VERL, "input": asked, "output": said, "gts": right}
+        row |= {} if uid is None else {"uid": uid}
+        ascii_only = escaped or "\ud800" in (f"{uid}"[:1], right)
+        lines.append(json.dumps(row, ensure_ascii=ascii_only).encode())
+        accepted(lines[-1], sample=VERL)
+    slow = Opened(lambda line: generic.read_any_shape(line, READINGS[0][0], "r.jsonl"))
+    assert indexed(lines, opened(sample=VERL)) == indexed(lines, slow)
 
 
 def test_references_beside_answers_are_no_trouble() -> None:

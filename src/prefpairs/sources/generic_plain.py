@@ -7,6 +7,7 @@ in a row: tests/laws/test_plain_rows.py. (Of 0.7 KB: 2.2 us to index it and 3.3 
 generic.py takes 7 for either.)
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -14,25 +15,30 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, UnsetType, defstruct, field
+from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
+from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
-from prefpairs.records.message import Text, asks_something
+from prefpairs.records.message import RENDERED, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, Fact, Fields
+from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields, task_of_verl
 from prefpairs.sources.protocol import Scanned, Shortcut
-from prefpairs.sources.question import COLUMNS
+from prefpairs.sources.question import COLUMNS, MEDIA
 
 _FEW = 4
 _SHORT = 15
 """As in nemo_gym_plain.py."""
 
 _TOOLS = "tools"
+_TASK = ("uid", "gts")
+"""What verl logs of a task; see guess.py."""
+_UID = re.compile(rb'("[^"\\]+)_\d+_\d+"')
+"""A uid as JSON: that of the task, and the numbers of rollout and output."""
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
 _NoText = Annotated[str, Meta(max_length=0)]
@@ -45,14 +51,14 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
     Rows in which another field could be meant, or more of the question stands beside the prompt,
     are not of the usual shape: their other columns must be empty.
     """
-    if fields.prompt is None or fields.response is None or fields.log is not None:
+    if fields.prompt is None or fields.response is None or fields.log == "trl":
         return None
     if options.unrender is not None:
         return None
     (score, weight), *more = fields.scores
     own = fields.prompt, fields.response, score
     read_already = replace(options, prompt=None, response=None, scores=())
-    keys = len({*own, _TOOLS}) == 4 and all(map(_is_plain, own))
+    keys = len({*own, *_TASK, _TOOLS}) == 6 and all(map(_is_plain, own))
     if (
         options.unrender is not None
         or not keys
@@ -63,8 +69,9 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
     ):
         return None
     others = _others(fields, options, own, frozenset(shown))
-    row = _row_type(own, tuple(sorted(others.items())))
-    plain = _Plain(msgspec.json.Decoder(row).decode)
+    logged = fields.log is not None
+    row = _row_type(own, tuple(sorted(others.items())), logged=logged)
+    plain = _Plain(msgspec.json.Decoder(row).decode, logged=logged)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -73,17 +80,22 @@ def _others(
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
     others = dict.fromkeys(SIGNS, "missing")
-    others |= dict.fromkeys(COLUMNS, "nothing")
-    if options.prompt is None:
-        others |= dict.fromkeys(NAMES["prompt"], "nothing")
-    if options.response is None:
-        others |= _other_responses(fields, shown)
-    if not options.scores:
-        others |= dict.fromkeys(NAMES["score"], "null")
-    if options.prompt is None and options.response is None:
-        others |= dict.fromkeys(_of_logs(own), "missing")
+    if fields.log is not None:
+        others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
+    else:
+        others |= dict.fromkeys(COLUMNS, "nothing")
+        if options.prompt is None:
+            others |= dict.fromkeys(NAMES["prompt"], "nothing")
+        if options.response is None:
+            others |= _other_responses(fields, shown)
+        if not options.scores:
+            others |= dict.fromkeys(NAMES["score"], "null")
+        if options.prompt is None and options.response is None:
+            others |= dict.fromkeys(_of_logs(own), "missing")
     for name in (*own, *options.ignore):
         others.pop(name, None)
+    if fields.log is not None:
+        others["step"] = "there"
     return others
 
 
@@ -110,12 +122,15 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "nothing": (_Nothing, None),
     "null": (None, None),
     "missing": (UnsetType, UNSET),
+    "there": (Raw, NODEFAULT),
 }
 """The type of a column of which nothing is read, and what stands for it where it is missing."""
 
 
 @lru_cache
-def _row_type(own: tuple[str, str, str], others: tuple[tuple[str, str], ...]) -> Any:
+def _row_type(
+    own: tuple[str, str, str], others: tuple[tuple[str, str], ...], *, logged: bool
+) -> Any:
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
@@ -123,6 +138,8 @@ def _row_type(own: tuple[str, str, str], others: tuple[tuple[str, str], ...]) ->
         ("score", _Score, field(name=score)),
         ("tools", _NoTools, field(name=_TOOLS, default=None)),
     ]
+    if logged:
+        members += [("uid", Raw, Raw(b"null")), ("gts", Raw)]
     for place, (name, may_be) in enumerate(others):
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
@@ -137,8 +154,9 @@ def _is_plain(path: str) -> bool:
 class _Plain:
     """Rows of one file, of which it is known which keys hold what."""
 
-    def __init__(self, row_of: Callable[[bytes], Any]) -> None:
+    def __init__(self, row_of: Callable[[bytes], Any], *, logged: bool) -> None:
         self._row_of = row_of
+        self._logged = logged
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
         """What the index remembers of rows, and nothing where a row is not of the usual shape."""
@@ -149,8 +167,9 @@ class _Plain:
             if row is None:
                 found.append(None)
                 continue
-            if row.prompt != last:  # rows of one prompt often stand together
-                last, short = row.prompt, sha256(row.prompt).digest()[:_SHORT]
+            question = b"\0".join(self._question(row)) if self._logged else row.prompt
+            if question != last:  # rows of one prompt often stand together
+                last, short = question, sha256(question).digest()[:_SHORT]
             found.append((short, round_score(row.score), None, digest_turn(row.response, "")))
         return found
 
@@ -160,14 +179,27 @@ class _Plain:
         if row is None:
             return None
         try:
-            group, prompt = _question_of(bytes(row.prompt))
+            group, prompt = _question_of(*self._question(row))
         except BadRecord:
             return None
         if not asks_something(prompt):
             return None
-        words = row.response
-        candidate = Candidate(group, prompt, words, round_score(row.score), None, origin)
+        words, meta = row.response, {RENDERED: True} if self._logged else None
+        candidate = Candidate(
+            group, prompt, words, round_score(row.score), None, origin, None, None, meta
+        )
         return candidate, digest_turn(words, "")
+
+    def _question(self, row: Any) -> tuple[bytes, ...]:
+        """The prompt, and what is logged of its task, the same for all rollouts of the task."""
+        prompt = bytes(row.prompt)
+        if not self._logged:
+            return (prompt,)
+        uid = bytes(row.uid)
+        if uid == b"null":
+            return prompt, uid, bytes(row.gts)
+        found = _UID.fullmatch(uid)
+        return prompt, found[1] + b'_0_0"' if found else uid, b"null"
 
     def _row(self, record: bytes) -> Any:
         """A row whose answer is fit to train on as it stands."""
@@ -178,13 +210,18 @@ class _Plain:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         words = row.response
-        if not words or words.isspace() or "think>" in words:
+        if not words or words.isspace() or ("think>" in words and not self._logged):
+            return None
+        if self._logged and not bytes(row.prompt).startswith(b'"'):  # no text
             return None
         return row
 
 
 @lru_cache(_FEW)
-def _question_of(given: bytes) -> tuple[str, Text]:
+def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
     prompt = read_text(decode(given), "prompt")
-    return group_of_prompt(digest_prompt(prompt)), prompt
+    task = task_of_verl({"uid": decode(uid), "gts": decode(right)})
+    if task is None:
+        return group_of_prompt(digest_prompt(prompt)), prompt
+    return canonical_json([*task]).decode(), prompt

@@ -270,10 +270,10 @@ def _of_verl(row: Row, options: ReadOptions) -> Fields:
     shown: list[Fact] = [("log", "verl"), *(("scored", "verl", path) for path, _ in scores)]
     if options.unrender is None:
         shown.append(("log", "verl as text"))
-    return Fields("input", "output", scores, tuple(shown), "verl", task=_task_of_verl(row))
+    return Fields("input", "output", scores, tuple(shown), "verl", task=task_of_verl(row))
 
 
-def _task_of_verl(row: Row) -> tuple[Any, ...] | None:
+def task_of_verl(row: Row) -> tuple[Any, ...] | None:
     """What tells tasks apart whose prompts are one text: the uid, or else the right answer."""
     uid, right = row.get("uid"), row["gts"]
     if isinstance(uid, str) and (found := _UID.fullmatch(uid)):

@@ -638,6 +638,12 @@ def test_dump_of_verl_tells_tasks_by_the_uid() -> None:
     ]
 
 
+def test_logs_with_numbers_that_no_double_holds() -> None:
+    """Tasks are named by them as by any others."""
+    assert _kept({**TRL, "step": 10**30})[0].group == f"[{10**30}]"
+    assert _tasks({"uid": 10**30}) == [f"[{10**30}]"]
+
+
 def test_dump_of_verl_without_uid_tells_tasks_by_the_right_answer() -> None:
     """One text with two right answers is two tasks."""
     one, same, other, none = _tasks({"gts": ["4"]}, {"gts": ["4"]}, {"gts": ["5"]}, {"gts": None})
