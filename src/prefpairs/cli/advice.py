@@ -40,21 +40,32 @@ def why_nothing(command: str, report: Report) -> str | None:
     if any(stage.dropped for stage in report.stages):
         return _largest_loss(command, report)
     if report.groups_without_pair and command == "pair":
-        reason, count = report.groups_without_pair.most_common(1)[0]
-        return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+        return _why_no_group(report)
     if report.groups:
         return "no answer at --high-threshold or above may meet one at --low-threshold or below"
     return _largest_loss(command, report)
 
 
+def _why_no_group(report: Report) -> str:
+    if _were_judged_twice(report):
+        return "the same answers were judged twice, with different scores"
+    reason, count = report.groups_without_pair.most_common(1)[0]
+    return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+
+
 def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
     """Options that let answers compete which were judged twice, where nearly all were."""
-    left = {*report.groups_without_pair} - {"no_candidate", "one_candidate"}
-    if left or not report.dropped["conflicting_scores"] or not isinstance(plan, ReadPlan):
+    if not (_were_judged_twice(report) and isinstance(plan, ReadPlan)):
         return ()
     keep = "--keep-rows", "conflicting_scores"
     files = len(report.sources) > 1 and plan.options.group_by == "auto"
     return [("--group-by", "file"), keep] if files else [keep]
+
+
+def _were_judged_twice(report: Report) -> bool:
+    """Whether no group has two answers, and some had before copies of them were dropped."""
+    alone = report.groups_without_pair["no_candidate"] + report.groups_without_pair["one_candidate"]
+    return report.dropped["conflicting_scores"] > 0 and alone == report.groups
 
 
 def _largest_loss(command: str, report: Report) -> str | None:

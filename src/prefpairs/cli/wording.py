@@ -138,7 +138,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case NotThere():
             return [*_word_not_there(error)], error.hint
         case NothingCameOut():
-            return [f"no {error.what} came out, so nothing was written"], error.hint
+            sentence = f"no {error.what} came out, so nothing was written"
+            return [f"{sentence}: {error.hint}" if error.choices else sentence], error.hint
         case GateNotMet():
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
             hint = "the counts say what was lost, and why"

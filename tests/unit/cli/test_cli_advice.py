@@ -186,6 +186,13 @@ def test_ways_out_where_answers_were_judged_twice(
     report = Report(sources=[("nat", f"{number}.json") for number in range(files)])
     report.dropped.update(conflicting_scores=4)
     report.groups_without_pair.update(without_pair)
+    report.groups = sum(without_pair.values())
     assert list(ways_out(report, ReadPlan(inputs=[]))) == choices
+    told = "the same answers were judged twice, with different scores"
+    report.rows_read = 4
+    assert (why_nothing("pair", report) == told) == bool(choices)
+    report.groups += 1  # one with a pair, which another stage dropped
+    assert list(ways_out(report, ReadPlan(inputs=[]))) == []
+    report.groups -= 1
     report.dropped.clear()
     assert list(ways_out(report, ReadPlan(inputs=[]))) == []
