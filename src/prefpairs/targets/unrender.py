@@ -65,9 +65,9 @@ class _Form(NamedTuple):
         return _Form(bare(self.heads), joints, _without(self.end, tokens))
 
     def tells_turns_apart(self, body: str) -> bool:
-        """Whether words stand between messages, and in this text not too often to try all."""
+        """Whether anything stands between messages, and not too often in this text to try all."""
         joints = {*self._between, self.end}
-        return all(joint.strip() and body.count(joint) <= _MOST_TRIED for joint in joints)
+        return all(joint and body.count(joint) <= _MOST_TRIED for joint in joints)
 
 
 class _Found(NamedTuple):
