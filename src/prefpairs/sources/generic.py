@@ -155,7 +155,7 @@ def _answers(
             prompt=prompt,
             response=response,
             scores=scores,
-            task=None if fields.task is None else [*fields.task],
+            task=fields.task,
             tools=tools,
             meta=meta,
             inline_reasoning=not (rendered and isinstance(response, str)),

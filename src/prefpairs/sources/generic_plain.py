@@ -7,7 +7,6 @@ in a row: tests/laws/test_plain_rows.py. (Of 0.7 KB: 2.2 us to index it and 3.3 
 generic.py takes 7 for either.)
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -26,9 +25,10 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields, task_of_verl
+from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
+from prefpairs.sources.verl import task_of_verl, told_of_task
 
 _FEW = 4
 _SHORT = 15
@@ -36,9 +36,7 @@ _SHORT = 15
 
 _TOOLS = "tools"
 _TASK = ("uid", "gts")
-"""What verl logs of a task; see guess.py."""
-_UID = re.compile(rb'("[^"\\]+)_\d+_\d+"')
-"""A uid as JSON: that of the task, and the numbers of rollout and output."""
+"""What verl logs of a task; see verl.py."""
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
 _NoText = Annotated[str, Meta(max_length=0)]
@@ -195,11 +193,7 @@ class _Plain:
         prompt = bytes(row.prompt)
         if not self._logged:
             return (prompt,)
-        uid = bytes(row.uid)
-        if uid == b"null":
-            return prompt, uid, bytes(row.gts)
-        found = _UID.fullmatch(uid)
-        return prompt, found[1] + b'_0_0"' if found else uid, b"null"
+        return prompt, *told_of_task(bytes(row.uid), bytes(row.gts))
 
     def _row(self, record: bytes) -> Any:
         """A row whose answer is fit to train on as it stands."""
@@ -224,4 +218,4 @@ def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> 
     task = task_of_verl({"uid": decode(uid), "gts": decode(right)})
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt
-    return canonical_json([*task]).decode(), prompt
+    return canonical_json(task).decode(), prompt

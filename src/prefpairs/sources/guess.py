@@ -6,20 +6,18 @@ could be meant, and differ, the run ends: TwoReadings. What one row cannot show 
 against what the others show.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
-from prefpairs.records.canonical import canonical_json
-from prefpairs.records.identity import digest
 from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.question import COLUMNS, MEDIA, holds_something, same_text
+from prefpairs.sources.verl import task_of_verl
 
 PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
 CHATS = ("messages", "conversation", "conversations")
@@ -31,8 +29,6 @@ SCORES = ("reward", "score", "rating")
 MANY_SCORES = ("rewards", "scores", "ratings")
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
-_UID = re.compile(r"(.+)_\d+_\d+", re.DOTALL)
-"""The uid of a rollout of verl: that of its sample, and the numbers of rollout and output."""
 
 NAMES = {
     "prompt": (*PROMPTS, *CHATS),
@@ -62,7 +58,7 @@ class Fields:
     scores: tuple[tuple[str, float], ...]
     shown: tuple[Fact, ...] = ()
     log: str | None = None
-    task: tuple[Any, ...] | None = None
+    task: list[Any] | None = None
     """What answers must share, besides the prompt, for their scores to compare."""
     sure: bool = False
     """Whether all three are there."""
@@ -273,16 +269,6 @@ def _of_verl(row: Row, options: ReadOptions) -> Fields:
     return Fields("input", "output", scores, tuple(shown), "verl", task=task_of_verl(row))
 
 
-def task_of_verl(row: Row) -> tuple[Any, ...] | None:
-    """What tells tasks apart whose prompts are one text: the uid, or else the right answer."""
-    uid, right = row.get("uid"), row["gts"]
-    if isinstance(uid, str) and (found := _UID.fullmatch(uid)):
-        return (found[1],)
-    if uid is not None:
-        return (uid,)
-    return None if right is None else ("gts", digest("gts", canonical_json(right)).hex())
-
-
 def _of_trl(row: Row, options: ReadOptions) -> Fields:
     """The advantage is the order of the rewards within a step, whatever their weights were.
 
@@ -300,4 +286,4 @@ def _of_trl(row: Row, options: ReadOptions) -> Fields:
     unscored = min((name for name in others if row[name] is None), default="advantage")
     rewarded = any(isinstance(row[name], (int, float)) for name in others)
     scores = (("advantage" if rewarded else unscored, 1.0),)
-    return Fields("prompt", "completion", scores, tuple(shown), "trl", task=(row["step"],))
+    return Fields("prompt", "completion", scores, tuple(shown), "trl", task=[row["step"]])

@@ -9,7 +9,7 @@ text; if several do, it is unclear.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -46,16 +46,16 @@ class _Form(NamedTuple):
     """Behind the user's last message, where the model is to speak."""
 
     @property
-    def special(self) -> frozenset[str]:
-        """The special tokens in it."""
+    def special(self) -> list[str]:
+        """The special tokens in it, in one order whatever the seed of hashes."""
         words = [*self.heads.values(), *self._between, self.end]
-        return frozenset(_SPECIAL.findall("\n".join(words)))
+        return sorted({*_SPECIAL.findall("\n".join(words))})
 
     @property
     def _between(self) -> list[str]:
         return [joint for others in self.joints.values() for joint in others.values()]
 
-    def without(self, tokens: frozenset[str]) -> "_Form":
+    def without(self, tokens: Sequence[str]) -> "_Form":
         """The same once these tokens are skipped."""
 
         def bare(words: dict[str, str]) -> dict[str, str]:
@@ -173,8 +173,8 @@ class Unrenderer:
         return _Found(chats[0]) if chats else _NOTHING
 
     @cached_property
-    def _special(self) -> frozenset[str]:
-        return frozenset() if self.form is None else self.form.special
+    def _special(self) -> Sequence[str]:
+        return () if self.form is None else self.form.special
 
     @cached_property
     def _bare(self) -> _Form | None:
@@ -216,7 +216,7 @@ class Unrenderer:
             body, role = body[place + len(joint) :], other
 
 
-def _without(text: str, tokens: frozenset[str]) -> str:
+def _without(text: str, tokens: Sequence[str]) -> str:
     for token in tokens:
         text = text.replace(token, "")
     return text
