@@ -53,15 +53,15 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, TwoReadings):
-        hints = [visible(command) for command in commands_that_choose(error, typed)]
+    if isinstance(error, (OtherRows, TwoReadings)):
+        hints = [*map(visible, commands_that_choose(error, typed)), *hints]
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
     say(text)
 
 
-def commands_that_choose(error: TwoReadings, typed: Sequence[str]) -> Iterator[str]:
+def commands_that_choose(error: OtherRows | TwoReadings, typed: Sequence[str]) -> Iterator[str]:
     """The command as it was typed, with each of the choices that settle how rows are read."""
     command, *words = typed or ("pair",)
     for choice in error.choices:

@@ -24,7 +24,8 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
+from prefpairs.sources.guess import Fact, Fields
+from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
 
@@ -39,7 +40,9 @@ _NoText = Annotated[str, Meta(max_length=0)]
 _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
-def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -> Shortcut | None:
+def shortcut_to(
+    sample: dict[str, Any], fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]
+) -> Shortcut | None:
     """How rows with these fields are read, if each of the fields is one of the row's own keys.
 
     Rows in which another field could be meant, or more of the question stands beside the prompt,
@@ -54,7 +57,13 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
     if not keys or weight != 1 or more or options.context or not as_they_stand(read_already):
         return None
     others = _others(fields, options, own, frozenset(shown))
-    row = _row_type(own, tuple(sorted(others.items())))
+    guessed = options.response is None and fields.response in EITHER
+    if guessed:  # any text beside it could be a rival
+        ignored = dict.fromkeys(options.ignore, "")
+        others = _columns_of({**sample, **ignored}, own) | others
+    judged = not options.scores and score in VERDICTS
+    kind_of_score = bool if judged else _Score
+    row = _row_type(own, kind_of_score, tuple(sorted(others.items())), strict=guessed)
     plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.log is not None)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
@@ -69,11 +78,11 @@ def _others(
     else:
         others |= dict.fromkeys(COLUMNS, "nothing")
         if options.prompt is None:
-            others |= dict.fromkeys(NAMES["prompt"], "nothing")
+            others |= _of_kind("prompt", shown)
         if options.response is None:
             others |= _other_responses(fields, shown)
         if not options.scores:
-            others |= dict.fromkeys(NAMES["score"], "null")
+            others |= _of_kind("score", shown)
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
     for name in (*own, *options.ignore):
@@ -83,14 +92,32 @@ def _others(
     return others
 
 
+def _columns_of(sample: dict[str, Any], own: Collection[str]) -> dict[str, str]:
+    """What else the sample has: texts have been shown, and in other columns there are none."""
+    return {
+        name: "anything" if isinstance(value, (str, list, dict)) else "no text"
+        for name, value in sample.items()
+        if name not in (*own, _TOOLS) and _is_plain(name)
+    }
+
+
+def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
+    """Names that may be there only if they are empty, as the sample has shown."""
+    silent = {fact[2] for fact in shown if fact[:2] == ("silent beside", what)}
+    may_be = "null" if what == "score" else "nothing"
+    return {name: may_be if name in silent else "missing" for name in NAMES[what]}
+
+
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
     """A reference counts where nothing else is there; beside the response it is once told of."""
-    if fields.response in REFERENCES:
-        return dict.fromkeys(NAMES["response"], "missing")
-    others = dict.fromkeys(NAMES["response"], "nothing")
-    for name in REFERENCES:
+    others = _of_kind("response", shown)
+    if fields.response in EITHER:
+        return others | dict.fromkeys(UNSURE, "missing")
+    for name in EITHER:
         if ("stands beside", name, fields.response) in shown:
             del others[name]
+        else:
+            others[name] = "nothing"
     return others
 
 
@@ -107,23 +134,31 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "null": (None, None),
     "missing": (UnsetType, UNSET),
     "there": (Raw, NODEFAULT),
+    "anything": (Raw, Raw()),
+    "no text": (float | bool | None, None),
 }
 """The type of a column of which nothing is read, and what stands for it where it is missing."""
 
 
 @lru_cache
-def _row_type(own: tuple[str, str, str], others: tuple[tuple[str, str], ...]) -> Any:
+def _row_type(
+    own: tuple[str, str, str],
+    kind_of_score: Any,
+    others: tuple[tuple[str, str], ...],
+    *,
+    strict: bool,
+) -> Any:
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
         ("response", str, field(name=response)),
-        ("score", _Score, field(name=score)),
+        ("score", kind_of_score, field(name=score)),
         ("tools", _NoTools, field(name=_TOOLS, default=None)),
     ]
     for place, (name, may_be) in enumerate(others):
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
-    return defstruct("_Row", members, gc=False, kw_only=True)
+    return defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=strict)
 
 
 def _is_plain(path: str) -> bool:
@@ -161,7 +196,7 @@ class _Plain:
             group, prompt = _question_of(bytes(row.prompt))
         except BadRecord:
             return None
-        if not asks_something(prompt):
+        if not asks_something(prompt) or _ends_in_an_answer(prompt):
             return None
         words = row.response
         candidate = Candidate(group, prompt, words, round_score(row.score), None, origin)
@@ -186,3 +221,8 @@ def _question_of(given: bytes) -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
     prompt = read_text(decode(given), "prompt")
     return group_of_prompt(digest_prompt(prompt)), prompt
+
+
+def _ends_in_an_answer(prompt: Text) -> bool:
+    """Whether a prompt may be a whole conversation."""
+    return not isinstance(prompt, str) and prompt[-1]["role"] == "assistant"

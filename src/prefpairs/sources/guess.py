@@ -7,38 +7,45 @@ against what the others show.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from prefpairs.errors import TwoReadings
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.question import COLUMNS, MEDIA, holds_something, same_text
+from prefpairs.sources.items import (
+    is_list_of_objects,
+    own_question,
+    paths_of_items,
+    paths_of_object,
+)
+from prefpairs.sources.names import (
+    CHATS,
+    EITHER,
+    LISTS_OF_ANSWERS,
+    MANY_OUTPUTS,
+    MANY_SCORES,
+    NAMES,
+    OUTPUTS,
+    PROMPTS,
+    RIVALS,
+    SCORES,
+    TEXTS_OF_ITEMS,
+    UNSURE,
+    VERDICTS,
+    is_something_else,
+)
+from prefpairs.sources.question import COLUMNS, holds_something, named_columns, same_text
 
-PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
-CHATS = ("messages", "conversation", "conversations")
-OUTPUTS = ("response", "completion", "output", "generation")
-MANY_OUTPUTS = ("responses", "completions", "outputs", "generations")
-REFERENCES = ("answer", "answers")
-"""Names of what a model said, or else of what it should have said, beside one of the others."""
-SCORES = ("reward", "score", "rating")
-MANY_SCORES = ("rewards", "scores", "ratings")
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
-NAMES = {
-    "prompt": (*PROMPTS, *CHATS),
-    "response": (*OUTPUTS, *MANY_OUTPUTS, *REFERENCES),
-    "score": (*SCORES, *MANY_SCORES),
-}
-"""What is looked for, in the order in which notes name it."""
-
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
-RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS, *MANY_OUTPUTS, *COLUMNS}) - {*MEDIA}
-"""What no log has beside its own prompt and response: such rows are somebody's own."""
+_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *LISTS_OF_ANSWERS})
+"""Names that say too little without what stands there, and beside it."""
 
 Row = dict[str, Any]
 Fact = tuple[str, ...]
@@ -75,9 +82,26 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
         if _is_log(row, VERL_COLUMNS, "input", "output"):
             return _of_verl(options)
     known = _KNOWN.intersection(row)
-    told = not known.isdisjoint(REFERENCES) and any(says(row.get(name)) for name in REFERENCES)
-    certain = _certain_fields(known, options.prompt, options.response, options.scores, told=told)
-    return certain or _fields_by_value(row, options)
+    if _BY_VALUE.isdisjoint(row) and not any(isinstance(row[name], (list, dict)) for name in known):
+        told = any(says(row.get(name)) for name in EITHER)
+        given = options.prompt, options.response, options.scores
+        if certain := _certain_fields(known, *given, told=told):
+            return _with_rivals(row, certain, options) if told else certain
+    return _with_rivals(row, _fields_by_value(row, options), options)
+
+
+def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
+    """Beside `answer`, every other text could be what the model said."""
+    if options.response is not None or fields.response not in EITHER:
+        return fields
+    texts = [name for name in row if is_unknown(name) and says(row[name])]
+    rivals = [("rival", name) for name in texts if name not in named_columns(options)]
+    return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
+
+
+def is_unknown(name: str) -> bool:
+    """Whether a column could hold anything, by its name."""
+    return not (name in _KNOWN or name in COLUMNS or name in UNSURE or is_something_else(name))
 
 
 def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
@@ -107,7 +131,7 @@ def _certain_fields(
         for name in names:
             found[what] = name
             shown += [("guessed", what, name), ("has", what)]
-            if told and what == "response" and name in REFERENCES:
+            if told and what == "response" and name in EITHER:
                 shown.append(("answered by", name))
     return Fields(
         prompt or found.get("prompt"),
@@ -122,9 +146,15 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     """The fields of a row in which several could be meant, or else TwoReadings."""
     shown: list[Fact] = []
     response = options.response or _response(row, shown)
-    prompt = options.prompt or _prompt(row, response, shown)
-    several = response is not None and is_several(look_up(row, response))
-    scores = options.scores or _score(row, shown, options, several=several)
+    asked: list[Fact] = []
+    prompt = options.prompt or _prompt(row, response, asked)
+    if options.response is None and response and prompt and _is_said(row, prompt, response):
+        shown = [("beside a talk", response, prompt)] if response in EITHER else []
+        response = None
+    shown += asked
+    scores = options.scores or _score(row, response, shown, options)
+    if options.response is None and response is not None:
+        _check_items(row, response, scores)
     return Fields(prompt, response, scores, tuple(shown))
 
 
@@ -136,24 +166,55 @@ def is_several(given: Any) -> bool:
 def _response(row: Row, shown: list[Fact]) -> str | None:
     """Names of outputs come before names that a reference may have, too."""
     outputs = _present(row, (*OUTPUTS, *MANY_OUTPUTS))
-    references = _present(row, REFERENCES)
-    told = [name for name in outputs if says(row[name])]
-    name = _only(row, "response", told) or next(iter(outputs), None)
-    if name is None:
-        told = [name for name in references if says(row[name])]
-        name = _only(row, "response", told) or next(iter(references), None)
-        if name is not None:
-            shown.append(("guessed", "response", name))
-        if told:
-            shown.append(("answered by", told[0]))
+    outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
+    either = _present(row, EITHER)
+    name = _chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    if name is not None:
+        shown += [
+            ("stands beside", reference, name)
+            for reference in either
+            if holds_something(row[reference]) and row[reference] != look_up(row, name)
+        ]
         return name
-    shown.append(("guessed", "response", name))
-    shown += [
-        ("stands beside", reference, name)
-        for reference in references
-        if holds_something(row[reference]) and row[reference] != row[name]
-    ]
-    return name
+    told = [name for name in either if says(row[name])]
+    _only(row, "response", [*told, *(name for name in UNSURE if told and says(row.get(name)))])
+    if told:
+        shown.append(("answered by", told[0]))
+    return _chosen(row, "response", either, told, shown)
+
+
+def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
+    """Where what was said stands: in a field, or in the items of one that holds a list of them."""
+    paths: list[str] = []
+    for name in names:
+        if is_list_of_objects(row[name]):
+            paths += paths_of_items(row, name, TEXTS_OF_ITEMS)
+        elif says(row[name]):
+            paths.append(name)
+        elif inner := paths_of_object(row, name, TEXTS_OF_ITEMS):
+            problem = f'"{name}" is an object: which of its fields is the response?'
+            raise TwoReadings(problem, [("--response", path) for path in inner])
+    return paths
+
+
+def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
+    """Raise if the answers of a list had questions of their own."""
+    column, of_each, _ = response.partition("[].")
+    if of_each and (key := own_question(row[column])):
+        words = [word for path, _ in scores for word in ("--score", path)]
+        problem = f'each item of "{column}" has a "{key}" of its own: is the question the same?'
+        raise TwoReadings(problem, [("--response", response, *words)])
+
+
+def _is_said(row: Row, prompt: str, response: str) -> bool:
+    """Whether a chat ends in what the model said, so that the response is no other field."""
+    talk = look_up(row, prompt)
+    if not is_messages(talk) or _last_words(talk) is None or not says(look_up(row, response)):
+        return False
+    if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
+        return True
+    problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
+    raise TwoReadings(problem, [("--response", response), ("--ignore", response.partition("[")[0])])
 
 
 def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
@@ -163,20 +224,45 @@ def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
         asking = [name for name in asking if name != "input"]
     talks = [name for name in chats if row[name] and isinstance(row[name], list)]
     name = _only(row, "prompt", asking)
-    if talks:
-        talk = _only(row, "prompt", talks)
-        if name is None or (response is None and isinstance(row[name], str)):
-            name = talk
-        elif talk is not None and not _says_the_same(row, talk, name, response):
-            raise _two("prompt", (name, talk))
+    talk = _only(row, "prompt", talks)
+    if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
+        alone = response is None and isinstance(row[name], str)  # its answer is in the talk
+        raise _two("prompt", (talk,) if alone else (name, talk), (name, talk))
+    if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
+        name = talk
     name = name or next(iter((*prompts, *chats)), None)
-    if name is not None:
-        shown.append(("guessed", "prompt", name))
+    _show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
     return name
 
 
+def _chosen(
+    row: Row, what: str, present: Sequence[str], told: Sequence[str], shown: list[Fact]
+) -> str | None:
+    """The one field that is told, else the first that is there; what it shows to other rows."""
+    name = _only(row, what, told) or next(iter(present), None)
+    _show(what, name, present, told, shown)
+    return name
+
+
+def _show(
+    what: str, name: str | None, present: Sequence[str], told: Sequence[str], shown: list[Fact]
+) -> None:
+    """Which field is guessed, and which others have nothing to say in this row."""
+    if name is None:
+        return
+    shown.append(("guessed", what, name))
+    if told:
+        columns = {path.partition("[]")[0] for path in (name, *told)}
+        silent = (path for path in present if path.partition("[]")[0] not in columns)
+        shown += [("silent beside", what, path, name) for path in silent]
+    if what != "prompt":
+        shown += [("says the same", what, path) for path in told if path != name]
+
+
 def says(value: Any) -> bool:
-    """Whether a value is text or a list, with something in it."""
+    """Whether a value is text, a message or a list, with something in it."""
+    if isinstance(value, dict):
+        return is_messages([value]) or holds_something(value.get("content"))
     return isinstance(value, (str, list)) and holds_something(value)
 
 
@@ -188,28 +274,53 @@ def _is_alpaca(row: Row) -> bool:
 def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bool:
     """Whether a conversation is the prompt and the response once more."""
     messages = row[talk]
-    last = messages[-1]
-    answered = isinstance(last, dict) and "assistant" in (last.get("role"), last.get("from"))
-    if answered:
-        said = last.get("content", last.get("value"))
-        if response is None or not same_text(said, row[response], "assistant"):
+    said = _last_words(messages)
+    if said is not None:
+        if response is not None and not same_text(said, look_up(row, response), "assistant"):
             return False
         messages = messages[:-1]
     return same_text(messages, row[prompt], "user")
 
 
+def _last_words(messages: Sequence[Any]) -> Any:
+    """What the model said at the end of a chat, if it did."""
+    last = messages[-1]
+    if isinstance(last, dict) and {"assistant", "gpt"} & {last.get("role"), last.get("from")}:
+        return last.get("content", last.get("value"))
+    return None
+
+
 def _score(
-    row: Row, shown: list[Fact], options: ReadOptions, *, several: bool
+    row: Row, response: str | None, shown: list[Fact], options: ReadOptions
 ) -> tuple[tuple[str, float], ...]:
-    names = (*MANY_SCORES, *SCORES) if several else (*SCORES, *MANY_SCORES)
-    present = _present(row, names)
+    present = _present(row, NAMES["score"])
+    several = response is not None and ("[]" in response or is_several(look_up(row, response)))
+    if several:
+        present = _present(row, (*MANY_SCORES, *SCORES, *VERDICTS))
+        column, of_each, _ = (response or "").partition("[].")
+        if of_each and is_list_of_objects(row.get(column)):
+            present = [*paths_of_items(row, column, (*SCORES, *VERDICTS)), *present]
     kinds = list if several else (int, float, str) if options.cast_score else (int, float)
-    told = [name for name in present if isinstance(row[name], kinds)]
-    name = _only(row, "score", told) or next(iter(present), None)
-    if name is None:
-        return (("score", 1.0),)
-    shown.append(("guessed", "score", name))
-    return ((name, 1.0),)
+    told = [name for name in present if isinstance(look_up(row, name), kinds)]
+    odd = [name for name in told if _is_verdict(name) and not _is_judged(look_up(row, name))]
+    told = [name for name in told if name not in odd]
+    if odd and not told:
+        raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
+    empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
+    known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
+    name = _chosen(row, "score", known, told, shown)
+    return (("score" if name is None else name, 1.0),)
+
+
+def _is_verdict(name: str) -> bool:
+    return name.rpartition(".")[2] in VERDICTS
+
+
+def _is_judged(value: Any) -> bool:
+    """Whether a verdict was given: -1 mostly says that it was not, and 3 is a count."""
+    if isinstance(value, list):
+        return all(map(_is_judged, value))
+    return value is None or value in (0, 1)
 
 
 def _present(row: Row, names: Iterable[str]) -> list[str]:
@@ -222,7 +333,8 @@ def _only(row: Row, what: str, names: Sequence[str]) -> str | None:
         return None
     first, *others = names
     same = _SAME[what]
-    differing = [name for name in others if not same(row[first], row[name])]
+    value = look_up(row, first)
+    differing = [name for name in others if not same(value, look_up(row, name))]
     if differing:
         raise _two(what, (first, *differing))
     return first
@@ -245,9 +357,8 @@ _SAME: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _two(what: str, names: Sequence[str]) -> TwoReadings:
-    """That a row has several fields of a kind, and they differ."""
-    listed = " and ".join(f'"{name}"' for name in names)
+def _two(what: str, names: Sequence[str], listed: Sequence[str] = ()) -> TwoReadings:
+    """That a row has several fields of a kind, and they differ; the names settle it."""
     choices: list[tuple[str, ...]] = [(f"--{what}", name) for name in names]
     if what == "prompt" and "input" in names:  # it may be more of another one's question
         others = [name for name in names if name != "input"]
@@ -257,7 +368,8 @@ def _two(what: str, names: Sequence[str]) -> TwoReadings:
             for option in ("--context", "--ignore")
         ]
         choices.append(("--prompt", "input"))
-    return TwoReadings(f"the {what} could be {listed}, which differ", choices)
+    quoted = " and ".join(f'"{name}"' for name in listed or names)
+    return TwoReadings(f"the {what} could be {quoted}, which differ", choices)
 
 
 def _of_verl(options: ReadOptions) -> Fields:
