@@ -162,7 +162,7 @@ def _rows_of_objects(draw: st.DrawFn, asked: str, judged: str, answers: list[_An
     column, leaf = draw(st.sampled_from(LISTS)), draw(st.sampled_from(LEAVES))
     inner = draw(_company((leaf, judged, *(name for name in COMPANY if name in ASKED))))
     company = draw(_company((asked, column)))
-    rows = []
+    rows: list[Row] = []
     for question in dict.fromkeys(answer.asked for answer in answers):
         own = [answer for answer in answers if answer.asked == question]
         items = [

@@ -13,7 +13,7 @@ from typing import Any
 
 from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text, read_tools
-from prefpairs.records.message import Message, Text, is_messages
+from prefpairs.records.message import Message, Text
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
@@ -129,7 +129,7 @@ def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:
 def _not_found(row: dict[str, Any], fields: Fields, options: ReadOptions) -> list[str]:
     """What no option and no name of the row tells."""
     missing = ["prompt"] if fields.prompt is None else []
-    talks = fields.prompt is not None and is_messages(look_up(row, fields.prompt))
+    talks = fields.prompt is not None and isinstance(look_up(row, fields.prompt), list)
     if fields.response is None and not talks:
         missing.append("response")
     if not options.scores and look_up(row, fields.scores[0][0]) is MISSING:

@@ -9,7 +9,7 @@ generic.py takes 7 for either.)
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -57,14 +57,19 @@ def shortcut_to(
     if not keys or weight != 1 or more or options.context or not as_they_stand(read_already):
         return None
     others = _others(fields, options, own, frozenset(shown))
-    guessed = options.response is None and fields.response in EITHER
-    if guessed:  # any text beside it could be a rival
-        ignored = dict.fromkeys(options.ignore, "")
-        others = _columns_of({**sample, **ignored}, own) | others
+    strict = options.response is None and fields.response in EITHER
+    columns = _columns_of(sample, {*own, *options.ignore}, strict=strict) | others
+    like_the_sample = {name: columns[name] for name in columns if name in sample}
+    like_the_sample |= {
+        name: "anything"
+        for name in options.ignore
+        if _is_plain(name) and name not in (*own, _TOOLS)
+    }
     judged = not options.scores and score in VERDICTS
-    kind_of_score = bool if judged else _Score
-    row = _row_type(own, kind_of_score, tuple(sorted(others.items())), strict=guessed)
-    plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.log is not None)
+    row_of = partial(_row_of, own, bool if judged else _Score)
+    narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
+    wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
+    plain = _Plain(narrow, wide, rendered=fields.log is not None)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -92,12 +97,16 @@ def _others(
     return others
 
 
-def _columns_of(sample: dict[str, Any], own: Collection[str]) -> dict[str, str]:
-    """What else the sample has: texts have been shown, and in other columns there are none."""
+def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool) -> dict[str, str]:
+    """What else the sample has.
+
+    Strictly, any text beside the response could be a rival of it. Texts of the sample have been
+    shown; its other columns must hold none.
+    """
     return {
-        name: "anything" if isinstance(value, (str, list, dict)) else "no text"
+        name: "no text" if strict and not isinstance(value, (str, list, dict)) else "anything"
         for name, value in sample.items()
-        if name not in (*own, _TOOLS) and _is_plain(name)
+        if name not in (*others, _TOOLS) and _is_plain(name)
     }
 
 
@@ -141,13 +150,14 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
 
 
 @lru_cache
-def _row_type(
+def _row_of(
     own: tuple[str, str, str],
     kind_of_score: Any,
     others: tuple[tuple[str, str], ...],
     *,
-    strict: bool,
-) -> Any:
+    narrow: bool,
+) -> Callable[[bytes], Any]:
+    """What reads a row; narrow, it refuses every other column, and is quicker."""
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
@@ -158,7 +168,8 @@ def _row_type(
     for place, (name, may_be) in enumerate(others):
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
-    return defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=strict)
+    row = defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=narrow)
+    return msgspec.json.Decoder(row).decode
 
 
 def _is_plain(path: str) -> bool:
@@ -169,8 +180,11 @@ def _is_plain(path: str) -> bool:
 class _Plain:
     """Rows of one file, of which it is known which keys hold what."""
 
-    def __init__(self, row_of: Callable[[bytes], Any], *, rendered: bool) -> None:
-        self._row_of = row_of
+    def __init__(
+        self, narrow: Callable[[bytes], Any], wide: Callable[[bytes], Any], *, rendered: bool
+    ) -> None:
+        self._row_of = narrow
+        self._wide = wide
         self._rendered = rendered
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
@@ -202,10 +216,19 @@ class _Plain:
         candidate = Candidate(group, prompt, words, round_score(row.score), None, origin)
         return candidate, digest_turn(words, "")
 
+    def _decoded(self, record: bytes) -> Any:
+        """The row as its type; once a sound one has other columns, all are read as if they may."""
+        try:
+            return self._row_of(record)
+        except msgspec.DecodeError:
+            row = self._wide(record)
+            self._row_of = self._wide
+            return row
+
     def _row(self, record: bytes) -> Any:
         """A row whose answer is fit to train on as it stands."""
         try:
-            row = self._row_of(record)
+            row = self._decoded(record)
             if not record.isascii():
                 record.decode()  # msgspec does not look at the bytes of what it skips
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -47,6 +47,8 @@ _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _BY_VALUE = frozenset({*VERDICTS, *UNSURE, *LISTS_OF_ANSWERS})
 """Names that say too little without what stands there, and beside it."""
 
+_SAID = frozenset(NAMES["response"])
+
 Row = dict[str, Any]
 Fact = tuple[str, ...]
 
@@ -82,12 +84,24 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
         if _is_log(row, VERL_COLUMNS, "input", "output"):
             return _of_verl(options)
     known = _KNOWN.intersection(row)
-    if _BY_VALUE.isdisjoint(row) and not any(isinstance(row[name], (list, dict)) for name in known):
+    if _BY_VALUE.isdisjoint(row) and not _is_nested(row, known, options):
         told = any(says(row.get(name)) for name in EITHER)
         given = options.prompt, options.response, options.scores
         if certain := _certain_fields(known, *given, told=told):
             return _with_rivals(row, certain, options) if told else certain
     return _with_rivals(row, _fields_by_value(row, options), options)
+
+
+def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
+    """Whether a response is more than text, or a chat before it ends in one."""
+    said = known & _SAID
+    if options.response is not None or not said:
+        return False
+    if any(isinstance(row[name], (list, dict)) for name in said):
+        return True
+    asked = known if options.prompt is None else ()
+    chats = [row[name] for name in asked] if asked else [look_up(row, options.prompt or "")]
+    return any(chat and isinstance(chat, list) and _last_words(chat) is not None for chat in chats)
 
 
 def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
@@ -99,6 +113,7 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
     return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
 
 
+@lru_cache
 def is_unknown(name: str) -> bool:
     """Whether a column could hold anything, by its name."""
     return not (name in _KNOWN or name in COLUMNS or name in UNSURE or is_something_else(name))
@@ -251,7 +266,7 @@ def _show(
     if name is None:
         return
     shown.append(("guessed", what, name))
-    if told:
+    if told and len(present) > 1:
         columns = {path.partition("[]")[0] for path in (name, *told)}
         silent = (path for path in present if path.partition("[]")[0] not in columns)
         shown += [("silent beside", what, path, name) for path in silent]

@@ -170,7 +170,8 @@ def test_verdicts(name: str) -> None:
     row = {"prompt": "Q", "response": "A"}
     for value in (True, False, 1, 0, None):
         assert _fields({**row, name: value}).scores == ((name, 1.0),)
-    for value in (-1, 3, 0.5):
+    odd: list[float] = [-1, 3, 0.5]
+    for value in odd:
         with pytest.raises(BadField):
             _fields({**row, name: value})
         assert _fields({**row, name: value}, scores=((name, 1.0),)).scores == ((name, 1.0),)
