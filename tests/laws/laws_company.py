@@ -29,6 +29,7 @@ SAID = (
 MANY_SAID = ("responses", "completions", "generations", "model_outputs")
 LISTS = ("samples", "completions", "candidates", "rollouts", "outputs")
 LEAVES = ("text", "response", "content", "output")
+MANY_JUDGED = ("rewards", "scores", "ratings")
 JUDGED = ("reward", "score", "rating", "final_reward", "overall_score")
 VERDICTS = ("correct", "is_correct", "resolved", "passed")
 REFERENCES = (
@@ -123,6 +124,22 @@ _VALUES: dict[str, Column] = {
         {"role": "assistant", "content": f"other {place}"},
     ],
 }
+_LISTS: list[Callable[[list[_Answer]], Any]] = [
+    lambda own: [f"other {place}" for place, _ in enumerate(own)],
+    lambda _: ["gold", "gilt"],
+    lambda own: [answer.said for answer in own],
+    lambda own: [answer.judged for answer in own],
+    lambda own: [1 - (answer.judged or 0) for answer in own],
+    lambda own: [
+        [{"role": "assistant", "content": f"other {place}"}] for place, _ in enumerate(own)
+    ],
+    lambda own: [{"text": f"other {place}", "reward": place} for place, _ in enumerate(own)],
+    lambda own: [None for _ in own],
+    lambda _: [],
+    lambda own: own[0].said,
+    lambda own: own[0].judged,
+    lambda _: None,
+]
 COMPANY = (*ASKED, *TALKS, *SAID, *MANY_SAID, *LISTS, *JUDGED, *VERDICTS, *REFERENCES, *OTHERS)
 
 
@@ -138,9 +155,11 @@ def worlds(draw: st.DrawFn) -> World:
     asked = draw(st.sampled_from((*ASKED, *TALKS)))
     judged = draw(st.sampled_from((*JUDGED, *VERDICTS)))
     answers = draw(_answers(verdicts=judged in VERDICTS))
-    shape = draw(st.sampled_from(["one", "one", "one", "objects"]))
+    shape = draw(st.sampled_from(["one", "one", "one", "objects", "lists"]))
     if shape == "objects":
         rows = draw(_rows_of_objects(asked, judged, answers))
+    elif shape == "lists":
+        rows = draw(_rows_of_lists(asked, answers))
     else:
         said = draw(st.sampled_from((*SAID, "answer")))
         company = draw(_company((asked, said, judged)))
@@ -172,6 +191,24 @@ def _rows_of_objects(draw: st.DrawFn, asked: str, judged: str, answers: list[_An
         ]
         row = {asked: _as_asked(asked, question), column: items}
         rows.append(row | {name: value(len(rows), own[0]) for name, value in company.items()})
+    return rows
+
+
+@st.composite
+def _rows_of_lists(draw: st.DrawFn, asked: str, answers: list[_Answer]) -> list[Row]:
+    said, judged = draw(st.sampled_from(MANY_SAID)), draw(st.sampled_from(MANY_JUDGED))
+    names = (*SAID, *MANY_SAID, *LISTS, *JUDGED, *MANY_JUDGED, *VERDICTS, *REFERENCES, *OTHERS)
+    others = st.sampled_from([name for name in dict.fromkeys(names) if name not in (said, judged)])
+    company = draw(st.dictionaries(others, st.sampled_from(_LISTS), max_size=3))
+    rows = []
+    for question in dict.fromkeys(answer.asked for answer in answers):
+        own = [answer for answer in answers if answer.asked == question]
+        row = {
+            asked: _as_asked(asked, question),
+            said: [answer.said for answer in own],
+            judged: [answer.judged for answer in own],
+        }
+        rows.append(row | {name: value(own) for name, value in company.items()})
     return rows
 
 
