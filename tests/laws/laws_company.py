@@ -59,6 +59,8 @@ class World:
 
     rows: list[Row]
     pairs: Pairs
+    whole: bool
+    """Whether no row lacks what is meant."""
 
 
 @dataclass(frozen=True)
@@ -171,9 +173,10 @@ def worlds(draw: st.DrawFn) -> World:
         ]
         if said == "answer":  # beside what only a model says, it is the reference
             rows = [_without(row, (*SAID, *MANY_SAID, *LISTS, *TALKS), asked) for row in rows]
-    if asked == "instruction":  # an input beside it is more of the question
-        rows = [_without(row, ("input",), asked) for row in rows]
-    return World(draw(st.permutations(rows)), _pairs_of(answers))
+    if asked in ("instruction", "input"):  # together they are one question
+        rows = [_without(row, ("instruction", "input"), asked) for row in rows]
+    whole = all(answer.said and answer.judged is not None for answer in answers)
+    return World(draw(st.permutations(rows)), _pairs_of(answers), whole)
 
 
 @st.composite

@@ -18,6 +18,7 @@ from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import (
     is_list_of_objects,
+    is_number,
     own_question,
     paths_of_items,
     paths_of_object,
@@ -201,15 +202,23 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
 def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
     """Where what was said stands: in a field, or in the items of one that holds a list of them."""
     paths: list[str] = []
+    inner: list[str] = []
     for name in names:
         if is_list_of_objects(row[name]):
-            paths += paths_of_items(row, name, TEXTS_OF_ITEMS)
+            paths += paths_of_items(row, name, TEXTS_OF_ITEMS, says)
         elif says(row[name]):
             paths.append(name)
-        elif inner := paths_of_object(row, name, TEXTS_OF_ITEMS):
-            problem = f'"{name}" is an object: which of its fields is the response?'
-            raise TwoReadings(problem, [("--response", path) for path in inner])
-    return paths
+        else:
+            inner += paths_of_object(row, name, TEXTS_OF_ITEMS)
+    if inner and not paths:
+        columns = " and ".join(f'"{name}"' for name in dict.fromkeys(map(_column, inner)))
+        problem = f"the response is in {columns}: which of its fields is it?"
+        raise TwoReadings(problem, [("--response", path) for path in inner])
+    return paths + inner
+
+
+def _column(path: str) -> str:
+    return path.partition(".")[0].removesuffix("[]")
 
 
 def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
@@ -229,7 +238,7 @@ def _is_said(row: Row, prompt: str, response: str) -> bool:
     if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
         return True
     problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
-    raise TwoReadings(problem, [("--response", response), ("--ignore", response.partition("[")[0])])
+    raise TwoReadings(problem, [("--response", response), ("--ignore", _column(response))])
 
 
 def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
@@ -267,8 +276,8 @@ def _show(
         return
     shown.append(("guessed", what, name))
     if told and len(present) > 1:
-        columns = {path.partition("[]")[0] for path in (name, *told)}
-        silent = (path for path in present if path.partition("[]")[0] not in columns)
+        columns = {*map(_column, (name, *told))}
+        silent = (path for path in present if _column(path) not in columns)
         shown += [("silent beside", what, path, name) for path in silent]
     if what != "prompt":
         shown += [("says the same", what, path) for path in told if path != name]
@@ -314,7 +323,7 @@ def _score(
         present = _present(row, (*MANY_SCORES, *SCORES, *VERDICTS))
         column, of_each, _ = (response or "").partition("[].")
         if of_each and is_list_of_objects(row.get(column)):
-            present = [*paths_of_items(row, column, (*SCORES, *VERDICTS)), *present]
+            present = [*paths_of_items(row, column, (*SCORES, *VERDICTS), is_number), *present]
     kinds = list if several else (int, float, str) if options.cast_score else (int, float)
     told = [name for name in present if isinstance(look_up(row, name), kinds)]
     odd = [name for name in told if _is_verdict(name) and not _is_judged(look_up(row, name))]

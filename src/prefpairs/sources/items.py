@@ -1,6 +1,6 @@
 """Lists of objects: the answers to one prompt, each beside its score."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from prefpairs.records.message import is_messages
@@ -17,20 +17,29 @@ def is_list_of_objects(value: Any) -> bool:
     return all(isinstance(item, dict) for item in value)
 
 
-def paths_of_items(row: dict[str, Any], name: str, wanted: Sequence[str]) -> list[str]:
-    """The paths through such a list to the fields of these names, where an item has them.
+def paths_of_items(
+    row: dict[str, Any], name: str, wanted: Sequence[str], fits: Callable[[Any], bool]
+) -> list[str]:
+    """The paths through such a list to the fields of these names that fit in an item.
 
-    >>> paths_of_items({"samples": [{"text": "A"}, {"n": 1}]}, "samples", ("text", "content"))
-    ['samples[].text']
+    >>> row = {"samples": [{"text": "A"}, {"n": 1}]}
+    >>> paths_of_items(row, "samples", ("text", "n"), is_number)
+    ['samples[].n']
     """
     items = row[name]
-    return [f"{name}[].{key}" for key in wanted if any(item.get(key) is not None for item in items)]
+    return [f"{name}[].{key}" for key in wanted if any(fits(item.get(key)) for item in items)]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value could be a score."""
+    return isinstance(value, (int, float))
 
 
 def paths_of_object(row: dict[str, Any], name: str, wanted: Sequence[str]) -> list[str]:
     """The paths into an object to what a model said there, if it is one.
 
-    >>> paths_of_object({"completion": {"choices": [{"message": {}}]}}, "completion", ("text",))
+    >>> row = {"completion": {"choices": [{"message": {"role": "assistant"}}]}}
+    >>> paths_of_object(row, "completion", ("text",))
     ['completion.choices[].message']
     """
     value = row[name]
@@ -38,7 +47,7 @@ def paths_of_object(row: dict[str, Any], name: str, wanted: Sequence[str]) -> li
         return []
     paths = [f"{name}.{key}" for key in wanted if isinstance(value.get(key), str)]
     if is_list_of_objects(choices := value.get("choices")):
-        choices = paths_of_items(value, "choices", ("message", "text"))
+        choices = paths_of_items(value, "choices", ("message", "text"), bool)
         paths += [f"{name}.{path}" for path in choices]
     return paths
 
