@@ -11,7 +11,7 @@ from prefpairs.sources.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDIC
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}
-CHAT = {"messages": [{"role": "user", "content": "Q"}], "reward": 0}
+CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "Q"}], "reward": 0}
 VERL = {"input": "Q", "output": "A", "gts": "A", "score": 1, "step": 2}
 TRL = {"prompt": "Q", "completion": "A", "advantage": 1, "step": 2, "reward": 1}
 
@@ -168,14 +168,13 @@ def test_an_object_as_response() -> None:
 def test_verdicts(name: str) -> None:
     """True or false; anything else was not judged, or is a count."""
     row = {"prompt": "Q", "response": "A"}
-    for value in (True, False, 1, 0, None):
-        assert _fields({**row, name: value}).scores == ((name, 1.0),)
-    odd: list[float] = [-1, 3, 0.5]
-    for value in odd:
+    for judged in (True, False, 1, 0, None):
+        assert _fields({**row, name: judged}).scores == ((name, 1.0),)
+    for odd in (-1, 3, 0.5):
         with pytest.raises(BadField):
-            _fields({**row, name: value})
-        assert _fields({**row, name: value}, scores=((name, 1.0),)).scores == ((name, 1.0),)
-        assert _fields({**row, name: value, "reward": 0.5}).scores == (("reward", 1.0),)
+            _fields({**row, name: odd})
+        assert _fields({**row, name: odd}, scores=((name, 1.0),)).scores == ((name, 1.0),)
+        assert _fields({**row, name: odd, "reward": 0.5}).scores == (("reward", 1.0),)
     assert _fields({**row, name: True, "reward": 1}).scores == (("reward", 1.0),)
     with pytest.raises(TwoReadings):
         _fields({**row, name: True, "reward": 0.9})
