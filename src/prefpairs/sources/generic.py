@@ -26,9 +26,11 @@ from prefpairs.sources.answer import (
     refine,
 )
 from prefpairs.sources.generic_plain import shortcut_to
-from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
+from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, named_columns, whole_question
+from prefpairs.sources.rivals import Fact
+from prefpairs.sources.scored import is_several
 from prefpairs.sources.suggest import suggestions
 
 _TRIES, _MOST_KINDS = 3, 20

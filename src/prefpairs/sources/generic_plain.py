@@ -24,10 +24,11 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import Fact, Fields
+from prefpairs.sources.guess import Fields
 from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
+from prefpairs.sources.rivals import Fact
 
 _FEW = 4
 _SHORT = 15

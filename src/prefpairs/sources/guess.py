@@ -6,19 +6,17 @@ could be meant, and differ, the run ends: TwoReadings. What one row cannot show 
 against what the others show.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from prefpairs.errors import BadField, TwoReadings
+from prefpairs.errors import TwoReadings
 from prefpairs.records.message import is_messages
-from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import (
     is_list_of_objects,
-    is_number,
     own_question,
     paths_of_items,
     paths_of_object,
@@ -28,18 +26,28 @@ from prefpairs.sources.names import (
     EITHER,
     LISTS_OF_ANSWERS,
     MANY_OUTPUTS,
-    MANY_SCORES,
     NAMES,
     OUTPUTS,
     PROMPTS,
     RIVALS,
-    SCORES,
     TEXTS_OF_ITEMS,
     UNSURE,
     VERDICTS,
     is_something_else,
 )
 from prefpairs.sources.question import COLUMNS, holds_something, named_columns, same_text
+from prefpairs.sources.rivals import (
+    Fact,
+    Row,
+    chosen,
+    column_of,
+    only,
+    present_in,
+    says,
+    show,
+    two_readings,
+)
+from prefpairs.sources.scored import guess_score
 
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
@@ -49,9 +57,6 @@ _BY_VALUE = frozenset({*VERDICTS, *UNSURE, *LISTS_OF_ANSWERS})
 """Names that say too little without what stands there, and beside it."""
 
 _SAID = frozenset(NAMES["response"])
-
-Row = dict[str, Any]
-Fact = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,23 +173,18 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
         shown = [("beside a talk", response, prompt)] if response in EITHER else []
         response = None
     shown += asked
-    scores = options.scores or _score(row, response, shown, options)
+    scores = options.scores or guess_score(row, response, shown, options)
     if options.response is None and response is not None:
         _check_items(row, response, scores)
     return Fields(prompt, response, scores, tuple(shown))
 
 
-def is_several(given: Any) -> bool:
-    """Whether a response is a list of answers, rather than one that is a chat."""
-    return isinstance(given, list) and not is_messages(given)
-
-
 def _response(row: Row, shown: list[Fact]) -> str | None:
     """Names of outputs come before names that a reference may have, too."""
-    outputs = _present(row, (*OUTPUTS, *MANY_OUTPUTS))
+    outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
     outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
-    either = _present(row, EITHER)
-    name = _chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    either = present_in(row, EITHER)
+    name = chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
     if name is not None:
         shown += [
             ("stands beside", reference, name)
@@ -193,10 +193,10 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
         ]
         return name
     told = [name for name in either if says(row[name])]
-    _only(row, "response", [*told, *(name for name in UNSURE if told and says(row.get(name)))])
+    only(row, "response", [*told, *(name for name in UNSURE if told and says(row.get(name)))])
     if told:
         shown.append(("answered by", told[0]))
-    return _chosen(row, "response", either, told, shown)
+    return chosen(row, "response", either, told, shown)
 
 
 def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
@@ -211,14 +211,10 @@ def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
         else:
             inner += paths_of_object(row, name, TEXTS_OF_ITEMS)
     if inner and not paths:
-        columns = " and ".join(f'"{name}"' for name in dict.fromkeys(map(_column, inner)))
+        columns = " and ".join(f'"{name}"' for name in dict.fromkeys(map(column_of, inner)))
         problem = f"the response is in {columns}: which of its fields is it?"
         raise TwoReadings(problem, [("--response", path) for path in inner])
     return paths + inner
-
-
-def _column(path: str) -> str:
-    return path.partition(".")[0].removesuffix("[]")
 
 
 def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
@@ -238,56 +234,25 @@ def _is_said(row: Row, prompt: str, response: str) -> bool:
     if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
         return True
     problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
-    raise TwoReadings(problem, [("--response", response), ("--ignore", _column(response))])
+    raise TwoReadings(problem, [("--response", response), ("--ignore", column_of(response))])
 
 
 def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
-    prompts, chats = _present(row, PROMPTS), _present(row, CHATS)
+    prompts, chats = present_in(row, PROMPTS), present_in(row, CHATS)
     asking = [name for name in prompts if says(row[name])]
     if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
         asking = [name for name in asking if name != "input"]
     talks = [name for name in chats if row[name] and isinstance(row[name], list)]
-    name = _only(row, "prompt", asking)
-    talk = _only(row, "prompt", talks)
+    name = only(row, "prompt", asking)
+    talk = only(row, "prompt", talks)
     if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
         alone = response is None and isinstance(row[name], str)  # its answer is in the talk
-        raise _two("prompt", (talk,) if alone else (name, talk), (name, talk))
+        raise two_readings("prompt", (talk,) if alone else (name, talk), (name, talk))
     if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
         name = talk
     name = name or next(iter((*prompts, *chats)), None)
-    _show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
+    show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
     return name
-
-
-def _chosen(
-    row: Row, what: str, present: Sequence[str], told: Sequence[str], shown: list[Fact]
-) -> str | None:
-    """The one field that is told, else the first that is there; what it shows to other rows."""
-    name = _only(row, what, told) or next(iter(present), None)
-    _show(what, name, present, told, shown)
-    return name
-
-
-def _show(
-    what: str, name: str | None, present: Sequence[str], told: Sequence[str], shown: list[Fact]
-) -> None:
-    """Which field is guessed, and which others have nothing to say in this row."""
-    if name is None:
-        return
-    shown.append(("guessed", what, name))
-    if told and len(present) > 1:
-        columns = {*map(_column, (name, *told))}
-        silent = (path for path in present if _column(path) not in columns)
-        shown += [("silent beside", what, path, name) for path in silent]
-    if what != "prompt":
-        shown += [("says the same", what, path) for path in told if path != name]
-
-
-def says(value: Any) -> bool:
-    """Whether a value is text, a message or a list, with something in it."""
-    if isinstance(value, dict):
-        return is_messages([value]) or holds_something(value.get("content"))
-    return isinstance(value, (str, list)) and holds_something(value)
 
 
 def _is_alpaca(row: Row) -> bool:
@@ -312,88 +277,6 @@ def _last_words(messages: Sequence[Any]) -> Any:
     if isinstance(last, dict) and {"assistant", "gpt"} & {last.get("role"), last.get("from")}:
         return last.get("content", last.get("value"))
     return None
-
-
-def _score(
-    row: Row, response: str | None, shown: list[Fact], options: ReadOptions
-) -> tuple[tuple[str, float], ...]:
-    present = _present(row, NAMES["score"])
-    several = response is not None and ("[]" in response or is_several(look_up(row, response)))
-    if several:
-        present = _present(row, (*MANY_SCORES, *SCORES, *VERDICTS))
-        column, of_each, _ = (response or "").partition("[].")
-        if of_each and is_list_of_objects(row.get(column)):
-            present = [*paths_of_items(row, column, (*SCORES, *VERDICTS), is_number), *present]
-    kinds = list if several else (int, float, str) if options.cast_score else (int, float)
-    told = [name for name in present if isinstance(look_up(row, name), kinds)]
-    odd = [name for name in told if _is_verdict(name) and not _is_judged(look_up(row, name))]
-    told = [name for name in told if name not in odd]
-    if odd and not told:
-        raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
-    empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
-    known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
-    name = _chosen(row, "score", known, told, shown)
-    return (("score" if name is None else name, 1.0),)
-
-
-def _is_verdict(name: str) -> bool:
-    return name.rpartition(".")[2] in VERDICTS
-
-
-def _is_judged(value: Any) -> bool:
-    """Whether a verdict was given: -1 mostly says that it was not, and 3 is a count."""
-    if isinstance(value, list):
-        return all(map(_is_judged, value))
-    return value is None or value in (0, 1)
-
-
-def _present(row: Row, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in row]
-
-
-def _only(row: Row, what: str, names: Sequence[str]) -> str | None:
-    """The first of the names; TwoReadings if another one holds something else."""
-    if not names:
-        return None
-    first, *others = names
-    same = _SAME[what]
-    value = look_up(row, first)
-    differing = [name for name in others if not same(value, look_up(row, name))]
-    if differing:
-        raise _two(what, (first, *differing))
-    return first
-
-
-def _same_score(one: Any, other: Any) -> bool:
-    return bool(_rounded(one) == _rounded(other))
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return round_score(read_score(value, "")) if isinstance(value, (int, float)) else value
-
-
-_SAME: dict[str, Callable[[Any, Any], bool]] = {
-    "prompt": lambda one, other: same_text(one, other, "user"),
-    "response": lambda one, other: same_text(one, other, "assistant"),
-    "score": _same_score,
-}
-
-
-def _two(what: str, names: Sequence[str], listed: Sequence[str] = ()) -> TwoReadings:
-    """That a row has several fields of a kind, and they differ; the names settle it."""
-    choices: list[tuple[str, ...]] = [(f"--{what}", name) for name in names]
-    if what == "prompt" and "input" in names:  # it may be more of another one's question
-        others = [name for name in names if name != "input"]
-        choices = [
-            ("--prompt", name, option, "input")
-            for name in others
-            for option in ("--context", "--ignore")
-        ]
-        choices.append(("--prompt", "input"))
-    quoted = " and ".join(f'"{name}"' for name in listed or names)
-    return TwoReadings(f"the {what} could be {quoted}, which differ", choices)
 
 
 def _of_verl(options: ReadOptions) -> Fields:

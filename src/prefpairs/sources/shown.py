@@ -9,8 +9,8 @@ those of a run agree, or it ends. In which order they come decides nothing.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from prefpairs.errors import OtherRows, TwoReadings
-from prefpairs.sources.guess import Fact
 from prefpairs.sources.names import EITHER, NAMES
+from prefpairs.sources.rivals import Fact
 
 _MOST_KEYS = 20
 _MOST_CHOICES = 3
