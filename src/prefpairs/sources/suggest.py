@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from prefpairs.records.message import is_messages
@@ -10,7 +10,7 @@ from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import is_list_of_objects
 from prefpairs.sources.names import is_something_else, words_of
 
-_MOST = 3
+_MOST, _MOST_TRIED = 3, 4
 _ASKING = {"prompt", "question", "instruction", "query", "problem", "task", "goal", "input"}
 _SAYING = {"response", "completion", "output", "generation", "generated", "prediction", "reply"}
 _SAYING |= {"predicted", "solution", "answer", "message", "content", "text", "said", "candidate"}
@@ -21,17 +21,17 @@ Words = tuple[str, ...]
 
 
 def suggestions(
-    row: Row, missing: Sequence[str], options: ReadOptions, works: Callable[[ReadOptions], bool]
+    row: Row, missing: Sequence[str], options: ReadOptions, works: Callable[[ReadOptions], object]
 ) -> Iterator[Words]:
     """Options for what is missing, each tried on the row before anyone is told of them.
 
     >>> row = {"q_text": 1, "my_reply": "A", "quality": 0.5}
-    >>> list(suggestions(row, ("response", "score"), ReadOptions(), lambda options: True))
+    >>> list(suggestions(row, ("response", "score"), ReadOptions(), lambda read: read.response))
     [('--response', 'my_reply', '--score', 'quality')]
     """
     found = 0
     paths = {"prompt": _asking, "response": _saying, "score": _judging}
-    columns = [list(paths[what](row)) for what in missing]
+    columns = [list(islice(paths[what](row), _MOST_TRIED)) for what in missing]
     if "response" in missing:  # which may stand at the end of a conversation
         columns[[*missing].index("response")].append("")
     for chosen in product(*columns):
