@@ -74,6 +74,10 @@ class Shown:
         guessed = [f"{what} is {' or '.join(given)}" for what, given in found.items() if given]
         if guessed:
             yield f"guessed: {', '.join(guessed)}"
+        scales = {path.rpartition(".")[2].removesuffix("s") for path in self._guessed("score")}
+        if len(scales) > 1:
+            names = " and ".join(found["score"])
+            yield f"answers to one prompt compete by {names} alike; --score takes one of them"
         for log, note in _LOGS.items():
             if self.has("log", log):
                 score = " + ".join(path for of, path in self.of("scored") if of == log)
