@@ -143,12 +143,16 @@ class BadInput(DataError):
 
 
 class OtherRows(DataError):
-    """Rows that are not of the kind that a command takes, or do not show that they are."""
+    """Rows that are not of the kind that a command takes, or do not show that they are.
 
-    def __init__(self, problem: str, hint: str) -> None:
+    Each choice is options that would read some of them.
+    """
+
+    def __init__(self, problem: str, hint: str, choices: Sequence[Sequence[str]] = ()) -> None:
         super().__init__(problem, hint)
         self.problem = problem
         self.hint = hint
+        self.choices = choices
 
 
 class InputChanged(DataError):

@@ -64,13 +64,14 @@ def _run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Any:
     def run(command: str, *words: str | Path) -> Ran:
         output, summary = tmp_path / "out.jsonl", tmp_path / "summary.json"
         output.unlink(missing_ok=True)
+        summary.unlink(missing_ok=True)
         places = ["-o", str(output), "--summary", str(summary), "--quiet"]
         code = main([command, *map(str, words), *places])
         lines = output.read_bytes().splitlines() if output.exists() else []
         return Ran(
             code,
             list(map(json.loads, lines)),
-            json.loads(summary.read_bytes()),
+            json.loads(summary.read_bytes()) if summary.exists() else {},
             capfd.readouterr().err,
         )
 
@@ -334,3 +335,51 @@ def test_hints_of_traces(run: Any, tmp_path: Path) -> None:
         assert row["length"] == counted["student_len_exact"]
         site = "".join(text_of[row["input_ids"][place]] for place in row["student_index"])
         assert site.removesuffix("<|im_end|>") == counted["student_site_text"]
+
+
+# Rows that are only guessed ----------------------------------------------------------------
+
+GUESSED = ["openai", "skyrl", "rllm", "atropos", "art", "lm-eval", "swe", "ultrafeedback"]
+
+
+def _files_of(folder: str) -> list[Path]:
+    """The rollouts of a folder, less what tells of them."""
+    told = ("README.md", "answer.json")
+    files = sorted(path for path in (SAMPLES / folder).rglob("*") if path.is_file())
+    return [path for path in files if path.name not in told]
+
+
+@pytest.mark.parametrize("folder", GUESSED)
+def test_no_pair_is_wrong(run: Any, folder: str) -> None:
+    """Without an option a file gives the pairs that it should, or is refused with a reason."""
+    answers = json.loads((SAMPLES / folder / "answer.json").read_bytes())
+    for path in _files_of(folder):
+        ran = run("pair", "--min-gap", "0", path)
+        if ran.code:
+            assert (ran.rows, ran.errors.startswith("error: ")) == ([], True)
+        else:
+            assert len(ran.rows) == answers[str(path.relative_to(SAMPLES / folder))]["pairs"]
+
+
+def test_ultrafeedback(run: Any) -> None:
+    """Two scores of an answer differ; each of the commands that are printed reads one of them."""
+    (rows,) = _files_of("ultrafeedback")
+    told = run("pair", "--min-gap", "0", rows).errors
+    assert "--score 'completions[].overall_score'" in told
+    assert "--score 'completions[].fine-grained_score'" in told
+    (pair,) = run("pair", "--score", "completions[].fine-grained_score", rows).rows
+    answer = json.loads((rows.parent / "answer.json").read_bytes())["rows.jsonl"]
+    expected = answer["detail"][0]["pair"]
+    assert (pair["chosen_score"], pair["rejected_score"], pair["gap"]) == (
+        expected["chosen_score"],
+        expected["rejected_score"],
+        expected["gap"],
+    )
+
+
+def test_trajectories_by_the_command_that_is_printed(run: Any) -> None:
+    """The conversation is not guessed under this name; the verdict is."""
+    path = SAMPLES / "swe" / "nebius_openhands.jsonl"
+    assert "pair --prompt trajectory " in run("pair", path).errors
+    (pair,) = run("pair", "--prompt", "trajectory", path).rows
+    assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.0)

@@ -19,7 +19,7 @@ from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.detect import GENERIC, source_of
 from prefpairs.sources.protocol import Opened
 
-SAMPLE = {"question": "Q", "answer": "A", "reward": 1.0}
+SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
 READINGS: list[tuple[ReadOptions, Row]] = [
     (ReadOptions(), SAMPLE),
     (ReadOptions(prompt="question", response="answer", scores=(("reward", 1.0),)), SAMPLE),

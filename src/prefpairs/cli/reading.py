@@ -284,7 +284,7 @@ class ReadWords(InputWords):
         """The plan that these words ask for."""
         given = self.input_plan()
         for path in databases_in(self.inputs or []):
-            report.note(f"{path} was not read: of databases name the file itself")
+            report.note(f"{path} was not read: name the database file itself")
         options = self._options()
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost

@@ -277,7 +277,7 @@ def _show_group(
                 _put_group(group, plan, most, screen, looking.view(screen))
         except OtherRows as error:
             hint = f"{error.hint}; without --group, show reads pairs"
-            raise OtherRows(error.problem, hint) from None
+            raise OtherRows(error.problem, hint, error.choices) from None
         if losses := early_losses(report):
             screen.put([Span("dropped before groups were made, in all of the input")])
             for line in losses:

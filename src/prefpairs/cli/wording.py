@@ -53,8 +53,10 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, (TwoReadings, NothingCameOut)) and error.choices:
+    if isinstance(error, NothingCameOut) and error.choices:
         hints = [visible(command) for command in commands_that_choose(error, typed)]
+    if isinstance(error, (OtherRows, TwoReadings)):
+        hints = [*map(visible, commands_that_choose(error, typed)), *hints]
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
@@ -62,7 +64,7 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
 
 
 def commands_that_choose(
-    error: TwoReadings | NothingCameOut, typed: Sequence[str]
+    error: OtherRows | TwoReadings | NothingCameOut, typed: Sequence[str]
 ) -> Iterator[str]:
     """The command as it was typed, with each of the choices that settle how rows are read."""
     command, *words = typed or ("pair",)

@@ -18,8 +18,8 @@ from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.detect import GENERIC, named_paths, source_of
-from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened
+from prefpairs.sources.rivals import Fact
 from prefpairs.sources.shown import Shown
 from prefpairs.sources.trinity import OWN_FIELDS
 

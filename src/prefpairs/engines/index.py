@@ -114,6 +114,20 @@ class Index:
         self._lengths.extend(repeat(length, len(candidates)))
         self._numbers.extend(repeat(number, len(candidates)))
 
+    def constant_groups(self) -> int:
+        """How many groups hold one answer several times, with different scores."""
+        first: dict[int, int] = {}
+        apart, varied = set(), set()
+        for number, group in enumerate(self._group_of):
+            other = first.setdefault(group, number)
+            if other == number or group in varied:
+                continue
+            if self.digest(number) != self.digest(other):
+                varied.add(group)
+            elif self.scores[number] != self.scores[other]:
+                apart.add(group)
+        return len(apart - varied)
+
     def _pad_slots(self, number: int) -> None:
         """Say that the candidates before this one stand first in their rows, as most do."""
         self._slots.extend(repeat(0, number - len(self._slots)))

@@ -67,6 +67,7 @@ def _pair_by_index(
     index, ready = Index(), ReadyPairs(plan, library, report)
     with reading_inputs(plan.read, report, ready) as reader:
         fill(index, library, reader, plan)
+        reader.formats.shown.check_answers(index.constant_groups)
     _write(ready.pairs(), plan, sink, report)
     fetch = partial(library.fetch, index)
 
@@ -176,6 +177,7 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
                 raise BadInput(label, _APART, "sort by group, or leave --assume-grouped away")
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
+            reader.formats.shown.check_answers(index.constant_groups)
             fetch = members.__getitem__
             numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
             _write(_made(numbers, index, fetch), plan, sink, report)

@@ -14,8 +14,8 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.stretch import LongLine
 from prefpairs.report import RowCounts
-from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned
+from prefpairs.sources.rivals import Fact
 
 _AT_ONCE = 1 << 19
 """Bytes, so that long lines do not pile up."""

@@ -25,7 +25,7 @@ from prefpairs.records.pair import Pair
 from prefpairs.report import Report, RowCounts
 from prefpairs.report.course import Course
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.guess import Fact
+from prefpairs.sources.rivals import Fact
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

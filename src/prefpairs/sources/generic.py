@@ -5,6 +5,7 @@ whole conversations (`messages`, the last turn is the response); and the logs of
 prompts are already rendered (TRL's completions, verl's rollouts).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,10 +26,14 @@ from prefpairs.sources.answer import (
     refine,
 )
 from prefpairs.sources.generic_plain import shortcut_to
-from prefpairs.sources.guess import Fact, Fields, find_fields, is_several
+from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, named_columns, whole_question
+from prefpairs.sources.rivals import Fact
+from prefpairs.sources.scored import is_several
+from prefpairs.sources.suggest import suggestions
 
+_TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)
 """What every row shows."""
 
@@ -44,14 +49,16 @@ def looks_like(record: bytes) -> bool:
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
     """How rows are read, each by its own names; those like the sample in a quicker way."""
     found = _with_fields_found(options)
+    tried: Counter[frozenset[str]] = Counter()
 
     def read(record: bytes) -> Reading:
-        return _read(record, options, found, label)
+        return _read(record, options, found, label, tried)
 
     for record in sample:
         with suppress(BadRecord, TwoReadings):
             shown = read(record).shown
-            shortcut = shortcut_to(_fields_of(decode(record), options)[1], options, shown)
+            row, fields = _fields_of(decode(record), options)
+            shortcut = shortcut_to(row, fields, options, shown)
             if shortcut is not None and shortcut.read(record, ""):
                 return Opened(read, shortcut=shortcut)
     return Opened(read)
@@ -67,7 +74,13 @@ def _with_fields_found(options: ReadOptions) -> ReadOptions:
     return replace(options, prompt=None, response=None, scores=())
 
 
-def _read(record: bytes, options: ReadOptions, found: ReadOptions, label: str) -> Reading:
+def _read(
+    record: bytes,
+    options: ReadOptions,
+    found: ReadOptions,
+    label: str,
+    tried: Counter[frozenset[str]] | None = None,
+) -> Reading:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
@@ -75,6 +88,11 @@ def _read(record: bytes, options: ReadOptions, found: ReadOptions, label: str) -
     shown = [_ROW, *fields.shown]
     if not fields.sure:
         shown += _what_is_there(own, fields)
+        missing = _not_found(own, fields, options)
+        if missing and tried is not None and _is_worth_a_try(own, tried):
+            taken = {fields.prompt, fields.response}
+            rest = {name: value for name, value in own.items() if name not in taken}
+            shown += _suggested(record, rest, missing, options)
     try:
         answers = _answers(row, own, fields, options, shown)
     except Lost as loss:
@@ -108,6 +126,38 @@ def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:
         yield from (("key", path) for path in _paths(row))
         if {"chosen", "rejected"} <= row.keys():
             yield ("pairs",)
+
+
+def _not_found(row: dict[str, Any], fields: Fields, options: ReadOptions) -> list[str]:
+    """What no option and no name of the row tells."""
+    missing = ["prompt"] if fields.prompt is None else []
+    talks = fields.prompt is not None and isinstance(look_up(row, fields.prompt), list)
+    if fields.response is None and not talks:
+        missing.append("response")
+    if not options.scores and look_up(row, fields.scores[0][0]) is MISSING:
+        missing.append("score")
+    return missing
+
+
+def _is_worth_a_try(row: dict[str, Any], tried: Counter[frozenset[str]]) -> bool:
+    """Whether few rows with these fields were tried before, and few rows in all."""
+    keys = frozenset(row)
+    tried[keys] += 1
+    return tried[keys] <= _TRIES and len(tried) <= _MOST_KINDS
+
+
+def _suggested(
+    record: bytes, row: dict[str, Any], missing: Sequence[str], options: ReadOptions
+) -> Iterator[Fact]:
+    """Options that would give candidates of this row."""
+
+    def works(options: ReadOptions) -> bool:
+        with suppress(BadRecord, TwoReadings):
+            return bool(_read(record, options, _with_fields_found(options), "").kept)
+        return False
+
+    for words in suggestions(row, missing, options, works):
+        yield ("try", *words)
 
 
 def _paths(row: dict[str, Any]) -> Iterator[str]:

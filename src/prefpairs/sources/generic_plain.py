@@ -9,7 +9,7 @@ generic.py takes 7 for either.)
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -25,9 +25,11 @@ from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
+from prefpairs.sources.guess import Fields
+from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
+from prefpairs.sources.rivals import Fact
 from prefpairs.sources.verl import task_of_verl, told_of_task
 
 _FEW = 4
@@ -43,7 +45,9 @@ _NoText = Annotated[str, Meta(max_length=0)]
 _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
-def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -> Shortcut | None:
+def shortcut_to(
+    sample: dict[str, Any], fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]
+) -> Shortcut | None:
     """How rows with these fields are read, if each of the fields is one of the row's own keys.
 
     Rows in which another field could be meant, or more of the question stands beside the prompt,
@@ -67,9 +71,20 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
     ):
         return None
     others = _others(fields, options, own, frozenset(shown))
-    logged = fields.log is not None
-    row = _row_type(own, tuple(sorted(others.items())), logged=logged)
-    plain = _Plain(msgspec.json.Decoder(row).decode, logged=logged)
+    strict = options.response is None and fields.response in EITHER
+    judged, logged = not options.scores and score in VERDICTS, fields.log is not None
+    own_columns = {*own, _TOOLS, *(_TASK if logged else ())}
+    columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
+    like_the_sample = {name: columns[name] for name in columns if name in sample}
+    like_the_sample |= {
+        name: "anything"
+        for name in options.ignore
+        if _is_plain(name) and name not in own_columns
+    }
+    row_of = partial(_row_of, own, bool if judged else _Score, logged=logged)
+    narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
+    wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
+    plain = _Plain(narrow, wide, logged=logged)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -83,11 +98,11 @@ def _others(
     else:
         others |= dict.fromkeys(COLUMNS, "nothing")
         if options.prompt is None:
-            others |= dict.fromkeys(NAMES["prompt"], "nothing")
+            others |= _of_kind("prompt", shown)
         if options.response is None:
             others |= _other_responses(fields, shown)
         if not options.scores:
-            others |= dict.fromkeys(NAMES["score"], "null")
+            others |= _of_kind("score", shown)
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
     for name in (*own, *options.ignore):
@@ -97,14 +112,36 @@ def _others(
     return others
 
 
+def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool) -> dict[str, str]:
+    """What else the sample has.
+
+    Strictly, any text beside the response could be a rival of it. Texts of the sample have been
+    shown; its other columns must hold none.
+    """
+    return {
+        name: "no text" if strict and not isinstance(value, (str, list, dict)) else "anything"
+        for name, value in sample.items()
+        if name not in others and _is_plain(name)
+    }
+
+
+def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
+    """Names that may be there only if they are empty, as the sample has shown."""
+    silent = {fact[2] for fact in shown if fact[:2] == ("silent beside", what)}
+    may_be = "null" if what == "score" else "nothing"
+    return {name: may_be if name in silent else "missing" for name in NAMES[what]}
+
+
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
     """A reference counts where nothing else is there; beside the response it is once told of."""
-    if fields.response in REFERENCES:
-        return dict.fromkeys(NAMES["response"], "missing")
-    others = dict.fromkeys(NAMES["response"], "nothing")
-    for name in REFERENCES:
+    others = _of_kind("response", shown)
+    if fields.response in EITHER:
+        return others | dict.fromkeys(UNSURE, "missing")
+    for name in EITHER:
         if ("stands beside", name, fields.response) in shown:
             del others[name]
+        else:
+            others[name] = "nothing"
     return others
 
 
@@ -121,19 +158,27 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "null": (None, None),
     "missing": (UnsetType, UNSET),
     "there": (Raw, NODEFAULT),
+    "anything": (Raw, Raw()),
+    "no text": (float | bool | None, None),
 }
 """The type of a column of which nothing is read, and what stands for it where it is missing."""
 
 
 @lru_cache
-def _row_type(
-    own: tuple[str, str, str], others: tuple[tuple[str, str], ...], *, logged: bool
-) -> Any:
+def _row_of(
+    own: tuple[str, str, str],
+    kind_of_score: Any,
+    others: tuple[tuple[str, str], ...],
+    *,
+    logged: bool,
+    narrow: bool,
+) -> Callable[[bytes], Any]:
+    """What reads a row; narrow, it refuses every other column, and is quicker."""
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
         ("response", str, field(name=response)),
-        ("score", _Score, field(name=score)),
+        ("score", kind_of_score, field(name=score)),
         ("tools", _NoTools, field(name=_TOOLS, default=None)),
     ]
     if logged:
@@ -141,7 +186,8 @@ def _row_type(
     for place, (name, may_be) in enumerate(others):
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
-    return defstruct("_Row", members, gc=False, kw_only=True)
+    row = defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=narrow)
+    return msgspec.json.Decoder(row).decode
 
 
 def _is_plain(path: str) -> bool:
@@ -152,8 +198,11 @@ def _is_plain(path: str) -> bool:
 class _Plain:
     """Rows of one file, of which it is known which keys hold what."""
 
-    def __init__(self, row_of: Callable[[bytes], Any], *, logged: bool) -> None:
-        self._row_of = row_of
+    def __init__(
+        self, narrow: Callable[[bytes], Any], wide: Callable[[bytes], Any], *, logged: bool
+    ) -> None:
+        self._row_of = narrow
+        self._wide = wide
         self._logged = logged
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
@@ -180,7 +229,7 @@ class _Plain:
             group, prompt = _question_of(*self._question(row))
         except BadRecord:
             return None
-        if not asks_something(prompt):
+        if not asks_something(prompt) or _ends_in_an_answer(prompt):
             return None
         words, meta = row.response, {RENDERED: True} if self._logged else None
         candidate = Candidate(
@@ -195,10 +244,19 @@ class _Plain:
             return (prompt,)
         return prompt, *told_of_task(bytes(row.uid), bytes(row.gts))
 
+    def _decoded(self, record: bytes) -> Any:
+        """The row as its type; once a sound one has other columns, all are read as if they may."""
+        try:
+            return self._row_of(record)
+        except msgspec.DecodeError:
+            row = self._wide(record)
+            self._row_of = self._wide
+            return row
+
     def _row(self, record: bytes) -> Any:
         """A row whose answer is fit to train on as it stands."""
         try:
-            row = self._row_of(record)
+            row = self._decoded(record)
             if not record.isascii():
                 record.decode()  # msgspec does not look at the bytes of what it skips
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -219,3 +277,8 @@ def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> 
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt
     return canonical_json(task).decode(), prompt
+
+
+def _ends_in_an_answer(prompt: Text) -> bool:
+    """Whether a prompt may be a whole conversation."""
+    return not isinstance(prompt, str) and prompt[-1]["role"] == "assistant"

@@ -6,43 +6,58 @@ could be meant, and differ, the run ends: TwoReadings. What one row cannot show 
 against what the others show.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
 from prefpairs.records.message import is_messages
-from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.question import COLUMNS, MEDIA, holds_something, same_text
+from prefpairs.sources.items import (
+    is_list_of_objects,
+    own_question,
+    paths_of_items,
+    paths_of_object,
+)
+from prefpairs.sources.names import (
+    CHATS,
+    EITHER,
+    LISTS_OF_ANSWERS,
+    MANY_OUTPUTS,
+    NAMES,
+    OUTPUTS,
+    PROMPTS,
+    RIVALS,
+    TEXTS_OF_ITEMS,
+    UNSURE,
+    VERDICTS,
+    is_something_else,
+)
+from prefpairs.sources.question import COLUMNS, holds_something, named_columns, same_text
+from prefpairs.sources.rivals import (
+    Fact,
+    Row,
+    chosen,
+    column_of,
+    only,
+    present_in,
+    says,
+    show,
+    two_readings,
+)
+from prefpairs.sources.scored import guess_score
 from prefpairs.sources.verl import task_of_verl
 
-PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
-CHATS = ("messages", "conversation", "conversations")
-OUTPUTS = ("response", "completion", "output", "generation")
-MANY_OUTPUTS = ("responses", "completions", "outputs", "generations")
-REFERENCES = ("answer", "answers")
-"""Names of what a model said, or else of what it should have said, beside one of the others."""
-SCORES = ("reward", "score", "rating")
-MANY_SCORES = ("rewards", "scores", "ratings")
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
-NAMES = {
-    "prompt": (*PROMPTS, *CHATS),
-    "response": (*OUTPUTS, *MANY_OUTPUTS, *REFERENCES),
-    "score": (*SCORES, *MANY_SCORES),
-}
-"""What is looked for, in the order in which notes name it."""
-
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
-RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS, *MANY_OUTPUTS, *COLUMNS}) - {*MEDIA}
-"""What no log has beside its own prompt and response: such rows are somebody's own."""
+_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *LISTS_OF_ANSWERS})
+"""Names that say too little without what stands there, and beside it."""
 
-Row = dict[str, Any]
-Fact = tuple[str, ...]
+_SAID = frozenset(NAMES["response"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +91,39 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
         if _is_log(row, VERL_COLUMNS, "input", "output"):
             return _of_verl(row, options)
     known = _KNOWN.intersection(row)
-    told = not known.isdisjoint(REFERENCES) and any(says(row.get(name)) for name in REFERENCES)
-    certain = _certain_fields(known, options.prompt, options.response, options.scores, told=told)
-    return certain or _fields_by_value(row, options)
+    if _BY_VALUE.isdisjoint(row) and not _is_nested(row, known, options):
+        told = any(says(row.get(name)) for name in EITHER)
+        given = options.prompt, options.response, options.scores
+        if certain := _certain_fields(known, *given, told=told):
+            return _with_rivals(row, certain, options) if told else certain
+    return _with_rivals(row, _fields_by_value(row, options), options)
+
+
+def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
+    """Whether a response is more than text, or a chat before it ends in one."""
+    said = known & _SAID
+    if options.response is not None or not said:
+        return False
+    if any(isinstance(row[name], (list, dict)) for name in said):
+        return True
+    asked = known if options.prompt is None else ()
+    chats = [row[name] for name in asked] if asked else [look_up(row, options.prompt or "")]
+    return any(chat and isinstance(chat, list) and _last_words(chat) is not None for chat in chats)
+
+
+def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
+    """Beside `answer`, every other text could be what the model said."""
+    if options.response is not None or fields.response not in EITHER:
+        return fields
+    texts = [name for name in row if is_unknown(name) and says(row[name])]
+    rivals = [("rival", name) for name in texts if name not in named_columns(options)]
+    return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
+
+
+@lru_cache
+def is_unknown(name: str) -> bool:
+    """Whether a column could hold anything, by its name."""
+    return not (name in _KNOWN or name in COLUMNS or name in UNSURE or is_something_else(name))
 
 
 def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
@@ -108,7 +153,7 @@ def _certain_fields(
         for name in names:
             found[what] = name
             shown += [("guessed", what, name), ("has", what)]
-            if told and what == "response" and name in REFERENCES:
+            if told and what == "response" and name in EITHER:
                 shown.append(("answered by", name))
     return Fields(
         prompt or found.get("prompt"),
@@ -123,62 +168,92 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     """The fields of a row in which several could be meant, or else TwoReadings."""
     shown: list[Fact] = []
     response = options.response or _response(row, shown)
-    prompt = options.prompt or _prompt(row, response, shown)
-    several = response is not None and is_several(look_up(row, response))
-    scores = options.scores or _score(row, shown, options, several=several)
+    asked: list[Fact] = []
+    prompt = options.prompt or _prompt(row, response, asked)
+    if options.response is None and response and prompt and _is_said(row, prompt, response):
+        shown = [("beside a talk", response, prompt)] if response in EITHER else []
+        response = None
+    shown += asked
+    scores = options.scores or guess_score(row, response, shown, options)
+    if options.response is None and response is not None:
+        _check_items(row, response, scores)
     return Fields(prompt, response, scores, tuple(shown))
-
-
-def is_several(given: Any) -> bool:
-    """Whether a response is a list of answers, rather than one that is a chat."""
-    return isinstance(given, list) and not is_messages(given)
 
 
 def _response(row: Row, shown: list[Fact]) -> str | None:
     """Names of outputs come before names that a reference may have, too."""
-    outputs = _present(row, (*OUTPUTS, *MANY_OUTPUTS))
-    references = _present(row, REFERENCES)
-    told = [name for name in outputs if says(row[name])]
-    name = _only(row, "response", told) or next(iter(outputs), None)
-    if name is None:
-        told = [name for name in references if says(row[name])]
-        name = _only(row, "response", told) or next(iter(references), None)
-        if name is not None:
-            shown.append(("guessed", "response", name))
-        if told:
-            shown.append(("answered by", told[0]))
+    outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
+    outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
+    either = present_in(row, EITHER)
+    name = chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    if name is not None:
+        shown += [
+            ("stands beside", reference, name)
+            for reference in either
+            if holds_something(row[reference]) and row[reference] != look_up(row, name)
+        ]
         return name
-    shown.append(("guessed", "response", name))
-    shown += [
-        ("stands beside", reference, name)
-        for reference in references
-        if holds_something(row[reference]) and row[reference] != row[name]
-    ]
-    return name
+    told = [name for name in either if says(row[name])]
+    only(row, "response", [*told, *(name for name in UNSURE if told and says(row.get(name)))])
+    if told:
+        shown.append(("answered by", told[0]))
+    return chosen(row, "response", either, told, shown)
+
+
+def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
+    """Where what was said stands: in a field, or in the items of one that holds a list of them."""
+    paths: list[str] = []
+    inner: list[str] = []
+    for name in names:
+        if is_list_of_objects(row[name]):
+            paths += paths_of_items(row, name, TEXTS_OF_ITEMS, says)
+        elif says(row[name]):
+            paths.append(name)
+        else:
+            inner += paths_of_object(row, name, TEXTS_OF_ITEMS)
+    if inner and not paths:
+        columns = " and ".join(f'"{name}"' for name in dict.fromkeys(map(column_of, inner)))
+        problem = f"the response is in {columns}: which of its fields is it?"
+        raise TwoReadings(problem, [("--response", path) for path in inner])
+    return paths + inner
+
+
+def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
+    """Raise if the answers of a list had questions of their own."""
+    column, of_each, _ = response.partition("[].")
+    if of_each and (key := own_question(row[column])):
+        words = [word for path, _ in scores for word in ("--score", path)]
+        problem = f'each item of "{column}" has a "{key}" of its own: is the question the same?'
+        raise TwoReadings(problem, [("--response", response, *words)])
+
+
+def _is_said(row: Row, prompt: str, response: str) -> bool:
+    """Whether a chat ends in what the model said, so that the response is no other field."""
+    talk = look_up(row, prompt)
+    if not is_messages(talk) or _last_words(talk) is None or not says(look_up(row, response)):
+        return False
+    if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
+        return True
+    problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
+    raise TwoReadings(problem, [("--response", response), ("--ignore", column_of(response))])
 
 
 def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
-    prompts, chats = _present(row, PROMPTS), _present(row, CHATS)
+    prompts, chats = present_in(row, PROMPTS), present_in(row, CHATS)
     asking = [name for name in prompts if says(row[name])]
     if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
         asking = [name for name in asking if name != "input"]
     talks = [name for name in chats if row[name] and isinstance(row[name], list)]
-    name = _only(row, "prompt", asking)
-    if talks:
-        talk = _only(row, "prompt", talks)
-        if name is None or (response is None and isinstance(row[name], str)):
-            name = talk
-        elif talk is not None and not _says_the_same(row, talk, name, response):
-            raise _two("prompt", (name, talk))
+    name = only(row, "prompt", asking)
+    talk = only(row, "prompt", talks)
+    if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
+        alone = response is None and isinstance(row[name], str)  # its answer is in the talk
+        raise two_readings("prompt", (talk,) if alone else (name, talk), (name, talk))
+    if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
+        name = talk
     name = name or next(iter((*prompts, *chats)), None)
-    if name is not None:
-        shown.append(("guessed", "prompt", name))
+    show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
     return name
-
-
-def says(value: Any) -> bool:
-    """Whether a value is text or a list, with something in it."""
-    return isinstance(value, (str, list)) and holds_something(value)
 
 
 def _is_alpaca(row: Row) -> bool:
@@ -189,76 +264,20 @@ def _is_alpaca(row: Row) -> bool:
 def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bool:
     """Whether a conversation is the prompt and the response once more."""
     messages = row[talk]
-    last = messages[-1]
-    answered = isinstance(last, dict) and "assistant" in (last.get("role"), last.get("from"))
-    if answered:
-        said = last.get("content", last.get("value"))
-        if response is None or not same_text(said, row[response], "assistant"):
+    said = _last_words(messages)
+    if said is not None:
+        if response is not None and not same_text(said, look_up(row, response), "assistant"):
             return False
         messages = messages[:-1]
     return same_text(messages, row[prompt], "user")
 
 
-def _score(
-    row: Row, shown: list[Fact], options: ReadOptions, *, several: bool
-) -> tuple[tuple[str, float], ...]:
-    names = (*MANY_SCORES, *SCORES) if several else (*SCORES, *MANY_SCORES)
-    present = _present(row, names)
-    kinds = list if several else (int, float, str) if options.cast_score else (int, float)
-    told = [name for name in present if isinstance(row[name], kinds)]
-    name = _only(row, "score", told) or next(iter(present), None)
-    if name is None:
-        return (("score", 1.0),)
-    shown.append(("guessed", "score", name))
-    return ((name, 1.0),)
-
-
-def _present(row: Row, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in row]
-
-
-def _only(row: Row, what: str, names: Sequence[str]) -> str | None:
-    """The first of the names; TwoReadings if another one holds something else."""
-    if not names:
-        return None
-    first, *others = names
-    same = _SAME[what]
-    differing = [name for name in others if not same(row[first], row[name])]
-    if differing:
-        raise _two(what, (first, *differing))
-    return first
-
-
-def _same_score(one: Any, other: Any) -> bool:
-    return bool(_rounded(one) == _rounded(other))
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return round_score(read_score(value, "")) if isinstance(value, (int, float)) else value
-
-
-_SAME: dict[str, Callable[[Any, Any], bool]] = {
-    "prompt": lambda one, other: same_text(one, other, "user"),
-    "response": lambda one, other: same_text(one, other, "assistant"),
-    "score": _same_score,
-}
-
-
-def _two(what: str, names: Sequence[str]) -> TwoReadings:
-    """That a row has several fields of a kind, and they differ."""
-    listed = " and ".join(f'"{name}"' for name in names)
-    choices: list[tuple[str, ...]] = [(f"--{what}", name) for name in names]
-    if what == "prompt" and "input" in names:  # it may be more of another one's question
-        others = [name for name in names if name != "input"]
-        choices = [
-            ("--prompt", name, option, "input")
-            for name in others
-            for option in ("--context", "--ignore")
-        ]
-        choices.append(("--prompt", "input"))
-    return TwoReadings(f"the {what} could be {listed}, which differ", choices)
+def _last_words(messages: Sequence[Any]) -> Any:
+    """What the model said at the end of a chat, if it did."""
+    last = messages[-1]
+    if isinstance(last, dict) and {"assistant", "gpt"} & {last.get("role"), last.get("from")}:
+        return last.get("content", last.get("value"))
+    return None
 
 
 def _of_verl(row: Row, options: ReadOptions) -> Fields:

@@ -48,6 +48,8 @@ def whole_question(
         return prompt
     named = named_columns(options) | {_column(path)}
     columns = {name for name in COLUMNS if holds_something(row.get(name)) and name not in named}
+    if INPUT in columns and row[INPUT] == prompt:  # the question once more
+        columns.remove(INPUT)
     if INPUT in columns and path == "instruction" and isinstance(prompt, str):
         prompt = f"{prompt}\n\n{_text(row[INPUT], INPUT)}"
         columns.remove(INPUT)

@@ -6,12 +6,14 @@ response elsewhere. Facts are few, whatever the number of rows;
 those of a run agree, or it ends. In which order they come decides nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from prefpairs.errors import OtherRows, TwoReadings
-from prefpairs.sources.guess import NAMES, Fact
+from prefpairs.sources.names import EITHER, NAMES
+from prefpairs.sources.rivals import Fact
 
 _MOST_KEYS = 20
+_MOST_CHOICES = 3
 _MOST_SEEN = 4096
 _KEY = "key"
 
@@ -64,7 +66,7 @@ class Shown:
     def notes(self) -> Iterator[str]:
         """Sentences on what was guessed."""
         found = {
-            what: [f'"{name}"' for name in names if self.has("guessed", what, name)]
+            what: [f'"{name}"' for name in sorted(self._guessed(what), key=_rank(names))]
             for what, names in NAMES.items()
         }
         if turns := self.of("talks"):
@@ -72,10 +74,16 @@ class Shown:
         guessed = [f"{what} is {' or '.join(given)}" for what, given in found.items() if given]
         if guessed:
             yield f"guessed: {', '.join(guessed)}"
+        scales = {path.rpartition(".")[2].removesuffix("s") for path in self._guessed("score")}
+        if len(scales) > 1:
+            names = " and ".join(found["score"])
+            yield f"answers to one prompt compete by {names} alike; --score takes one of them"
         for log, note in _LOGS.items():
             if self.has("log", log):
                 score = " + ".join(path for of, path in self.of("scored") if of == log)
                 yield note.format(score=score)
+        for reference in sorted({name for name, *_ in self.of("stands beside")}):
+            yield f'"{reference}" is taken for the reference, and is in no pair'
         for column, how in self.of("joined"):
             yield f'"{column}" is part of the question: {how}'
 
@@ -89,23 +97,66 @@ class Shown:
             if what not in known and not self.has("has", what):
                 keys = ", ".join(fact[1] for fact in self._facts if fact[0] == _KEY)
                 hint = f"name it with --{what} PATH; the rows have: {keys}"
-                raise OtherRows(f"cannot tell which field holds the {what}", hint)
+                choices = sorted(self.of("try"), key=len)[:_MOST_CHOICES]
+                raise OtherRows(f"cannot tell which field holds the {what}", hint, choices)
+
+    def check_answers(self, constant_groups: Callable[[], int]) -> None:
+        """Raise if `answer` is taken for what the model said, and looks like the reference.
+
+        The sign is one answer in all rows of a prompt, whose scores differ.
+        """
+        rivals = [name for (name,) in self.of("rival")]
+        names = [name for name in self._guessed("response") if name in EITHER]
+        if rivals and names and (groups := constant_groups()):
+            problem = (
+                f'"{names[0]}" is the same in all rows of {groups} '
+                f"{'prompt whose' if groups == 1 else 'prompts whose'} scores differ: "
+                "is it the reference?"
+            )
+            paths = (*rivals[:_MOST_CHOICES], names[0])
+            raise TwoReadings(problem, [("--response", path) for path in paths])
 
     def _hold_against_others(self, fact: Fact) -> None:
         kind = fact[0]
-        if kind in ("answered by", "stands beside"):
+        if kind in ("answered by", "stands beside", "beside a talk"):
             self._check_reference(fact[1])
+        elif kind in ("guessed", "says the same"):
+            for silent, other in self._silent_beside(fact[1]):
+                self._check_silent(fact[1], silent, other)
+        elif kind == "silent beside":
+            self._check_silent(*fact[1:])
         elif kind in ("talks", "is answered"):
             self._check_conversation(fact[1])
 
+    def _guessed(self, what: str) -> list[str]:
+        return [name for of, name in self.of("guessed") if of == what]
+
+    def _silent_beside(self, what: str) -> list[tuple[str, str]]:
+        return [(silent, other) for of, silent, other in self.of("silent beside") if of == what]
+
+    def _check_silent(self, what: str, silent: str, other: str) -> None:
+        """A field that says nothing in one row is not replaced by another, if others read it."""
+        same = [path for of, path in self.of("says the same") if of == what]
+        if silent in (path.partition("[]")[0] for path in (*self._guessed(what), *same)):
+            problem = f'"{silent}" is empty in some rows: is the {what} of those "{other}"?'
+            names = sorted((silent, other), key=_rank(NAMES[what]))
+            raise TwoReadings(problem, [(f"--{what}", name) for name in names])
+
     def _check_reference(self, name: str) -> None:
-        beside = [output for reference, output in self.of("stands beside") if reference == name]
-        if beside and self.has("answered by", name):
+        """`answer` is what the model said in all rows, or a reference in all of them."""
+        if not self.has("answered by", name):
+            return
+        outputs, talks = self._beside(name, "stands beside"), self._beside(name, "beside a talk")
+        choices = [(output, ("--response", output)) for output in outputs]
+        for beside, choice in (*choices, *((talk, ("--ignore", name)) for talk in talks)):
             problem = (
-                f'"{name}" stands alone in some rows, and beside "{beside[0]}" in others: '
+                f'"{name}" stands alone in some rows, and beside "{beside}" in others: '
                 "is it what the model said?"
             )
-            raise TwoReadings(problem, [("--response", other) for other in (beside[0], name)])
+            raise TwoReadings(problem, [choice, ("--response", name)])
+
+    def _beside(self, name: str, kind: str) -> list[str]:
+        return [other for reference, other in self.of(kind) if reference == name]
 
     def _check_conversation(self, path: str) -> None:
         answers = [response for prompt, response in self.of("is answered") if prompt == path]
@@ -134,3 +185,8 @@ def _firsts(facts: Iterable[Sequence[str]]) -> list[str]:
 
 def _either(names: Sequence[str]) -> str:
     return " or ".join(f'"{name}"' for name in names)
+
+
+def _rank(names: Sequence[str]) -> Callable[[str], tuple[int, str]]:
+    """The order in which notes name fields; paths come last."""
+    return lambda name: (names.index(name) if name in names else len(names), name)

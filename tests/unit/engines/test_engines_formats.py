@@ -116,7 +116,10 @@ def test_notes_name_all_that_was_guessed() -> None:
         formats.tell()
         told.append(report.notes)
     note = 'prompt is "prompt" or "question", response is "response" or "answer"'
-    assert told == [[f'guessed: {note}, score is "reward" or "score"']] * 2
+    scales = (
+        'answers to one prompt compete by "reward" and "score" alike; --score takes one of them'
+    )
+    assert told == [[f'guessed: {note}, score is "reward" or "score"', scales]] * 2
 
 
 def test_paths_that_no_row_has() -> None:

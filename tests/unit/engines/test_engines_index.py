@@ -192,3 +192,15 @@ def test_question_of_a_candidate() -> None:
     ]
     assert index.question(0) == index.question(3) == index.question(6)
     assert (index.question(0)[2], len(index.question(4)[2])) == (NO_TOOLS, 16)
+
+
+def test_groups_of_one_answer_and_several_scores() -> None:
+    """Not where the scores are equal, nor where any answer differs; order decides nothing."""
+    same = [Candidate("a", "Q", "G", 1.0), Candidate("a", "Q", "G", 0.0)]
+    tied = [Candidate("b", "R", "G", 1.0), Candidate("b", "R", "G", 1.0)]
+    varied = [Candidate("c", "S", "G", 1.0), Candidate("c", "S", "G", 0.0)]
+    other = Candidate("c", "S", "H", 0.5)
+    for candidates in ([*same, *tied, *varied, other], [other, *varied, *tied, *same]):
+        assert _index(*candidates).constant_groups() == 1
+    assert _index(*same, *varied).constant_groups() == 2
+    assert _index().constant_groups() == 0

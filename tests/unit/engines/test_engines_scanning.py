@@ -19,8 +19,8 @@ from prefpairs.files.inputs import Input
 from prefpairs.report import Report, RowCounts
 from prefpairs.sources import source_named
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned, Shortcut
+from prefpairs.sources.rivals import Fact
 
 
 class Scan:

@@ -667,3 +667,75 @@ def test_lone_surrogate_is_mended() -> None:
     """Half an emoji becomes U+FFFD."""
     reading = _read({"prompt": "Q", "response": "cut \ud83d", "score": 1})
     assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+
+
+# What only several rows show ----------------------------------------------------------------
+
+
+def test_field_that_is_empty_in_some_rows() -> None:
+    """Another one does not replace it, if others read it; a column that is always empty is none."""
+    one = {"prompt": "Q", "response": "A", "output": None, "score": 1}
+    other = {"prompt": "Q", "response": None, "output": "B", "score": 0}
+    choices = [("--response", "response"), ("--response", "output")]
+    assert _choices(one, other) == _choices(other, one) == choices
+    assert _notes(one) == ['guessed: prompt is "prompt", response is "response", score is "score"']
+    judged = {"prompt": "Q", "response": "A", "reward": 0.5, "correct": None}
+    choices = [("--score", "reward"), ("--score", "correct")]
+    assert _choices(judged, {**judged, "reward": None, "correct": True}) == choices
+    equal = {"prompt": "Q", "response": "A", "reward": 1, "correct": True}
+    assert _choices(equal, {**equal, "correct": None, "reward": 0.5}) == choices
+
+
+def test_answer_that_looks_like_the_reference() -> None:
+    """The same in all rows of a prompt whose scores differ, beside another text."""
+    row = {"question": "Q", "answer": "G", "attempt": "A", "score": 1}
+    shown = _shown(row, {**row, "attempt": "B", "score": 0})
+    shown.check_answers(lambda: 0)
+    with pytest.raises(TwoReadings) as caught:
+        shown.check_answers(lambda: 2)
+    assert caught.value.problem == (
+        '"answer" is the same in all rows of 2 prompts whose scores differ: is it the reference?'
+    )
+    assert caught.value.choices == [("--response", "attempt"), ("--response", "answer")]
+
+
+@pytest.mark.parametrize("name", ["id", "model", "response_id", "ground_truth", "judge_output"])
+def test_columns_that_are_no_rivals_of_answer(name: str) -> None:
+    """Who answered, what was expected and what a judge said are not what the model said."""
+    _shown({"question": "Q", "answer": "G", name: "A", "score": 1}).check_answers(lambda: 2)
+    _shown({"question": "Q", "output": "G", "attempt": "A", "score": 1}).check_answers(lambda: 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "choice"),
+    [
+        ({"prompt": "Q", "solution": "A", "score": 1}, ("--response", "solution")),
+        ({"prompt": "Q", "response": "A", "accuracy": 1}, ("--score", "accuracy")),
+        (
+            {"user_text": "Q", "task": "Q", "llm_reply": "A", "quality": 1, "gold_reply": "G"},
+            ("--prompt", "task", "--response", "llm_reply", "--score", "quality"),
+        ),
+        (
+            {"task": "Q", "tries": [{"reply": "A", "grade": 1}, {"reply": "B", "grade": 0}]},
+            ("--prompt", "task", "--response", "tries[].reply", "--score", "tries[].grade"),
+        ),
+        ({"dialog": CHAT, "passed": True}, ("--prompt", "dialog")),
+    ],
+)
+def test_finished_commands(row: dict[str, Any], choice: tuple[str, ...]) -> None:
+    """The error prints options that read the row, and no others."""
+    assert choice in _refusal(row).choices
+    for words in _refusal(row).choices:
+        given = dict(zip(words[::2], words[1::2], strict=True))
+        options: dict[str, Any] = {
+            name: given[f"--{name}"] for name in ("prompt", "response") if f"--{name}" in given
+        }
+        if "--score" in given:
+            options["scores"] = ((given["--score"], 1.0),)
+        assert _kept(row, **options)
+
+
+def test_nothing_is_suggested_that_reads_nothing() -> None:
+    """A prompt is no response to itself."""
+    assert _refusal({"messages": "Q", "resolved": 1}).choices == []
+    assert _refusal({"text": "x", "label": 1}).choices == []

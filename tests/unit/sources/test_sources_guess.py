@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import TwoReadings
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.guess import NAMES, Fields, _fields_by_value, find_fields
+from prefpairs.sources.guess import Fields, _fields_by_value, find_fields
+from prefpairs.sources.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}
-CHAT = {"messages": [{"role": "user", "content": "Q"}], "reward": 0}
+CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "Q"}], "reward": 0}
 VERL = {"input": "Q", "output": "A", "gts": "A", "score": 1, "step": 2}
 TRL = {"prompt": "Q", "completion": "A", "advantage": 1, "step": 2, "reward": 1}
 
@@ -92,3 +93,89 @@ def test_all_fields_are_there() -> None:
     assert not _fields({"prompt": "Q", "score": 1}).sure
     with pytest.raises(TwoReadings):
         _fields({**ONE, "reward": 1})
+
+
+REFERENCES = ["answer", "answers", "solution", "final_answer", "target", "gold", "ground_truth"]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("output", [*OUTPUTS, *MANY_OUTPUTS])
+def test_references_never_win_over_outputs(reference: str, output: str) -> None:
+    """Whichever stands first."""
+    row = {"question": "Q", reference: "G", output: "A", "score": 1}
+    assert _fields(row).response == _fields(dict(reversed(row.items()))).response == output
+
+
+@pytest.mark.parametrize("rival", UNSURE)
+def test_answer_beside_what_may_be_one(rival: str) -> None:
+    """Both could be the reference; equal ones are no two readings."""
+    row = {"question": "Q", "answer": "G", rival: "A", "score": 1}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    assert caught.value.choices == [("--response", "answer"), ("--response", rival)]
+    assert _fields({**row, "answer": "A"}).response == "answer"
+    assert _fields({"question": "Q", rival: "A", "score": 1}).response is None
+
+
+TALK = [*CHAT["messages"], {"role": "assistant", "content": "A"}]
+
+
+def test_talk_that_ends_in_an_answer() -> None:
+    """A reference beside it is none of it; an output says the same, or there are two."""
+    row: dict[str, Any] = {"messages": TALK, "reward": 1}
+    for more in ({}, {"answer": "G"}, {"response": "A"}, {"solution": "G"}):
+        found = _fields({**row, **more})
+        assert (found.prompt, found.response) == ("messages", None)
+    with pytest.raises(TwoReadings) as caught:
+        _fields({**row, "response": "B"})
+    assert caught.value.choices == [("--response", "response"), ("--ignore", "response")]
+    with pytest.raises(TwoReadings) as caught:
+        _fields({**row, "prompt": "R"})
+    assert caught.value.choices == [("--prompt", "messages")]
+
+
+def test_lists_of_objects() -> None:
+    """Text and score are in the items; a count of samples is no list of them."""
+    items = [{"text": "A", "reward": 1}, {"text": "B", "reward": 0}]
+    found = _fields({"prompt": "Q", "samples": items})
+    assert (found.response, found.scores) == ("samples[].text", (("samples[].reward", 1.0),))
+    assert _fields({"prompt": "Q", "samples": 8, "answer": "A"}).response == "answer"
+    named = _fields({"prompt": "Q", "samples": items}, response="samples[].text")
+    assert named.scores == (("samples[].reward", 1.0),)
+
+
+@pytest.mark.parametrize("key", ["prompt", "system", "custom_system_prompt"])
+def test_items_with_questions_of_their_own(key: str) -> None:
+    """Answers to different prompts do not compete."""
+    items = [{"text": "A", "reward": 1, key: "P"}, {"text": "B", "reward": 0, key: "R"}]
+    with pytest.raises(TwoReadings) as caught:
+        _fields({"prompt": "Q", "samples": items})
+    words = ("--response", "samples[].text", "--score", "samples[].reward")
+    assert caught.value.choices == [words]
+    same = [{**item, key: "P"} for item in items]
+    assert _fields({"prompt": "Q", "samples": same}).response == "samples[].text"
+
+
+def test_an_object_as_response() -> None:
+    """The error names the fields in it that hold text."""
+    row = {"prompt": "Q", "completion": {"choices": [{"message": TALK[1]}]}, "score": 1}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    assert caught.value.choices == [("--response", "completion.choices[].message")]
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verdicts(name: str) -> None:
+    """True or false; anything else was not judged, or is a count."""
+    row = {"prompt": "Q", "response": "A"}
+    for judged in (True, False, 1, 0, None):
+        assert _fields({**row, name: judged}).scores == ((name, 1.0),)
+    for odd in (-1, 3, 0.5):
+        with pytest.raises(BadField):
+            _fields({**row, name: odd})
+        assert _fields({**row, name: odd}, scores=((name, 1.0),)).scores == ((name, 1.0),)
+        assert _fields({**row, name: odd, "reward": 0.5}).scores == (("reward", 1.0),)
+    assert _fields({**row, name: True, "reward": 1}).scores == (("reward", 1.0),)
+    with pytest.raises(TwoReadings):
+        _fields({**row, name: True, "reward": 0.9})
+    assert _fields({**row, name: "B", "reward": 0.9}).scores == (("reward", 1.0),)

@@ -1,0 +1,50 @@
+"""Which field of a row is its score, or the scores of its answers."""
+
+from typing import Any
+
+from prefpairs.errors import BadField
+from prefpairs.records.message import is_messages
+from prefpairs.records.path import look_up
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.items import is_list_of_objects, is_number, paths_of_items
+from prefpairs.sources.names import MANY_SCORES, NAMES, SCORES, VERDICTS
+from prefpairs.sources.rivals import Fact, Row, chosen, present_in
+
+
+def is_several(given: Any) -> bool:
+    """Whether a response is a list of answers, rather than one that is a chat."""
+    return isinstance(given, list) and not is_messages(given)
+
+
+def guess_score(
+    row: Row, response: str | None, shown: list[Fact], options: ReadOptions
+) -> tuple[tuple[str, float], ...]:
+    """The score by its name; of several answers, a list of scores or the field of each item."""
+    present = present_in(row, NAMES["score"])
+    several = response is not None and ("[]" in response or is_several(look_up(row, response)))
+    if several:
+        present = present_in(row, (*MANY_SCORES, *SCORES, *VERDICTS))
+        column, of_each, _ = (response or "").partition("[].")
+        if of_each and is_list_of_objects(row.get(column)):
+            present = [*paths_of_items(row, column, (*SCORES, *VERDICTS), is_number), *present]
+    kinds = list if several else (int, float, str) if options.cast_score else (int, float)
+    told = [name for name in present if isinstance(look_up(row, name), kinds)]
+    odd = [name for name in told if _is_verdict(name) and not _is_judged(look_up(row, name))]
+    told = [name for name in told if name not in odd]
+    if odd and not told:
+        raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
+    empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
+    known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
+    name = chosen(row, "score", known, told, shown)
+    return (("score" if name is None else name, 1.0),)
+
+
+def _is_verdict(name: str) -> bool:
+    return name.rpartition(".")[2] in VERDICTS
+
+
+def _is_judged(value: Any) -> bool:
+    """Whether a verdict was given: -1 mostly says that it was not, and 3 is a count."""
+    if isinstance(value, list):
+        return all(map(_is_judged, value))
+    return value is None or value in (0, 1)
