@@ -27,6 +27,7 @@ from prefpairs.errors import (
     InputChanged,
     NoSuchPath,
     NothingCameOut,
+    NotOneEach,
     NotThere,
     OtherRows,
     ReadsAsDates,
@@ -54,19 +55,22 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
     if isinstance(error, TwoReadings):
-        hints = [visible(command) for command in commands_that_choose(error, typed)]
+        hints = [visible(command) for command in commands_with(error.choices, typed)]
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
     say(text)
 
 
-def commands_that_choose(error: TwoReadings, typed: Sequence[str]) -> Iterator[str]:
-    """The command as it was typed, with each of the choices that settle how rows are read."""
+def commands_with(choices: Sequence[Sequence[str]], typed: Sequence[str]) -> Iterator[str]:
+    """The command as it was typed, with the options of each of the choices.
+
+    What a recipe sets goes last, where it replaces what was set before.
+    """
     command, *words = typed or ("pair",)
-    for choice in error.choices:
-        options = _settings(choice) if command == "run" else [*choice]
-        yield shlex.join(["prefpairs", command, *options, *words])
+    for choice in choices:
+        told = [*words, *_settings(choice)] if command == "run" else [*choice, *words]
+        yield shlex.join(["prefpairs", command, *told])
 
 
 def _settings(options: Sequence[str]) -> list[str]:
@@ -211,6 +215,8 @@ _REMEDIES = {
 
 def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
+        if isinstance(bad, NotOneEach) and (hint := _hint_of_several_answers(bad)):
+            return hint
         if bad.code in _REMEDIES:
             return _REMEDIES[bad.code]
         if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
@@ -231,6 +237,16 @@ def _hint_of_several_scores(bad: BadField) -> str:
     if len(paths) == 1:
         return hint
     return f"{hint}, or several with weights: --score {paths[0]} --score {paths[1]}:0.2"
+
+
+def _hint_of_several_answers(bad: NotOneEach) -> str | None:
+    """Which list holds a score for each answer, or how the first answer is read alone."""
+    if bad.lists:
+        lists = [f"--score {shlex.quote(name)}" for name in bad.lists]
+        return f"{listed(lists, 'or')} instead of --score {shlex.quote(bad.field)}"
+    if bad.first:
+        return f"--response {shlex.quote(bad.first)} takes the first answer alone"
+    return None
 
 
 def _is_quoted_number(bad: BadRecord) -> bool:

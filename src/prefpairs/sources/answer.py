@@ -10,6 +10,7 @@ from prefpairs.records.calls import renumber_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
+from prefpairs.records.marks import marked_sides
 from prefpairs.records.message import (
     Message,
     Text,
@@ -24,6 +25,7 @@ from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import finite
 from prefpairs.sources.rollout_tokens import Decoder
+from prefpairs.sources.several import Place, WeightedScore
 
 TASK = "source_task"
 """The key in meta of a task that the group does not name."""
@@ -54,6 +56,7 @@ class ReadOptions:
     reasoning: Literal["keep", "drop"] = "keep"
     keep: tuple[str, ...] = ()
     keep_rows: frozenset[str] = frozenset()
+    drop_rows: frozenset[str] = frozenset()
     decoder: Decoder | None = None
     unrender: Unrender | None = None
 
@@ -66,14 +69,11 @@ def as_they_stand(options: ReadOptions) -> bool:
         ignore=options.ignore,
         cast_score=options.cast_score,
         keep_rows=options.keep_rows,
+        drop_rows=options.drop_rows,
         decoder=options.decoder,
         unrender=options.unrender,
     )
     return options == nothing_asked
-
-
-WeightedScore = tuple[str, float, Any]
-"""The path of a score, its weight, and what stands there."""
 
 
 class Answer(NamedTuple):
@@ -93,6 +93,12 @@ class Answer(NamedTuple):
     inline_reasoning: bool = True
     prompt_tokens: str = ""
     """What tells prompts of other tokens apart, where the text was not what the model saw."""
+    place: Place | None = None
+    """Which of several answers in its row it is."""
+
+    def look_up(self, path: str) -> Any:
+        """What stands at a path; through the list that answers come from, for this one."""
+        return look_up(self.row, path) if self.place is None else self.place.look_up(self.row, path)
 
 
 @dataclass(slots=True)
@@ -143,6 +149,10 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         raise Lost("no_prompt")
     task = task_of(answer)
     tokens = tokens_of(answer, options, reading.mends)
+    meta = meta_of(answer, task, options)
+    for reason in options.drop_rows:
+        if any(marked_sides(meta, reason)):
+            raise Lost(reason)
     return Candidate(
         group_of(answer.group or task, prompt, answer, options, label),
         prompt,
@@ -152,7 +162,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         answer.origin,
         answer.tools or None,
         tokens,
-        meta_of(answer, task, options),
+        meta,
     )
 
 
@@ -287,7 +297,7 @@ def group_of(
         if not group:
             group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
         return canonical_json([label, group]).decode() if options.group_by == "file" else group
-    values = [look_up(answer.row, path) for path in options.group_by]
+    values = [answer.look_up(path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")
     return canonical_json([*values, apart] if apart else values).decode()
@@ -300,7 +310,7 @@ def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str,
     meta = dict(answer.meta or {})
     if task is not None and options.group_by not in ("auto", "file"):
         meta.setdefault(TASK, task)
-    kept = {path: look_up(answer.row, path) for path in options.keep}
+    kept = {path: answer.look_up(path) for path in options.keep}
     found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
 

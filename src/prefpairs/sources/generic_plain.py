@@ -19,6 +19,8 @@ from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
+from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.records.marks import is_marked
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
@@ -27,6 +29,7 @@ from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.question import COLUMNS, MEDIA
+from prefpairs.sources.said import THINKING, WORDS
 
 _FEW = 4
 _SHORT = 15
@@ -55,7 +58,8 @@ def shortcut_to(fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]) -
         return None
     others = _others(fields, options, own, frozenset(shown))
     row = _row_type(own, tuple(sorted(others.items())))
-    plain = _Plain(msgspec.json.Decoder(row).decode, rendered=fields.log is not None)
+    decoder = msgspec.json.Decoder(row, dec_hook=_held_to)
+    plain = _Plain(decoder.decode, rendered=fields.log is not None)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -63,7 +67,8 @@ def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
-    others = dict.fromkeys(SIGNS, "missing")
+    others = dict.fromkeys(SIGNS, "missing") | MARK_COLUMNS
+    others[THINKING] = "nothing"
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
     else:
@@ -76,6 +81,8 @@ def _others(
             others |= dict.fromkeys(NAMES["score"], "null")
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
+    if fields.response == WORDS:  # the row may be a message
+        others["role"] = "missing"
     for name in (*own, *options.ignore):
         others.pop(name, None)
     if fields.log is not None:
@@ -102,10 +109,36 @@ def _of_logs(own: Collection[str]) -> Iterator[str]:
         yield "gts"
 
 
+class _Unmarked:
+    """What stands in a column of marks, and says nothing."""
+
+    reason: str
+
+    def __init_subclass__(cls, reason: str) -> None:
+        cls.reason = reason
+
+
+class _Ended(_Unmarked, reason="incomplete"):
+    pass
+
+
+class _NoError(_Unmarked, reason="failed"):
+    pass
+
+
+def _held_to(kind: type[_Unmarked], value: Any) -> _Unmarked:
+    """Raise for a mark, or for anything where nothing may stand: such rows are not plain."""
+    if not issubclass(kind, _Unmarked) or is_marked(kind.reason, value):
+        raise ValueError
+    return kind()
+
+
 _MAY_BE: dict[str, tuple[Any, Any]] = {
     "nothing": (_Nothing, None),
     "null": (None, None),
     "missing": (UnsetType, UNSET),
+    "incomplete": (_Ended | None, None),
+    "failed": (_NoError | None, None),
     "there": (Raw, NODEFAULT),
 }
 """The type of a column of which nothing is read, and what stands for it where it is missing."""

@@ -12,16 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
-from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
-from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.question import COLUMNS, MEDIA, holds_something, same_text
+from prefpairs.sources.several import MANY_OUTPUTS, alternatives_at
 
 PROMPTS = ("prompt", "question", "instruction", "input", "query", "problem")
 CHATS = ("messages", "conversation", "conversations")
 OUTPUTS = ("response", "completion", "output", "generation")
-MANY_OUTPUTS = ("responses", "completions", "outputs", "generations")
 REFERENCES = ("answer", "answers")
 """Names of what a model said, or else of what it should have said, beside one of the others."""
 SCORES = ("reward", "score", "rating")
@@ -123,14 +121,9 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     shown: list[Fact] = []
     response = options.response or _response(row, shown)
     prompt = options.prompt or _prompt(row, response, shown)
-    several = response is not None and is_several(look_up(row, response))
+    several = response is not None and alternatives_at(row, response) is not None
     scores = options.scores or _score(row, shown, options, several=several)
     return Fields(prompt, response, scores, tuple(shown))
-
-
-def is_several(given: Any) -> bool:
-    """Whether a response is a list of answers, rather than one that is a chat."""
-    return isinstance(given, list) and not is_messages(given)
 
 
 def _response(row: Row, shown: list[Fact]) -> str | None:
