@@ -116,15 +116,14 @@ class BadField(BadRecord):
 class NotOneEach(BadField):
     """A row holds several answers, and not a value for each of them.
 
-    `lists` are columns that hold a number for each, and `first` the path of the first answer.
+    `instead` holds what may be meant: an option, its path that does not fit, and one that does.
     """
 
     def __init__(
-        self, field: str, value: Any, expected: str, lists: Sequence[str], first: str | None
+        self, field: str, value: Any, expected: str, instead: Sequence[tuple[str, str, str]] = ()
     ) -> None:
         super().__init__(field, value, f"{expected}, one for each answer")
-        self.lists = lists
-        self.first = None if isinstance(value, list) else first
+        self.instead = instead
 
 
 class BadRecords(DataError):

@@ -56,6 +56,8 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     hints = [hint] if hint else []
     if isinstance(error, TwoReadings):
         hints = [visible(command) for command in commands_with(error.choices, typed)]
+    if isinstance(error, BadRecords) and isinstance(bad := error.first[0][1], NotOneEach):
+        hints = [visible(command) for command in _commands_instead(bad, typed)] or hints
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
@@ -71,6 +73,19 @@ def commands_with(choices: Sequence[Sequence[str]], typed: Sequence[str]) -> Ite
     for choice in choices:
         told = [*words, *_settings(choice)] if command == "run" else [*choice, *words]
         yield shlex.join(["prefpairs", command, *told])
+
+
+def _commands_instead(bad: NotOneEach, typed: Sequence[str]) -> Iterator[str]:
+    """The command as it was typed, with each path that fits in the place of the one that does not.
+
+    A path that was not typed was guessed.
+    """
+    for option, path, fitting in bad.instead:
+        spelled = {path: fitting, f"{option}={path}": f"{option}={fitting}"}
+        if spelled.keys().isdisjoint(typed):
+            yield from commands_with([[option, fitting]], typed)
+        else:
+            yield shlex.join(["prefpairs", *(spelled.get(word, word) for word in typed)])
 
 
 def _settings(options: Sequence[str]) -> list[str]:
@@ -215,8 +230,6 @@ _REMEDIES = {
 
 def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
-        if isinstance(bad, NotOneEach) and (hint := _hint_of_several_answers(bad)):
-            return hint
         if bad.code in _REMEDIES:
             return _REMEDIES[bad.code]
         if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
@@ -237,16 +250,6 @@ def _hint_of_several_scores(bad: BadField) -> str:
     if len(paths) == 1:
         return hint
     return f"{hint}, or several with weights: --score {paths[0]} --score {paths[1]}:0.2"
-
-
-def _hint_of_several_answers(bad: NotOneEach) -> str | None:
-    """Which list holds a score for each answer, or how the first answer is read alone."""
-    if bad.lists:
-        lists = [f"--score {shlex.quote(name)}" for name in bad.lists]
-        return f"{listed(lists, 'or')} instead of --score {shlex.quote(bad.field)}"
-    if bad.first:
-        return f"--response {shlex.quote(bad.first)} takes the first answer alone"
-    return None
 
 
 def _is_quoted_number(bad: BadRecord) -> bool:

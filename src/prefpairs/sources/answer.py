@@ -25,6 +25,7 @@ from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import finite
 from prefpairs.sources.rollout_tokens import Decoder
+from prefpairs.sources.said import only_answer_at
 from prefpairs.sources.several import Place, WeightedScore
 
 TASK = "source_task"
@@ -143,7 +144,7 @@ def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -
 
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
     score = _score(answer, options)
-    prompt, response = _texts(answer, options)
+    prompt, response = _texts(answer, options, reading.mends)
     prompt, response = fair_turns(prompt, response, options, answer, reading.mends)
     if not asks_something(prompt):
         raise Lost("no_prompt")
@@ -192,22 +193,19 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
 
-def _texts(answer: Answer, options: ReadOptions) -> tuple[Text, Text]:
-    prompt = _from_path(answer.row, options.prompt, answer.prompt)
-    response = _from_path(answer.row, options.response, answer.response)
+def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text, Text]:
+    """What the user's paths name, else what the source found."""
+    prompt, response = answer.prompt, answer.response
+    if options.prompt is not None:
+        given = look_up(answer.row, options.prompt)
+        prompt = None if given in (MISSING, None) else read_text(given, options.prompt)
+    if options.response is not None:
+        response = only_answer_at(answer.row, options.response, mends)
     if response is None:
         raise Lost("no_response")
     if isinstance(prompt, str) and not prompt.strip():
         prompt = []
     return prompt or [], response
-
-
-def _from_path(row: Any, path: str | None, found: Text | None) -> Text | None:
-    """What the user's path names, else what the source found."""
-    if path is None:
-        return found
-    value = look_up(row, path)
-    return None if value is MISSING or value is None else read_text(value, path)
 
 
 def fair_turns(

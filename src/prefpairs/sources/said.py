@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from typing import Any
 
+from prefpairs.errors import BadField
 from prefpairs.records.candidate import read_text
 from prefpairs.records.marks import COLUMNS, marks_in
 from prefpairs.records.message import REASONING_KEYS, Text, read_message
-from prefpairs.records.path import holders_at, look_up
+from prefpairs.records.path import MISSING, holders_at, items_at, look_up
 
 WORDS = "content"
 THINKING = "reasoning_content"
@@ -31,6 +32,17 @@ def said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
     elif isinstance(holder, dict) and isinstance(value, str) and holder.get(THINKING):
         mends.append("thinking_left_out")
     return read_text(value, path)
+
+
+def only_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
+    """The answer at a path of the user's; rows of one score have no room for alternatives."""
+    given = look_up(row, path)
+    if given is MISSING or given is None:
+        return None
+    items = items_at(row, path)
+    if items is not None and len(items) != 1:
+        raise BadField(path, given, "one answer, for the row has one score")
+    return said_at(row, path if items is None else items[0].path, mends)
 
 
 def is_of_message(row: Any, path: str) -> bool:

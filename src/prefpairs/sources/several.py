@@ -26,6 +26,8 @@ class Alternatives(NamedTuple):
 
     path: str
     items: list[Item]
+    named: str
+    """The path as it was named, or guessed."""
 
     def place(self, number: int) -> "Place":
         """The place of one of them."""
@@ -41,7 +43,7 @@ def alternatives_at(row: Any, path: str) -> Alternatives | None:
     """
     items = items_at(row, path)
     if items is not None:
-        return Alternatives(path, items)
+        return Alternatives(path, items, path)
     given = look_up(row, path)
     in_plural = path.rpartition(".")[2] in MANY_OUTPUTS
     if not is_several(given) and not (in_plural and _only_the_model_speaks(given)):
@@ -49,7 +51,7 @@ def alternatives_at(row: Any, path: str) -> Alternatives | None:
     if is_of_message(row, path):  # parts of one content
         return None
     items = [Item(f"{path}.{place}", (place,)) for place in range(len(given))]
-    return Alternatives(f"{path}{_EACH}", items)
+    return Alternatives(f"{path}{_EACH}", items, path)
 
 
 def is_several(given: Any) -> bool:
@@ -90,9 +92,10 @@ def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any
     if items is None and isinstance(value, list):
         items = [Item(f"{path}.{place}", (place,)) for place in range(len(value))]
     if items is None or [one.places for one in items] != [one.places for one in answers.items]:
-        first = answers.items[0].path if count else None
-        expected = f"a list of {count} scores"
-        raise NotOneEach(path, value, expected, _lists_of(row, count), first)
+        instead = [("--score", path, name) for name in _lists_of(row, count)]
+        if count and not isinstance(value, list):
+            instead.append(("--response", answers.named, answers.items[0].path))
+        raise NotOneEach(path, value, f"a list of {count} scores", instead)
     found = [look_up(row, item.path) for item in items]
     return [None if one is MISSING else one for one in found]
 
@@ -124,5 +127,5 @@ class Place(NamedTuple):
         if own != path or not path.endswith(_EACH) or not isinstance(value, list):
             return value
         if len(value) != self.of:
-            raise NotOneEach(path, value, f"a list of {self.of}", [], None)
+            raise NotOneEach(path, value, f"a list of {self.of}")
         return value[self.number]

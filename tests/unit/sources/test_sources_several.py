@@ -7,6 +7,7 @@ import pytest
 
 from prefpairs.errors import BadField, NotOneEach
 from prefpairs.records.candidate import Candidate
+from prefpairs.sources import nemo_gym
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import open_reader
 from prefpairs.sources.several import alternatives_at
@@ -79,9 +80,9 @@ def test_scores_that_do_not_fit(scores: Any) -> None:
     with pytest.raises(NotOneEach) as caught:
         _read(row, response="choices[].message", scores=(("s", 1.0),))
     assert caught.value.expected == "a list of 2 scores, one for each answer"
-    assert caught.value.lists == ["ratings"]
-    single = None if isinstance(scores, list) else "choices.0.message"
-    assert caught.value.first == single
+    first = ("--response", "choices[].message", "choices.0.message")
+    alone = [] if isinstance(scores, list) else [first]
+    assert caught.value.instead == [("--score", "s", "ratings"), *alone]
 
 
 def test_one_answer_has_one_score() -> None:
@@ -232,3 +233,20 @@ def test_a_mark_of_the_last_turn_of_a_conversation() -> None:
     line = json.dumps({**row, "score": 1}).encode()
     (one,) = open_reader([line], ReadOptions(), "f.jsonl").read(line).kept
     assert one.meta == {"finish_reason": "length"}
+
+
+def test_paths_into_rows_of_other_sources() -> None:
+    """A rollout has one score: its path names one answer, and brings its thinking along."""
+    asked = {"input": [{"role": "user", "content": "Q"}]}
+    row = {"responses_create_params": asked, "reward": 1, "r": {"choices": [{"m": A}, {"m": B}]}}
+    line = json.dumps(row).encode()
+
+    def read(path: str) -> Reading:
+        options = ReadOptions(response=path)
+        return nemo_gym.open_reader([line], options, "f.jsonl").read(line)
+
+    assert read("r.choices.1.m.content").kept[0].response == [B]
+    assert read("r.choices.1.m").kept[0].response == [B]
+    assert read("r.missing").lost == ["no_response"]
+    with pytest.raises(BadField, match="one answer, for the row has one score"):
+        read("r.choices[].m")
