@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, pairwise
 
 from prefpairs.errors import (
     BadField,
@@ -81,11 +81,16 @@ def _commands_instead(bad: NotOneEach, typed: Sequence[str]) -> Iterator[str]:
     A path that was not typed was guessed.
     """
     for option, path, fitting in bad.instead:
-        spelled = {path: fitting, f"{option}={path}": f"{option}={fitting}"}
-        if spelled.keys().isdisjoint(typed):
-            yield from commands_with([[option, fitting]], typed)
+        words = [*typed]
+        for place, (before, word) in enumerate(pairwise(typed), 1):
+            for old, new in ((path, fitting), (f"{option}={path}", f"{option}={fitting}")):
+                stands = before == option or word.startswith(f"{option}=")
+                if stands and (word == old or word.startswith(f"{old}:")):
+                    words[place] = new + word.removeprefix(old)
+        if words != [*typed]:
+            yield shlex.join(["prefpairs", *words])
         else:
-            yield shlex.join(["prefpairs", *(spelled.get(word, word) for word in typed)])
+            yield from commands_with([[option, fitting]], typed)
 
 
 def _settings(options: Sequence[str]) -> list[str]:

@@ -49,6 +49,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["pair", "--response", "choices[].message", *OUT],
         ["pair", *OUT],
         ["pair", "--score", "score", *OUT],
+        ["pair", "--keep", "score", "--score", "score:0.5", *OUT],
         ["run"],
         ["run", "recipe.toml", "--set", "read.score='score'"],
     ],
