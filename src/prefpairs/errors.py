@@ -5,6 +5,7 @@ PrefpairsError
 │   ├── BadRecord          one record of an input, seen alone
 │   │   ├── NotJson        its bytes are not JSON
 │   │   └── BadField       a field has the wrong type
+│   │       └── NotOneEach a row with several answers has no value for each of them
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
 │   ├── OtherRows          the rows are not what the command takes, or do not show it
@@ -110,6 +111,19 @@ class BadField(BadRecord):
     def kind(self) -> str:
         """Its name without the numbers in it, and what was expected."""
         return f"{re.sub('[0-9]+', '', self.field)}: {self.expected}"
+
+
+class NotOneEach(BadField):
+    """A row holds several answers, and not a value for each of them.
+
+    `instead` holds what may be meant: an option, its path that does not fit, and one that does.
+    """
+
+    def __init__(
+        self, field: str, value: Any, expected: str, instead: Sequence[tuple[str, str, str]] = ()
+    ) -> None:
+        super().__init__(field, value, f"{expected}, one for each answer")
+        self.instead = instead
 
 
 class BadRecords(DataError):

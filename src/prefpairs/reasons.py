@@ -5,8 +5,9 @@ The codes stand in summaries and in quarantine files; scripts rely on them.
 
 LOSSES = {
     "masked": "nothing is to be learnt from it (mask_sample, or an action_mask of zeros)",
-    "failed": "the rollout failed before it could be judged (_ng_failure_class)",
-    "incomplete": "the answer was cut off before its end (incomplete_details, truncate_status)",
+    "failed": "the rollout failed (_ng_failure_class, or an error with --drop-rows failed)",
+    "incomplete": "the answer was cut off before its end (incomplete_details, truncate_status, or "
+    "finish_reason with --drop-rows incomplete)",
     "placeholder": "a placeholder line instead of a rollout",
     "prompt_truncated": "the prompt was too long for the model; what stands there is no answer",
     "multi_modal": "the prompt holds images or the like, of which the text says nothing",
@@ -39,6 +40,9 @@ MENDS = {
     "tokens_left_out": "the tokens that came with it are no longer those of its text "
     "(--prompt, --response, --response-part, --reasoning drop)",
     "reward_not_finite": "the reward is NaN or infinite; null is written for it",
+    "calls_left_out": "tool calls beside the words that --response names were left out; name the "
+    "message to keep them",
+    "thinking_left_out": "reasoning_content beside the answer was left out",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",

@@ -383,3 +383,52 @@ def test_trajectories_by_the_command_that_is_printed(run: Any) -> None:
     assert "pair --prompt trajectory " in run("pair", path).errors
     (pair,) = run("pair", "--prompt", "trajectory", path).rows
     assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.0)
+
+
+def _expected(folder: str, name: str) -> list[Any]:
+    """The pairs of a sample's answer.json: of each group the best and worst ids, and the scores."""
+    answer = json.loads((SAMPLES / folder / "answer.json").read_bytes())[name]
+    pairs = [group["pair"] for group in answer["detail"]]
+    return [pair for pair in pairs if pair is not None]
+
+
+def _told(pair: dict[str, Any], side: str) -> str:
+    """What answer.json calls a side: its line and what stands at its place."""
+    line = pair[f"{side}_origin"].rpartition(":")[2].partition("#")[0]
+    return f"L{line}.c{pair[f'{side}_index']}"
+
+
+def test_chat_completions(run: Any) -> None:
+    """Alternatives are answers, each with its own score and thinking; one of them was cut off."""
+    paths = ["--response", "completion.choices[].message", "--score", "scores[]"]
+    file = SAMPLES / "openai" / "scored_n4.jsonl"
+    ran = run("pair", file, *paths, "--drop-rows", "incomplete")
+    assert ran.summary["candidates"]["dropped"] == {"incomplete": 1}
+    expected = _expected("openai", file.name)
+    for pair, right in zip(ran.rows, expected, strict=True):
+        assert _told(pair, "chosen") in right["chosen"]
+        assert _told(pair, "rejected") in right["rejected"]
+        assert (pair["chosen_score"], pair["gap"]) == (right["chosen_score"], right["gap"])
+    assert [ran.rows[0][side][0]["reasoning_content"] for side in ("chosen", "rejected")] == [
+        "2+3=5",
+        "hm",
+    ]
+    whole = run("pair", file, *paths, "--strategy", "exhaustive")
+    assert whole.summary["marked"] == {"rejected_incomplete": 2}
+
+
+def test_ultrafeedback_by_position(run: Any, tmp_path: Path) -> None:
+    """The right pair, and who wins: --keep takes the model of each side."""
+    file, path = SAMPLES / "ultrafeedback" / "rows.jsonl", "completions[]"
+    paths = ["--response", f"{path}.response", "--score", f"{path}.fine-grained_score"]
+    ran = run("pair", file, *paths, "--keep", f"{path}.model")
+    (right,) = _expected("ultrafeedback", file.name)
+    (pair,) = ran.rows
+    told = [f"L1.{pair['meta'][f'{side}_{path}.model']}" for side in ("chosen", "rejected")]
+    assert told == [*right["chosen"], *right["rejected"]]
+    assert pair["gap"] == right["gap"]
+    figures = tmp_path / "figures.jsonl"
+    out = str(tmp_path / "out.jsonl")
+    assert main(["stats", out, "--json", "-o", str(figures), "-q"]) == 0
+    wins = json.loads(figures.read_bytes())["wins"]
+    assert wins[f"{path}.model"] == {"names": ["m1", "m2"], "wins": [[0, 0], [1, 0]]}

@@ -5,12 +5,14 @@ from typing import Any
 from hypothesis import strategies as st
 from laws_driver import Row
 
-from prefpairs.sources.question import COLUMNS
+from prefpairs.sources.names import COLUMNS
 
 _ASKED = [{"role": "user", "content": "Q"}]
 _TALK = [*_ASKED, {"role": "assistant", "content": "A"}]
 _TEXTS: list[Any] = ["Q", "R", "", None]
 _SAID: list[Any] = ["A", "B", "C", "", None, ["A", "B"]]
+_TURN = {"role": "assistant", "content": "A"}
+_ONES: list[Any] = [[_TURN], [_TURN, {**_TURN, "content": "B", "reasoning_content": "hm"}]]
 _SCORES: list[Any] = [0, 0.5, 1, True, None, [0, 1], "high"]
 _BESIDE: list[Any] = ["C", "D", "", None, ["C"], [["a", "b"]], [{"text": "C"}], 7]
 
@@ -18,7 +20,10 @@ COMPETING: dict[str, list[Any]] = {
     **{key: [*_TEXTS, _ASKED, _TALK] for key in ("prompt", "question", "instruction", "query")},
     "messages": [_ASKED, _TALK, [], None],
     "conversation": [_ASKED, _TALK, [], None],
-    **dict.fromkeys(("response", "completion", "output", "answer", "responses"), _SAID),
+    **dict.fromkeys(("response", "completion", "output", "answer"), _SAID),
+    "responses": [*_SAID, *_ONES],
+    "finish_reason": ["stop", "length"],
+    "error": ["", "boom", None, ["", "boom"]],
     **dict.fromkeys(("reward", "score", "rating", "scores"), _SCORES),
     **dict.fromkeys(COLUMNS, _BESIDE),
     "step": [1, 2],

@@ -141,7 +141,10 @@ def read_generic(row: Row) -> list[Row]:
         raise Unfit("no_prompt")
     if "responses" in row:
         both = zip(row["responses"], row["rewards"], strict=True)
-        return [{"prompt": prompt, "response": said, "score": score} for said, score in both]
+        return [
+            {"prompt": prompt, "response": said, "score": score, "index": place}
+            for place, (said, score) in enumerate(both)
+        ]
     said, score = row["response"], row["score"]
     if said is None:
         raise Unfit("no_response")

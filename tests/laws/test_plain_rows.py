@@ -27,6 +27,7 @@ READINGS: list[tuple[ReadOptions, Row]] = [
     (ReadOptions(cast_score=True), SAMPLE),
     (ReadOptions(keep_rows=frozenset({"no_score"})), SAMPLE),
     (ReadOptions(ignore=("system", "context", "images", "response", "score")), SAMPLE),
+    (ReadOptions(drop_rows=frozenset({"failed", "incomplete"}), ignore=("status",)), SAMPLE),
 ]
 """Options, and the row that decides on the shortcut."""
 
@@ -192,6 +193,14 @@ def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool)
         accepted(lines[-1], sample=VERL)
     slow = Opened(lambda line: generic.read_any_shape(line, READINGS[0][0], "r.jsonl"))
     assert indexed(lines, opened(sample=VERL)) == indexed(lines, slow)
+
+
+def test_rows_that_say_nothing_of_their_fate_are_plain() -> None:
+    """Marks of answers that ended well, and of rows without an error, cost no time."""
+    fine: Row = {"finish_reason": "stop", "truncated": False, "error": None, "status": 200}
+    assert accepted(json.dumps(SAMPLE | fine | {"reasoning_content": ""}).encode())
+    for mark in ({"finish_reason": "length"}, {"truncated": True}, {"error": "boom"}):
+        assert not accepted(json.dumps(SAMPLE | fine | mark).encode())
 
 
 def test_references_beside_answers_are_no_trouble() -> None:

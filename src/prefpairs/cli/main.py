@@ -85,10 +85,12 @@ def _say_version() -> int:
 
 
 def _run(words: list[str], *, ours: bool) -> int:
+    from prefpairs.cli.marked import remember
     from prefpairs.cli.wording import say, say_error, visible
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.output import ClosedPipe, until_closed
 
+    remember(words)
     try:
         with until_closed():
             return _do(words, ours=ours)

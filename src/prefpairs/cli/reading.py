@@ -16,6 +16,7 @@ from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import is_stdout
 from prefpairs.files.tokenizer import open_decoder
 from prefpairs.reasons import SWITCHABLE
+from prefpairs.records.marks import MARKS
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import ReadOptions
@@ -275,6 +276,16 @@ class ReadWords(InputWords):
             f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
         ),
     ] = None
+    drop_rows: Annotated[
+        list[str] | None,
+        Option(
+            metavar="incomplete|failed",
+            rich_help_panel=_TROUBLE,
+            help="Rows of your own: drop answers that are used otherwise, by reason: incomplete "
+            "(finish_reason and the like say that they were cut off), failed (an error beside "
+            "them).",
+        ),
+    ] = None
 
     def references(self) -> list[Input]:
         """The files that are read besides the inputs."""
@@ -306,6 +317,11 @@ class ReadWords(InputWords):
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "leave it away, or do without --lower-is-better")
         reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
+        dropped = [one_of("--drop-rows", word, *MARKS) for word in split_words(self.drop_rows)]
+        for reason in dropped:
+            if reason in reasons:
+                problem = f"--keep-rows and --drop-rows both name {reason}"
+                raise UsageError(problem, "leave one of them out")
         return ReadOptions(
             scores=tuple(map(_score, self.scores or [])),
             lower_is_better=self.lower_is_better,
@@ -320,6 +336,7 @@ class ReadWords(InputWords):
             reasoning=one_of("--reasoning", self.reasoning, "keep", "drop"),
             keep=split_words(self.keep),
             keep_rows=frozenset(reasons),
+            drop_rows=frozenset(dropped),
             decoder=None if self.tokenizer is None else open_decoder(self.tokenizer),
             unrender=self._unrender(),
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.cli.marked import notes_on_marked
 from prefpairs.cli.wording import plural, visible
 from prefpairs.reasons import ALL
 from prefpairs.records.identity import IDENTITY_VERSION
@@ -31,6 +32,8 @@ def summary_text(command: str, report: Report, output: str) -> str:
         written = [f"{'traces':18}  {report.traces:,}"] if report.traces else _pairs(report)
         lines += [*_stages(report), *written, *_sides(report)]
     lines += notes_text(report).splitlines()
+    if command == "pair":
+        lines += notes_on_marked(report)
     if output != "-" and (report.kept if command == "extract" else report.pairs or report.traces):
         lines.append(f"wrote {visible(output)}")
     return "".join(f"{line}\n" for line in lines)

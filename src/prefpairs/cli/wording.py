@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, pairwise
 
 from prefpairs.errors import (
     BadField,
@@ -27,6 +27,7 @@ from prefpairs.errors import (
     InputChanged,
     NoSuchPath,
     NothingCameOut,
+    NotOneEach,
     NotThere,
     OtherRows,
     ReadsAsDates,
@@ -54,23 +55,44 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
     if isinstance(error, NothingCameOut) and error.choices:
-        hints = [visible(command) for command in commands_that_choose(error, typed)]
+        hints = [visible(command) for command in commands_with(error.choices, typed)]
     if isinstance(error, (OtherRows, TwoReadings)):
-        hints = [*map(visible, commands_that_choose(error, typed)), *hints]
+        hints = [*map(visible, commands_with(error.choices, typed)), *hints]
+    if isinstance(error, BadRecords) and isinstance(bad := error.first[0][1], NotOneEach):
+        hints = [visible(command) for command in _commands_instead(bad, typed)] or hints
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
     say(text)
 
 
-def commands_that_choose(
-    error: OtherRows | TwoReadings | NothingCameOut, typed: Sequence[str]
-) -> Iterator[str]:
-    """The command as it was typed, with each of the choices that settle how rows are read."""
+def commands_with(choices: Sequence[Sequence[str]], typed: Sequence[str]) -> Iterator[str]:
+    """The command as it was typed, with the options of each of the choices.
+
+    What a recipe sets goes last, where it replaces what was set before.
+    """
     command, *words = typed or ("pair",)
-    for choice in error.choices:
-        options = _settings(choice) if command == "run" else [*choice]
-        yield shlex.join(["prefpairs", command, *options, *words])
+    for choice in choices:
+        told = [*words, *_settings(choice)] if command == "run" else [*choice, *words]
+        yield shlex.join(["prefpairs", command, *told])
+
+
+def _commands_instead(bad: NotOneEach, typed: Sequence[str]) -> Iterator[str]:
+    """The command as it was typed, with each path that fits in the place of the one that does not.
+
+    A path that was not typed was guessed.
+    """
+    for option, path, fitting in bad.instead:
+        words = [*typed]
+        for place, (before, word) in enumerate(pairwise(typed), 1):
+            for old, new in ((path, fitting), (f"{option}={path}", f"{option}={fitting}")):
+                stands = before == option or word.startswith(f"{option}=")
+                if stands and (word == old or word.startswith(f"{old}:")):
+                    words[place] = new + word.removeprefix(old)
+        if words != [*typed]:
+            yield shlex.join(["prefpairs", *words])
+        else:
+            yield from commands_with([[option, fitting]], typed)
 
 
 def _settings(options: Sequence[str]) -> list[str]:

@@ -68,6 +68,8 @@ class Reader:
     def __post_init__(self) -> None:
         """Begin without a row."""
         self.formats = Formats(self.plan, self.report)
+        options = self.plan.options
+        self.report.kept_rows, self.report.dropped_rows = options.keep_rows, options.drop_rows
 
     def inputs(self) -> Iterator[BeingRead]:
         """Each input with how it is read and its readings; what is wrong is told at the end."""

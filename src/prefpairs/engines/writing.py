@@ -6,6 +6,7 @@ from typing import Protocol
 
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.files.output import Output
+from prefpairs.records.marks import marks_of
 from prefpairs.records.pair import Pair, pair_line
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
@@ -91,5 +92,7 @@ class PairLines:
 def count_pair(pair: Pair, report: Report) -> None:
     """Count a pair that is written; the first one serves as an example."""
     report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+    if pair.meta:
+        report.marked.update(marks_of(pair.meta))
     if report.example is None:
         report.example = pair.prompt, pair.chosen, pair.rejected

@@ -72,8 +72,18 @@ def rivals(pair: Pair) -> Iterator[tuple[str, str, str]]:
         if key.startswith("chosen_"):
             of = key.removeprefix("chosen_")
             theirs = (pair.meta or {}).get(f"rejected_{of}")
-        if of.rpartition(".")[2] in _NAMES and _is_name(value) and _is_name(theirs):
+        if _says_whose(of) and _is_name(value) and _is_name(theirs):
             yield of, str(value), str(theirs)
+
+
+def _says_whose(path: str) -> bool:
+    """Whether a field of meta says what an answer comes from.
+
+    >>> _says_whose("completions[].model"), _says_whose("models[]"), _says_whose("completions[]")
+    (True, True, False)
+    """
+    name = path.rpartition(".")[2]
+    return name in _NAMES or (name.endswith("s[]") and name.removesuffix("s[]") in _NAMES)
 
 
 def _is_name(value: Any) -> bool:

@@ -29,11 +29,11 @@ _CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _END_OF_BLOCK = "</think>"
-_REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _ONE_CALL = ("function_call", "tool_call")
 """The keys under which messages held one call before they held lists of them."""
 
-OTHER_KEYS = (*_REASONING_KEYS, *_ONE_CALL, "tool_calls")
+OTHER_KEYS = (*REASONING_KEYS, *_ONE_CALL, "tool_calls")
 """The keys of what a message holds besides content."""
 
 _ASKS = re.compile(
@@ -96,7 +96,7 @@ def read_message(value: Any, field: str) -> Message:
         raise BadField(f"{field}.role", value.get("role"), "system, user, assistant or tool")
     content = with_content_beside(read_content(value.get("content"), field), value)
     calls, others = _calls_of(value, field)
-    reasoning = next((value[key] for key in _REASONING_KEYS if value.get(key)), None)
+    reasoning = next((value[key] for key in REASONING_KEYS if value.get(key)), None)
     if isinstance(reasoning, list):
         others.append({"type": "reasoning", "reasoning": finite(reasoning)})
     message: Message = {"role": role, "content": content}

@@ -1,7 +1,7 @@
 """Dotted paths into a record: `response.model`, `choices.0.message.content`, `samples[].text`."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 
 class Missing:
@@ -43,6 +43,70 @@ def look_up(record: Any, path: str) -> Any:
         value = _step(value, step)
         if value is MISSING or not dot:
             return value
+
+
+class Item(NamedTuple):
+    """One of the values that a path through lists stands for: its own path, and its places."""
+
+    path: str
+    places: tuple[int, ...]
+
+
+def items_at(record: Any, path: str) -> list[Item] | None:
+    """The items that a path through lists stands for; nothing where it names one value.
+
+    >>> items_at({"samples": [{"text": "a"}, {"text": "b"}]}, "samples[].text")
+    [Item(path='samples.0.text', places=(0,)), Item(path='samples.1.text', places=(1,))]
+    """
+    before, each, rest = path.partition(_EACH)
+    if not each or (isinstance(record, dict) and path in record):
+        return None
+    items = look_up(record, before)
+    if not isinstance(items, list):
+        return None
+    found: list[Item] = []
+    rest = rest.removeprefix(".")
+    for place, item in enumerate(items):
+        own = f"{before}.{place}"
+        within = items_at(item, rest)
+        if within is None:
+            found.append(Item(f"{own}.{rest}" if rest else own, (place,)))
+        else:
+            found += [Item(f"{own}.{one.path}", (place, *one.places)) for one in within]
+    return found
+
+
+def path_beside(path: str, through: str, places: Sequence[int]) -> str:
+    """A path into the same items of lists as another one, which goes through them.
+
+    >>> path_beside("samples[].model", "samples[].texts[].words", (3, 1))
+    'samples.3.model'
+    >>> path_beside("models[]", "samples[].text", (3,))
+    'models[]'
+    """
+    steps, own = path.split(_EACH), through.split(_EACH)
+    shared = 0
+    while shared < min(len(steps), len(own)) - 1 and steps[shared] == own[shared]:
+        shared += 1
+    begun = "".join(f"{step}.{place}" for step, place in zip(steps[:shared], places, strict=False))
+    return begun + _EACH.join(steps[shared:])
+
+
+def holders_at(record: Any, path: str) -> Iterator[Any]:
+    """The values that a path goes through, from the record to what holds its end.
+
+    >>> list(holders_at({"choices": [{"text": "hi"}]}, "choices.0.text"))
+    [{'choices': [{'text': 'hi'}]}, [{'text': 'hi'}], {'text': 'hi'}]
+    """
+    value = record
+    while value is not MISSING:
+        yield value
+        if isinstance(value, dict) and path in value:
+            return
+        step, dot, path = path.partition(".")
+        if not dot:
+            return
+        value = _step(value, step)
 
 
 def paths_of(record: Any, depth: int = 4) -> Iterator[str]:

@@ -38,6 +38,7 @@ class PairCounts(NamedTuple):
     gaps: Counted
     chosen_scores: Counted
     rejected_scores: Counted
+    marked: dict[str, int]
     example: tuple[Any, Any, Any] | None
 
 
@@ -92,6 +93,11 @@ class Report:
     rejected_scores: Tally = field(default_factory=Tally)
     across_prompts: int = 0
     joined_tasks: int = 0
+    marked: Counter[str] = field(default_factory=Counter)
+    """How many chosen and rejected answers are marked, as `chosen_failed`."""
+    kept_rows: frozenset[str] = frozenset()
+    dropped_rows: frozenset[str] = frozenset()
+    """The reasons that --keep-rows and --drop-rows name."""
     example: tuple[Any, Any, Any] | None = None
     course: Course = field(default_factory=Course)
 
@@ -132,6 +138,7 @@ class Report:
             self.gaps.counted(),
             self.chosen_scores.counted(),
             self.rejected_scores.counted(),
+            self.marked,
             self.example,
         )
 
@@ -145,6 +152,7 @@ class Report:
         self.gaps.join(other.gaps)
         self.chosen_scores.join(other.chosen_scores)
         self.rejected_scores.join(other.rejected_scores)
+        self.marked.update(other.marked)
         self.example = self.example or other.example
 
     def add_rows_of(self, label: str, rows: int) -> None:

@@ -22,6 +22,7 @@ def pair_summary(report: Report) -> dict[str, Any]:
         **_pairs(report),
         "pairs_at_min_gap": {str(gap): report.pairs_at_gap[gap] for gap in WHAT_IF_GAPS},
         "pairs_across_prompts": report.across_prompts,
+        "marked": ordered(report.marked),
         **_sides(report),
     }
 

@@ -1,19 +1,15 @@
 """Answers that were cut off before their end."""
 
 import re
-from typing import Any
 
 from prefpairs.errors import NotJson
+from prefpairs.records.marks import marked_sides
 from prefpairs.records.message import Text
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import decode
 
 _THOUGHT = re.compile(r"^[ \t]*<think>", re.MULTILINE)
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)([^`]*)$")
-_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "truncated"})
-_MARK = re.compile(
-    r"(?:^|\.|^chosen_|^rejected_)(?:finish_reason|stop_reason|status|incomplete_details|truncated)$"
-)
 
 
 def is_truncated(pair: Pair) -> bool:
@@ -31,18 +27,8 @@ def truncated_sides(pair: Pair) -> tuple[bool, bool]:
     >>> truncated_sides(Pair("", "", "Q", "```", "no", None, None, None, None, None, "", ""))
     (True, False)
     """
-    chosen, rejected = _never_ends(pair.chosen), _never_ends(pair.rejected)
-    for name, value in (pair.meta or {}).items():
-        if _MARK.search(name) and _says_cut_off(value):
-            chosen = chosen or not name.startswith("rejected_")
-            rejected = rejected or not name.startswith("chosen_")
-    return chosen, rejected
-
-
-def _says_cut_off(value: Any) -> bool:
-    if isinstance(value, dict):  # as {"reason": "max_output_tokens"}
-        return any(map(_says_cut_off, value.values()))
-    return value is True or (isinstance(value, str) and value.lower() in _CUT_OFF)
+    chosen, rejected = marked_sides(pair.meta, "incomplete")
+    return chosen or _never_ends(pair.chosen), rejected or _never_ends(pair.rejected)
 
 
 def _never_ends(answer: Text) -> bool:

@@ -10,6 +10,7 @@ from prefpairs.records.calls import renumber_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
+from prefpairs.records.marks import marked_sides
 from prefpairs.records.message import (
     RENDERED,
     Message,
@@ -26,6 +27,8 @@ from prefpairs.records.pair import Pair
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import finite
 from prefpairs.sources.rollout_tokens import Decoder
+from prefpairs.sources.said import only_answer_at
+from prefpairs.sources.several import Place, WeightedScore
 
 TASK = "source_task"
 """The key in meta of a task that the group does not name."""
@@ -59,6 +62,7 @@ class ReadOptions:
     reasoning: Literal["keep", "drop"] = "keep"
     keep: tuple[str, ...] = ()
     keep_rows: frozenset[str] = frozenset()
+    drop_rows: frozenset[str] = frozenset()
     decoder: Decoder | None = None
     unrender: Unrender | None = None
 
@@ -71,14 +75,11 @@ def as_they_stand(options: ReadOptions) -> bool:
         ignore=options.ignore,
         cast_score=options.cast_score,
         keep_rows=options.keep_rows,
+        drop_rows=options.drop_rows,
         decoder=options.decoder,
         unrender=options.unrender,
     )
     return options == nothing_asked
-
-
-WeightedScore = tuple[str, float, Any]
-"""The path of a score, its weight, and what stands there."""
 
 
 class Answer(NamedTuple):
@@ -98,6 +99,12 @@ class Answer(NamedTuple):
     inline_reasoning: bool = True
     prompt_tokens: str = ""
     """What tells prompts of other tokens apart, where the text was not what the model saw."""
+    place: Place | None = None
+    """Which of several answers in its row it is."""
+
+    def look_up(self, path: str) -> Any:
+        """What stands at a path; through the list that answers come from, for this one."""
+        return look_up(self.row, path) if self.place is None else self.place.look_up(self.row, path)
 
 
 @dataclass(slots=True)
@@ -142,7 +149,7 @@ def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -
 
 def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
     score = _score(answer, options)
-    prompt, response = _texts(answer, options)
+    prompt, response = _texts(answer, options, reading.mends)
     if isinstance(prompt, str) and options.unrender is not None:
         prompt, answer = _unrendered(prompt, answer, options.unrender, reading.mends)
     prompt, response = fair_turns(prompt, response, options, answer, reading.mends)
@@ -150,6 +157,10 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         raise Lost("no_prompt")
     task = task_of(answer)
     tokens = tokens_of(answer, options, reading.mends)
+    meta = meta_of(answer, task, options)
+    for reason in options.drop_rows:
+        if any(marked_sides(meta, reason)):
+            raise Lost(reason)
     return Candidate(
         group_of(answer.group or task, prompt, answer, options, label),
         prompt,
@@ -159,7 +170,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
         answer.origin,
         answer.tools or None,
         tokens,
-        meta_of(answer, task, options),
+        meta,
     )
 
 
@@ -205,22 +216,19 @@ def _score(answer: Answer, options: ReadOptions) -> float:
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
 
-def _texts(answer: Answer, options: ReadOptions) -> tuple[Text, Text]:
-    prompt = _from_path(answer.row, options.prompt, answer.prompt)
-    response = _from_path(answer.row, options.response, answer.response)
+def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text, Text]:
+    """What the user's paths name, else what the source found."""
+    prompt, response = answer.prompt, answer.response
+    if options.prompt is not None:
+        given = look_up(answer.row, options.prompt)
+        prompt = None if given in (MISSING, None) else read_text(given, options.prompt)
+    if options.response is not None:
+        response = only_answer_at(answer.row, options.response, mends)
     if response is None:
         raise Lost("no_response")
     if isinstance(prompt, str) and not prompt.strip():
         prompt = []
     return prompt or [], response
-
-
-def _from_path(row: Any, path: str | None, found: Text | None) -> Text | None:
-    """What the user's path names, else what the source found."""
-    if path is None:
-        return found
-    value = look_up(row, path)
-    return None if value is MISSING or value is None else read_text(value, path)
 
 
 def fair_turns(
@@ -310,7 +318,7 @@ def group_of(
         if not group:
             group = group_of_prompt(digest_prompt(prompt)) + (apart and f":{apart}")
         return canonical_json([label, group]).decode() if options.group_by == "file" else group
-    values = [look_up(answer.row, path) for path in options.group_by]
+    values = [answer.look_up(path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
         raise Lost("no_group")
     return canonical_json([*values, apart] if apart else values).decode()
@@ -323,7 +331,7 @@ def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str,
     meta = dict(answer.meta or {})
     if task is not None and options.group_by not in ("auto", "file"):
         meta.setdefault(TASK, task)
-    kept = {path: look_up(answer.row, path) for path in options.keep}
+    kept = {path: answer.look_up(path) for path in options.keep}
     found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
 

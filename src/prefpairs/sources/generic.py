@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
+from prefpairs.errors import BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text, read_tools
+from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.message import RENDERED, Message, Text
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
@@ -21,7 +22,6 @@ from prefpairs.sources.answer import (
     Lost,
     Reading,
     ReadOptions,
-    WeightedScore,
     expect_object,
     refine,
 )
@@ -30,7 +30,8 @@ from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, named_columns, whole_question
 from prefpairs.sources.rivals import Fact
-from prefpairs.sources.scored import is_several
+from prefpairs.sources.said import marks_at, said_at
+from prefpairs.sources.several import Place, WeightedScore, alternatives_at, scores_of_each
 from prefpairs.sources.suggest import suggestions
 
 _TRIES, _MOST_KINDS = 3, 20
@@ -94,7 +95,7 @@ def _read(
             rest = {name: value for name, value in own.items() if name not in taken}
             shown += _suggested(record, rest, missing, options)
     try:
-        answers = _answers(row, own, fields, options, shown)
+        answers = _answers(row, own, fields, options, _Told(shown, reading.mends))
     except Lost as loss:
         reading.lost.append(loss.reason)
         answers = []
@@ -170,13 +171,21 @@ def _paths(row: dict[str, Any]) -> Iterator[str]:
             yield key
 
 
+class _Told(NamedTuple):
+    """What is known of a row besides its answers."""
+
+    shown: list[Fact]
+    mends: list[str]
+
+
 def _answers(
     row: dict[str, Any],
     own: dict[str, Any],
     fields: Fields,
     options: ReadOptions,
-    shown: list[Fact],
+    told: _Told,
 ) -> list[Answer]:
+    shown, mends = told
     prompt = _given(own, fields.prompt)
     if fields.prompt is None or prompt is None:
         raise Lost("no_prompt")
@@ -197,26 +206,39 @@ def _answers(
     scores = _scores(own, fields)
     tools = read_tools(own.get("tools"), "tools")
     rendered = fields.log is not None and isinstance(prompt, str)
-    meta = {RENDERED: True} if rendered and fields.log == "verl" else None
+    of_prompt = {RENDERED: True} if rendered and fields.log == "verl" else {}
+    no_marks = MARK_COLUMNS.keys() & named_columns(options)
 
-    def answer(response: Text, scores: Sequence[WeightedScore]) -> Answer:
+    def answer(
+        response: Text, scores: Sequence[WeightedScore], path: str, place: Place | None = None
+    ) -> Answer:
+        number, of = (place.number, place.of) if place is not None else (None, 1)
+        marks = marks_at(own, path, no_marks, number or 0, of) or {}
         return Answer(
-            row=row,
-            prompt=prompt,
-            response=response,
-            scores=scores,
-            task=fields.task,
+            row,
+            prompt,
+            response,
+            scores,
+            fields.task,
+            index=number,
             tools=tools,
-            meta=meta,
+            meta={**of_prompt, **marks} or None,
             inline_reasoning=not (rendered and isinstance(response, str)),
+            place=place,
         )
 
     if fields.response is None:
-        return [answer(turn, scores)]
-    if not is_several(given) or not (given or all(isinstance(one, list) for *_, one in scores)):
-        return [answer(read_text(given, fields.response), scores)]
-    responses = [read_text(item, f"{fields.response}.{place}") for place, item in enumerate(given)]
-    return list(map(answer, responses, _scores_of_each(scores, len(responses))))
+        return [answer(turn, scores, fields.prompt)]
+    several = alternatives_at(own, fields.response)
+    listed = all(isinstance(one, list) for *_, one in scores)
+    if several is None or not (several.items or listed):
+        return [answer(said_at(own, fields.response, mends), scores, fields.response)]
+    return [
+        answer(said_at(own, item.path, mends), own_scores, item.path, several.place(number))
+        for number, (item, own_scores) in enumerate(
+            zip(several.items, scores_of_each(own, scores, several), strict=True)
+        )
+    ]
 
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
@@ -235,20 +257,6 @@ def _given(row: dict[str, Any], path: str | None) -> Any:
     """What stands at a path; nothing is as good as null."""
     value = None if path is None else look_up(row, path)
     return None if value is MISSING else value
-
-
-def _scores_of_each(scores: Sequence[WeightedScore], count: int) -> list[list[WeightedScore]]:
-    """The scores of each of the answers in one row."""
-    scores = [
-        (path, weight, [None] * count if value is MISSING or value is None else value)
-        for path, weight, value in scores
-    ]
-    for path, _, value in scores:
-        if not isinstance(value, list) or len(value) != count:
-            raise BadField(path, value, f"a list of {count} scores, one for each answer")
-    return [
-        [(path, weight, value[place]) for path, weight, value in scores] for place in range(count)
-    ]
 
 
 def _last_turn(messages: Text) -> tuple[Text, list[Message]]:

@@ -20,16 +20,18 @@ from prefpairs.errors import BadRecord
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
+from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.records.marks import is_marked
 from prefpairs.records.message import RENDERED, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
+from prefpairs.sources.names import COLUMNS, EITHER, MEDIA, NAMES, RIVALS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
-from prefpairs.sources.question import COLUMNS, MEDIA
 from prefpairs.sources.rivals import Fact
+from prefpairs.sources.said import THINKING, WORDS
 from prefpairs.sources.verl import task_of_verl, told_of_task
 
 _FEW = 4
@@ -75,11 +77,10 @@ def shortcut_to(
     judged, logged = not options.scores and score in VERDICTS, fields.log is not None
     own_columns = {*own, _TOOLS, *(_TASK if logged else ())}
     columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
-    like_the_sample = {name: columns[name] for name in columns if name in sample}
+    usual = {*sample, *MARK_COLUMNS, THINKING}
+    like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
-        name: "anything"
-        for name in options.ignore
-        if _is_plain(name) and name not in own_columns
+        name: "anything" for name in options.ignore if _is_plain(name) and name not in own_columns
     }
     row_of = partial(_row_of, own, bool if judged else _Score, logged=logged)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
@@ -92,7 +93,8 @@ def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
-    others = dict.fromkeys(SIGNS, "missing")
+    others = dict.fromkeys(SIGNS, "missing") | MARK_COLUMNS
+    others[THINKING] = "nothing"
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
     else:
@@ -105,6 +107,8 @@ def _others(
             others |= _of_kind("score", shown)
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
+    if fields.response == WORDS:  # the row may be a message
+        others["role"] = "missing"
     for name in (*own, *options.ignore):
         others.pop(name, None)
     if fields.log is not None:
@@ -153,10 +157,36 @@ def _of_logs(own: Collection[str]) -> Iterator[str]:
         yield "gts"
 
 
+class _Unmarked:
+    """What stands in a column of marks, and says nothing."""
+
+    reason: str
+
+    def __init_subclass__(cls, reason: str) -> None:
+        cls.reason = reason
+
+
+class _Ended(_Unmarked, reason="incomplete"):
+    pass
+
+
+class _NoError(_Unmarked, reason="failed"):
+    pass
+
+
+def _held_to(kind: type[_Unmarked], value: Any) -> _Unmarked:
+    """Raise for a mark, or for anything where nothing may stand: such rows are not plain."""
+    if not issubclass(kind, _Unmarked) or is_marked(kind.reason, value):
+        raise ValueError
+    return kind()
+
+
 _MAY_BE: dict[str, tuple[Any, Any]] = {
     "nothing": (_Nothing, None),
     "null": (None, None),
     "missing": (UnsetType, UNSET),
+    "incomplete": (_Ended | None, None),
+    "failed": (_NoError | None, None),
     "there": (Raw, NODEFAULT),
     "anything": (Raw, Raw()),
     "no text": (float | bool | None, None),
@@ -187,7 +217,7 @@ def _row_of(
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
     row = defstruct("_Row", members, gc=False, kw_only=True, forbid_unknown_fields=narrow)
-    return msgspec.json.Decoder(row).decode
+    return msgspec.json.Decoder(row, dec_hook=_held_to).decode
 
 
 def _is_plain(path: str) -> bool:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
+from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.message import is_messages
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
@@ -23,6 +24,7 @@ from prefpairs.sources.items import (
 )
 from prefpairs.sources.names import (
     CHATS,
+    COLUMNS,
     EITHER,
     LISTS_OF_ANSWERS,
     MANY_OUTPUTS,
@@ -35,7 +37,7 @@ from prefpairs.sources.names import (
     VERDICTS,
     is_something_else,
 )
-from prefpairs.sources.question import COLUMNS, holds_something, named_columns, same_text
+from prefpairs.sources.question import holds_something, named_columns, same_text
 from prefpairs.sources.rivals import (
     Fact,
     Row,
@@ -101,8 +103,10 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
 
 def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
     """Whether a response is more than text, or a chat before it ends in one."""
+    if options.response is not None:
+        return "[]" in options.response
     said = known & _SAID
-    if options.response is not None or not said:
+    if not said:
         return False
     if any(isinstance(row[name], (list, dict)) for name in said):
         return True
@@ -123,7 +127,8 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
 @lru_cache
 def is_unknown(name: str) -> bool:
     """Whether a column could hold anything, by its name."""
-    return not (name in _KNOWN or name in COLUMNS or name in UNSURE or is_something_else(name))
+    known = name in _KNOWN or name in COLUMNS or name in UNSURE or name in MARK_COLUMNS
+    return not (known or is_something_else(name))
 
 
 def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from prefpairs.records.message import is_messages
-from prefpairs.sources.names import PROMPTS
-from prefpairs.sources.question import SYSTEM, holds_something
+from prefpairs.sources.names import PROMPTS, SYSTEM
+from prefpairs.sources.question import holds_something
 
 _OWN_QUESTION = (*PROMPTS, *SYSTEM, "custom_system_prompt")
 

@@ -2,7 +2,25 @@
 
 import re
 
-from prefpairs.sources.question import COLUMNS, MEDIA
+INPUT = "input"
+SYSTEM = ("system", "system_prompt")
+HISTORY = "history"
+MEDIA = ("image", "images", "audio", "audios", "video", "videos")
+"""Columns of images and the like: each item becomes a part of the user's message."""
+UNCERTAIN = (
+    "context",
+    "contexts",
+    "document",
+    "documents",
+    "passage",
+    "passages",
+    "article",
+    "background",
+    "knowledge",
+)
+"""Nothing is agreed on whether and how these join a prompt."""
+
+COLUMNS = frozenset({INPUT, *SYSTEM, HISTORY, *MEDIA, *UNCERTAIN})
 
 PROMPTS = (
     "prompt",

@@ -85,7 +85,7 @@ def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
     unfit = {
         "masked": row.get("mask_sample") is True
         or look_up(row, "instance_config.mask_sample") is True,
-        "failed": row.get("_ng_failure_class") is not None,
+        "failed": row.get("_ng_failure_class") not in (None, ""),
         "incomplete": isinstance(response, dict) and _is_cut_off(response),
     }
     for reason, applies in unfit.items():

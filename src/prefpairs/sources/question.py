@@ -16,26 +16,7 @@ from prefpairs.records.media import last_user, with_media
 from prefpairs.records.message import Message, Text, as_chat, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.sources.answer import ReadOptions
-
-INPUT = "input"
-SYSTEM = ("system", "system_prompt")
-HISTORY = "history"
-MEDIA = ("image", "images", "audio", "audios", "video", "videos")
-"""Columns of images and the like: each item becomes a part of the user's message."""
-UNCERTAIN = (
-    "context",
-    "contexts",
-    "document",
-    "documents",
-    "passage",
-    "passages",
-    "article",
-    "background",
-    "knowledge",
-)
-"""Nothing is agreed on whether and how these join a prompt."""
-
-COLUMNS = frozenset({INPUT, *SYSTEM, HISTORY, *MEDIA, *UNCERTAIN})
+from prefpairs.sources.names import COLUMNS, HISTORY, INPUT, MEDIA, SYSTEM, UNCERTAIN
 
 Row = dict[str, Any]
 

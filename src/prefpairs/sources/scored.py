@@ -3,17 +3,12 @@
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.records.message import is_messages
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import is_list_of_objects, is_number, paths_of_items
 from prefpairs.sources.names import MANY_SCORES, NAMES, SCORES, VERDICTS
 from prefpairs.sources.rivals import Fact, Row, chosen, present_in
-
-
-def is_several(given: Any) -> bool:
-    """Whether a response is a list of answers, rather than one that is a chat."""
-    return isinstance(given, list) and not is_messages(given)
+from prefpairs.sources.several import alternatives_at
 
 
 def guess_score(
@@ -21,7 +16,7 @@ def guess_score(
 ) -> tuple[tuple[str, float], ...]:
     """The score by its name; of several answers, a list of scores or the field of each item."""
     present = present_in(row, NAMES["score"])
-    several = response is not None and ("[]" in response or is_several(look_up(row, response)))
+    several = response is not None and alternatives_at(row, response) is not None
     if several:
         present = present_in(row, (*MANY_SCORES, *SCORES, *VERDICTS))
         column, of_each, _ = (response or "").partition("[].")

@@ -74,7 +74,8 @@ def recoveries(row: dict[str, Any], turns: list[Message]) -> Iterator[tuple[int,
     """
     told: set[int] = set()
     for place, turn in enumerate(row["turns"]):
-        if turn.get("tool_error") in (None, False):
+        error = turn.get("tool_error")
+        if not error or (isinstance(error, str) and not error.strip()):
             continue
         mending = _spoken(turns, range(place, len(turns)))
         if mending not in told:

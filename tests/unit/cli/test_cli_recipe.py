@@ -81,6 +81,7 @@ TABLES: dict[str, tuple[type, dict[str, Any]]] = {
             "ignore": ["e"],
             "keep": ["x", "y.z"],
             "keep_rows": ["masked"],
+            "drop_rows": ["failed"],
             "prompt_template": "t.jinja",
             "tokenizer": "tokenizer.json",
         },

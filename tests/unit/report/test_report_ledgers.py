@@ -131,6 +131,7 @@ def test_summary_of_pair() -> None:
     """What extract says, and then the pairs."""
     report = Report(groups=3, across_prompts=1)
     report.groups_without_pair["all_tied"] += 1
+    report.marked.update({"chosen_failed": 1, "rejected_failed": 2})
     report.add_pair(0.5, 1.0, 0.5)
     report.add_pair(0.1, 0.9, 0.8)
     summary = pair_summary(report)
@@ -144,6 +145,7 @@ def test_summary_of_pair() -> None:
         "mean_rejected_score": 0.65,
         "pairs_at_min_gap": {"0.1": 2, "0.2": 1},
         "pairs_across_prompts": 1,
+        "marked": {"rejected_failed": 2, "chosen_failed": 1},
     }
 
 
@@ -164,6 +166,7 @@ def test_summary_of_nothing() -> None:
         "mean_rejected_score": None,
         "pairs_at_min_gap": {"0.1": 0, "0.2": 0},
         "pairs_across_prompts": 0,
+        "marked": {},
     }
     assert Report().joined_tasks == 0
 

@@ -335,12 +335,12 @@ def test_keep_rows_without_a_score() -> None:
     ],
 )
 def test_several_answers_a_row(responses: str, rewards: str) -> None:
-    """Answers and scores stand in two lists; each place is a candidate."""
+    """Answers and scores stand in two lists; each place is a candidate, and its index."""
     row = {"prompt": "Q", responses: ["A", "B"], rewards: [1, 0.5]}
     reading = _read(row)
     assert reading.kept == [
-        Candidate(GROUP_OF_Q, "Q", "A", 1.0),
-        Candidate(GROUP_OF_Q, "Q", "B", 0.5),
+        Candidate(GROUP_OF_Q, "Q", "A", 1.0, 0),
+        Candidate(GROUP_OF_Q, "Q", "B", 0.5, 1),
     ]
     assert reading.places == [1, 2]
 

@@ -775,7 +775,12 @@ def test_failed() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"_ng_failure_class": None}, {"failure_reason": "wrong answer"}, {"agent_error_kind": "x"}],
+    [
+        {"_ng_failure_class": ""},
+        {"_ng_failure_class": None},
+        {"failure_reason": "wrong answer"},
+        {"agent_error_kind": "x"},
+    ],
 )
 def test_not_failed(more: dict[str, Any]) -> None:
     """A verdict of a verifier is no failure."""

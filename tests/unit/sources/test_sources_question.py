@@ -9,7 +9,8 @@ from prefpairs.errors import BadField, TwoReadings
 from prefpairs.records.candidate import Candidate
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.generic import read_any_shape
-from prefpairs.sources.question import COLUMNS, holds_something
+from prefpairs.sources.names import COLUMNS
+from prefpairs.sources.question import holds_something
 
 ROW = {"prompt": "Q", "response": "A", "score": 1}
 ALPACA = {"instruction": "Q", "output": "A", "score": 1}

@@ -270,3 +270,10 @@ def test_a_system_prompt_beside_the_turns_is_a_system_message() -> None:
     assert apart.prompt == [given, asked]
     row["turns"] = [given, *row["turns"]]
     assert _read({**row, "system": "Be brief."}).kept[0].prompt == apart.prompt
+
+
+@pytest.mark.parametrize("empty", [None, False, "", " \n", [], {}])
+def test_an_empty_error_is_none(empty: Any) -> None:
+    """Writers that have the field on every turn leave it empty where nothing went wrong."""
+    reading = _read(_trace(WRONG, {**FAILED, "tool_error": empty}, MENDED, DONE))
+    assert (reading.pairs, reading.pairs_lost) == ([], [])

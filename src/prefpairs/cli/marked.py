@@ -1,0 +1,39 @@
+"""The note on answers that were cut off or failed, with the commands that settle what they are."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from prefpairs.cli.wording import commands_with, visible
+from prefpairs.report import Report
+
+_TOLD = {
+    "incomplete": "were cut off before their end",
+    "failed": "have an error beside them, which may be the verdict on them or not",
+}
+
+_typed: list[str] = []
+"""The words of the command that runs."""
+
+
+def remember(words: Sequence[str]) -> None:
+    """Keep the words of the command, for hints that repeat them."""
+    _typed[:] = words
+
+
+def notes_on_marked(report: Report) -> Iterator[str]:
+    """A note for each mark of answers in pairs, unless it was settled what becomes of them."""
+    for reason, told in _TOLD.items():
+        chosen, rejected = (report.marked[f"{side}_{reason}"] for side in ("chosen", "rejected"))
+        if reason in report.kept_rows or not (chosen or rejected):
+            continue
+        answers = f"of the answers in pairs, {chosen:,} chosen and {rejected:,} rejected {told}"
+        drop = _command("--drop-rows", report.dropped_rows, reason)
+        keep = _command("--keep-rows", report.kept_rows, reason)
+        yield f"note: {answers}\n  to drop such answers: {visible(drop)}"
+        yield f"  to keep them without this note: {visible(keep)}"
+
+
+def _command(option: str, settled: Collection[str], reason: str) -> str:
+    """The command as it was typed, with one more reason: in a recipe a value replaces another."""
+    reasons = {*settled, reason} if _typed[:1] == ["run"] else {reason}
+    (command,) = commands_with([[option, ",".join(sorted(reasons))]], _typed)
+    return command

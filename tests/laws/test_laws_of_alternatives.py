@@ -1,0 +1,171 @@
+"""Several answers in a row: each is written with what its own item says, and with nothing else's.
+
+The oracle is the row itself: the item at the index that a pair names.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws_driver import (
+    Asked,
+    Outcome,
+    Row,
+    examples,
+    lines_of,
+    pair_lines,
+    pair_packed,
+    pair_piped,
+)
+
+from prefpairs.errors import NotOneEach
+from prefpairs.sources import generic
+from prefpairs.sources.answer import ReadOptions
+
+CUT_OFF = ("length", "max_tokens")
+MODEL = "choices[].model"
+
+
+@st.composite
+def items(draw: st.DrawFn) -> Row:
+    """One item of a response, scored by its side."""
+    message: Row = {"role": "assistant", "content": draw(st.sampled_from(["A", "B", "C", "D"]))}
+    if thought := draw(st.sampled_from([None, "", "hm", "aha"])):
+        message[draw(st.sampled_from(["reasoning_content", "reasoning"]))] = thought
+    return {
+        "message": message,
+        "finish_reason": draw(st.sampled_from(["stop", None, *CUT_OFF])),
+        "error": draw(st.sampled_from([None, "", "boom", {"code": 1}])),
+        "model": draw(st.sampled_from(["m", "n"])),
+        "score": draw(st.sampled_from([0, 0.5, 1])),
+    }
+
+
+def rows() -> st.SearchStrategy[list[Row]]:
+    """Rows with an item for each answer; each row asks something of its own."""
+    lists = st.lists(st.lists(items(), min_size=1, max_size=4), min_size=1, max_size=4)
+    return lists.map(
+        lambda drawn: [
+            {"prompt": f"Q{place}", "choices": choices, "scores": [one["score"] for one in choices]}
+            for place, choices in enumerate(drawn)
+        ]
+    )
+
+
+def asked(response: str, score: str, **options: Any) -> Asked:
+    """All pairs of such rows."""
+    read = ReadOptions(response=response, scores=((score, 1.0),), keep=(MODEL,), **options)
+    return Asked(strategy="exhaustive", read=read)
+
+
+PATHS = st.sampled_from(["choices[].message", "choices[].message.content"])
+SCORES = st.sampled_from(["choices[].score", "scores[]", "scores"])
+
+
+def item_of(pair: Row, side: str, given_rows: list[Row]) -> Row:
+    """The item that a side of a pair was made of."""
+    row = given_rows[
+        int(
+            pair["prompt"][1:]
+            if isinstance(pair["prompt"], str)
+            else pair["prompt"][0]["content"][1:]
+        )
+    ]
+    found: Row = row["choices"][pair[f"{side}_index"]]
+    return found
+
+
+def spoken(answer: Any) -> tuple[str, str]:
+    """Words and thinking of an answer, which is never more than one turn."""
+    if isinstance(answer, str):
+        return answer, ""
+    (turn,) = answer
+    return turn["content"], turn.get("reasoning_content", "")
+
+
+def thought(message: Row) -> str:
+    """The thinking of a message."""
+    return message.get("reasoning_content") or message.get("reasoning") or ""
+
+
+def meta_of(pair: Row, name: str, side: str) -> Any:
+    """What the meta of a pair says of one side."""
+    meta = pair.get("meta", {})
+    return meta.get(name, meta.get(f"{side}_{name}"))
+
+
+def check(outcome: Outcome, given_rows: list[Row]) -> None:
+    """Hold each side of each pair against its item, and the counts of marks against the pairs."""
+    counted: dict[str, int] = {}
+    for pair in outcome.rows:
+        for side in ("chosen", "rejected"):
+            item = item_of(pair, side, given_rows)
+            message = item["message"]
+            assert spoken(pair[side]) == (message["content"], thought(message))
+            assert pair[f"{side}_score"] == item["score"]
+            assert meta_of(pair, MODEL, side) == item["model"]
+            cut_off, failed = item["finish_reason"] in CUT_OFF, bool(item["error"])
+            said = meta_of(pair, "finish_reason", side)
+            assert said == (item["finish_reason"] if cut_off else None)
+            assert meta_of(pair, "error", side) is (True if failed else None)
+            for reason, holds in (("incomplete", cut_off), ("failed", failed)):
+                counted[f"{side}_{reason}"] = counted.get(f"{side}_{reason}", 0) + holds
+    assert dict(outcome.report.marked) == {key: count for key, count in counted.items() if count}
+
+
+@examples(250)
+@given(given_rows=rows(), response=PATHS, score=SCORES)
+def test_each_side_is_its_own_item(given_rows: list[Row], response: str, score: str) -> None:
+    """Words, thinking, score, --keep and marks, from a file, a packed file and a pipe."""
+    lines, how = lines_of(*given_rows), asked(response, score)
+    expected = pair_lines(lines, how)
+    check(expected, given_rows)
+    for other in (pair_packed(lines, how), pair_piped(b"".join(lines), how)):
+        assert other.contents() == expected.contents()
+        assert other.report.marked == expected.report.marked
+
+
+@examples(150)
+@given(
+    given_rows=rows(),
+    response=PATHS,
+    dropped=st.sets(st.sampled_from(["incomplete", "failed"]), min_size=1),
+)
+def test_dropped_answers_are_in_no_pair(
+    given_rows: list[Row], response: str, dropped: set[str]
+) -> None:
+    """--drop-rows: exactly the answers that are marked, each under its reason."""
+    outcome = pair_lines(
+        lines_of(*given_rows), asked(response, "scores", drop_rows=frozenset(dropped))
+    )
+    check(outcome, given_rows)
+    everyone = [item for row in given_rows for item in row["choices"]]
+    gone = [
+        item
+        for item in everyone
+        if ("incomplete" in dropped and item["finish_reason"] in CUT_OFF)
+        or ("failed" in dropped and item["error"])
+    ]
+    assert not {f"{side}_{reason}" for side in ("chosen", "rejected") for reason in dropped} & {
+        *outcome.report.marked
+    }
+    lost = outcome.report.dropped
+    assert sum(lost[reason] for reason in dropped) == len(gone)
+
+
+@examples(150)
+@given(given_rows=rows(), response=PATHS, score=st.sampled_from([0, 1, 0.5]))
+def test_one_score_is_never_that_of_several_answers(
+    given_rows: list[Row], response: str, score: float
+) -> None:
+    """Such rows are bad; a row with one answer has one score."""
+    options = asked(response, "score").read
+    for row in given_rows:
+        line = json.dumps({**row, "score": score}).encode()
+        if len(row["choices"]) == 1:
+            assert len(generic.read_any_shape(line, options, "f").kept) == 1
+        else:
+            with pytest.raises(NotOneEach):
+                generic.read_any_shape(line, options, "f")

@@ -1,0 +1,252 @@
+"""Several answers in one row, and what stands beside an answer."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import BadField, NotOneEach
+from prefpairs.records.candidate import Candidate
+from prefpairs.sources import nemo_gym
+from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.generic import open_reader
+from prefpairs.sources.several import alternatives_at
+
+LENGTH = {"finish_reason": "length"}
+A = {"role": "assistant", "content": "A"}
+B = {"role": "assistant", "content": "B", "reasoning_content": "hm"}
+
+
+def _read(row: Any, **options: Any) -> Reading:
+    line = json.dumps({"prompt": "Q", **row}).encode()
+    return open_reader([line], ReadOptions(**options), "f.jsonl").read(line)
+
+
+def _kept(row: Any, response: str, score: str, **options: Any) -> list[Candidate]:
+    reading = _read(row, response=response, scores=((score, 1.0),), **options)
+    assert reading.lost == []
+    return reading.kept
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "found"),
+    [
+        ({"choices": [{"message": A}, {"message": B}]}, "choices[].message", 2),
+        ({"choices": [{"message": A}]}, "choices[].message", 1),
+        ({"choices": []}, "choices[].message", 0),
+        ({"choices[].message": [A, B]}, "choices[].message", None),
+        ({"choices": {"message": A}}, "choices[].message", None),
+        ({"completion": [A, B]}, "completion", None),
+        ({"completion": [A, B]}, "completion[]", 2),
+        ({"responses": [A, B]}, "responses", 2),
+        ({"responses": [A]}, "responses", None),
+        ({"responses": [A, {"role": "tool", "content": "T"}, B]}, "responses", None),
+        ({"model": {"outputs": [A, B]}}, "model.outputs", 2),
+        ({"completion": ["A", "B"]}, "completion", 2),
+        ({"completion": "A"}, "completion", None),
+        ({"a": [{"b": [{"c": "A"}, {"c": "B"}]}, {"b": [{"c": "C"}]}]}, "a[].b[].c", 3),
+    ],
+)
+def test_what_is_several_answers(row: Any, path: str, found: int | None) -> None:
+    """A path through a list, a list of answers, and messages of the model alone in a plural."""
+    several = alternatives_at(row, path)
+    assert (None if several is None else len(several.items)) == found
+
+
+def test_lists_in_lists() -> None:
+    """Answers and their scores stand in the same items of the same lists."""
+    row: Any = {
+        "a": [{"m": "x", "b": [{"c": "A", "s": 1}, {"c": "B", "s": 2}]}, {"b": [{"c": "C"}]}],
+        "s": [1, 2, 3],
+    }
+    kept = _read(row, response="a[].b[].c", scores=(("a[].b[].s", 1.0),), keep=("a[].m",))
+    assert [(one.response, one.score, one.index) for one in kept.kept] == [("A", 1, 0), ("B", 2, 1)]
+    assert [one.meta for one in kept.kept] == [{"a[].m": "x"}] * 2
+    assert kept.lost == ["no_score"]
+    with pytest.raises(NotOneEach):  # nothing tells which of them belongs to which
+        _read(row, response="a[].b[].c", scores=(("s[]", 1.0),))
+    with pytest.raises(NotOneEach):  # a score for each of the outer ones alone
+        _read(
+            {"a": [{"s": 1, **one} for one in row["a"]]},
+            response="a[].b[].c",
+            scores=(("a[].s", 1.0),),
+        )
+
+
+@pytest.mark.parametrize("scores", [[1], [1, 2, 3], 0.5, True, "high", {"a": 1}])
+def test_scores_that_do_not_fit(scores: Any) -> None:
+    """As many as there are answers, or the row is bad."""
+    row = {"choices": [{"message": A}, {"message": B}], "s": scores, "ratings": [1, 0]}
+    with pytest.raises(NotOneEach) as caught:
+        _read(row, response="choices[].message", scores=(("s", 1.0),))
+    assert caught.value.expected == "a list of 2 scores, one for each answer"
+    first = ("--response", "choices[].message", "choices.0.message")
+    alone = [] if isinstance(scores, list) else [first]
+    assert caught.value.instead == [("--score", "s", "ratings"), *alone]
+
+
+def test_one_answer_has_one_score() -> None:
+    """A list of one with a number beside it is no contradiction."""
+    row = {"choices": [{"message": A}], "score": 0.5}
+    (only,) = _kept(row, "choices[].message", "score")
+    assert (only.response, only.score, only.index) == ([A], 0.5, 0)
+
+
+@pytest.mark.parametrize(
+    ("keep", "found"),
+    [
+        ("samples[].model", ["m", "n"]),
+        ("samples[]", [{"text": "A", "model": "m"}, {"text": "B", "model": "n"}]),
+        ("names[]", ["x", "y"]),
+        ("names", [["x", "y"]] * 2),
+        ("names.1", ["y"] * 2),
+        ("others[].model", [["o", "p", "q"]] * 2),
+        ("samples.0.model", ["m"] * 2),
+    ],
+)
+def test_keep_by_position(keep: str, found: list[Any]) -> None:
+    """Through the list that answers come from each has its own; so has a list beside it."""
+    row: Any = {
+        "samples": [{"text": "A", "model": "m"}, {"text": "B", "model": "n"}],
+        "names": ["x", "y"],
+        "others": [{"model": "o"}, {"model": "p"}, {"model": "q"}],
+        "scores": [1, 0],
+    }
+    kept = _kept(row, "samples[].text", "scores", keep=(keep,))
+    assert [one.meta for one in kept] == [{keep: value} for value in found]
+
+
+def test_kept_list_of_another_length() -> None:
+    """What belongs to which answer cannot be told."""
+    with pytest.raises(NotOneEach, match=r"names\[\]: expected a list of 2, one for each answer"):
+        _read({"responses": ["A", "B"], "rewards": [1, 0], "names": ["x"]}, keep=("names[]",))
+
+
+def test_group_by_position() -> None:
+    """Answers compete that agree in a field of their own items."""
+    row = {"samples": [{"text": "A", "by": "x"}, {"text": "B", "by": "y"}], "scores": [1, 0]}
+    kept = _kept(row, "samples[].text", "scores", group_by=("samples[].by",))
+    assert [one.group for one in kept] == ['["x"]', '["y"]']
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+def test_words_bring_their_thinking(key: str) -> None:
+    """Of one message as of several; --reasoning drop leaves it out."""
+    said = {"role": "assistant", "content": "A", key: "hm"}
+    whole = [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
+    row = {"choices": [{"message": said}], "score": 1}
+    for path in ("choices.0.message.content", "choices[].message.content", "choices.0.message"):
+        (one,) = _kept(row, path, "score")
+        assert one.response == whole
+        (bare,) = _kept(row, path, "score", reasoning="drop")
+        assert bare.response in ("A", [{"role": "assistant", "content": "A"}])
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "response"),
+    [
+        ({"message": {"content": "A", "reasoning": "hm"}}, "message.content", True),
+        (
+            {"message": {"role": "user", "content": "A", "reasoning": "hm"}},
+            "message.content",
+            False,
+        ),
+        ({"content": "A", "reasoning": "hm"}, "content", False),
+        ({"role": "assistant", "content": "A", "reasoning": "hm"}, "content", True),
+        ({"message": A}, "message.content", False),
+    ],
+)
+def test_whose_words_have_thinking(row: Any, path: str, *, response: bool) -> None:
+    """Those of the model's messages, where there is some; the row is one if it says so."""
+    (one,) = _kept({**row, "score": 1}, path, "score")
+    assert isinstance(one.response, list) is response
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """Calls beside the words that were named, and thinking beside what is no message."""
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    row = {"message": {**A, "tool_calls": [call]}, "score": 1}
+    assert _read(row, response="message.content").mends == ["calls_left_out"]
+    assert _read(row, response="message").mends == []
+    row = {"response": "A", "reasoning_content": "hm", "score": 1}
+    assert _read(row).mends == ["thinking_left_out"]
+    assert _read(row | {"reasoning_content": ""}).mends == []
+
+
+def test_words_in_parts() -> None:
+    """Content may be a list of parts, as in every message."""
+    row = {"message": {**A, "content": [{"type": "text", "text": "A"}]}, "score": 1}
+    assert _kept(row, "message.content", "score")[0].response == [A]
+
+
+def test_an_object_that_is_no_message() -> None:
+    """Nothing tells what the model said."""
+    with pytest.raises(BadField):
+        _read({"message": {"text": "A"}, "score": 1}, response="message")
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "meta"),
+    [
+        ({"finish_reason": "length"}, "response", {"finish_reason": "length"}),
+        ({"finish_reason": "stop"}, "response", None),
+        ({"stop_reason": "max_tokens"}, "response", {"stop_reason": "max_tokens"}),
+        ({"is_truncated": True}, "response", {"truncated": True}),
+        ({"status": "incomplete"}, "response", {"status": "incomplete"}),
+        ({"truncated": False, "status": "ok", "error": 0.25}, "response", None),
+        ({"error": "boom"}, "response", {"error": True}),
+        ({"errors": []}, "response", None),
+        ({"exception": {"type": "x"}}, "response", {"error": True}),
+        ({"c": [{"m": A, "finish_reason": "length"}]}, "c.0.m", {"finish_reason": "length"}),
+        (
+            {"c": [{"m": A, "finish_reason": "length"}]},
+            "c.0.m.content",
+            {"finish_reason": "length"},
+        ),
+        ({"m": {**A, "stop_reason": "length"}}, "m.content", {"stop_reason": "length"}),
+        ({"chat": [{**A, "finish_reason": "length"}]}, "chat", {"finish_reason": "length"}),
+        ({"c": [{"m": A}, {"m": B, "finish_reason": "length"}]}, "c.0.m", None),
+    ],
+)
+def test_marks_of_an_answer(row: Any, path: str, meta: Any) -> None:
+    """In each object that holds it, and in no other."""
+    (one,) = _kept({"response": "A", "score": 1, **row}, path, "score")
+    assert one.meta == meta
+
+
+def test_marks_in_lists_beside_the_answers() -> None:
+    """Each answer has that of its place; one that is no list is of all."""
+    row: Any = {
+        "responses": ["A", "B"],
+        "rewards": [1, 0],
+        "finish_reasons": ["stop", "length"],
+        "errors": ["boom", ""],
+    }
+    assert [one.meta for one in _read(row).kept] == [{"error": True}, {"finish_reason": "length"}]
+    row = {"responses": ["A", "B"], "rewards": [1, 0], "error": "boom"}
+    assert [one.meta for one in _read(row).kept] == [{"error": True}] * 2
+
+
+def test_a_mark_of_the_last_turn_of_a_conversation() -> None:
+    """The row is the answer's, and so is its last message."""
+    row = {"messages": [{"role": "user", "content": "Q"}, {**A, "finish_reason": "length"}]}
+    line = json.dumps({**row, "score": 1}).encode()
+    (one,) = open_reader([line], ReadOptions(), "f.jsonl").read(line).kept
+    assert one.meta == {"finish_reason": "length"}
+
+
+def test_paths_into_rows_of_other_sources() -> None:
+    """A rollout has one score: its path names one answer, and brings its thinking along."""
+    asked = {"input": [{"role": "user", "content": "Q"}]}
+    row = {"responses_create_params": asked, "reward": 1, "r": {"choices": [{"m": A}, {"m": B}]}}
+    line = json.dumps(row).encode()
+
+    def read(path: str) -> Reading:
+        options = ReadOptions(response=path)
+        return nemo_gym.open_reader([line], options, "f.jsonl").read(line)
+
+    assert read("r.choices.1.m.content").kept[0].response == [B]
+    assert read("r.choices.1.m").kept[0].response == [B]
+    assert read("r.missing").lost == ["no_response"]
+    with pytest.raises(BadField, match="one answer, for the row has one score"):
+        read("r.choices[].m")
