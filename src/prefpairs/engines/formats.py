@@ -68,9 +68,12 @@ class Formats:
         found = None
         for record in _few(records, taken):
             like = self._like_the_last(record.data)
-            if like is None and (not record.whole or _row_of(record.data) is None):
+            if like is not None:
+                found = like
+                break
+            if not record.whole or _row_of(record.data) is None:
                 continue
-            like = like or self._opened(label, record.data)
+            like = self._opened(label, record.data)
             found = found or like
             if like.how.shortcut and like.how.shortcut.read(record.data, ""):
                 found = like

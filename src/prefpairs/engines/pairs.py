@@ -124,7 +124,7 @@ class FiledPairs:
         if self._keep == "nothing":
             return 0, None
         if opened.seekable:
-            shelf = Shelf(source, opened.descriptor)
+            shelf = Shelf(source, opened.seen, opened.content)
             return self._library.add(shelf, source.label, reader_of(self._rows.plan.dialect)), None
         return self._library.spool(self._temp_dir, read_pair)
 

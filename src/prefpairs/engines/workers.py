@@ -77,9 +77,16 @@ class Workers:
         stretches: Sequence[tuple[int, int]],
         course: Course,
     ) -> None:
-        seen = fingerprint(os.fstat(given.opened.descriptor))
         self._jobs = [
-            Job(given.source, seen, given.format.sample, plan.source, plan.options, start, end)
+            Job(
+                given.source,
+                given.opened.seen,
+                given.format.sample,
+                plan.source,
+                plan.options,
+                start,
+                end,
+            )
             for start, end in stretches
         ]
         self._begun: list[Process] = []

@@ -185,11 +185,16 @@ def _harmless(lines: bytes) -> bytes:
 
 def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
     """Raise if a file that will be written is an input, also through links or a shell's `>>`."""
-    written, name = (1, "standard output") if path == STDOUT else (path, path)
+    try:
+        written = os.stat(1 if path == STDOUT else path)
+    except OSError:
+        return
+    if not stat.S_ISREG(written.st_mode):
+        return
+    name = "standard output" if path == STDOUT else path
     for source in inputs:
         with suppress(OSError):
-            same = os.path.samefile(written, 0 if source.is_stdin else source.path)
-            if same and os.path.isfile(written):
+            if os.path.samestat(written, os.stat(0 if source.is_stdin else source.path)):
                 raise UsageError(f"{name} is both input and output", "name another output")
 
 

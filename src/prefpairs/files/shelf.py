@@ -11,21 +11,27 @@ from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.beside import BUFFER
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import naming_trouble
-from prefpairs.files.reading import fingerprint
+from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
 _SHARE_OPEN = 4
 """Of the files that the system lets us open a fourth part is for shelves."""
+_MOST_HELD = 16 << 20
+"""Bytes of small files that are held, so that they need not be opened once more."""
 
 
 class Shelf:
-    """One regular file, seen once; any change to it since then is an error."""
+    """One regular file, seen once; any change to it since then is an error.
 
-    def __init__(self, source: Input, descriptor: int) -> None:
+    `content` is all of it, if it is small.
+    """
+
+    def __init__(self, source: Input, seen: Fingerprint, content: bytes | None = None) -> None:
         self.label = source.label
+        self.content = content
         self._source = source
-        self._seen = fingerprint(os.fstat(descriptor))
+        self._seen = seen
 
     def open(self) -> int:
         """A descriptor to fetch with: of the same file, or InputChanged."""
@@ -41,8 +47,17 @@ class Shelf:
 
     def check(self, descriptor: int) -> None:
         """Raise InputChanged if the file is not what it was."""
-        with naming_trouble(self.label):
-            seen = fingerprint(os.fstat(descriptor))
+        self._compare(descriptor)
+
+    def check_held(self) -> None:
+        """Raise InputChanged if the file whose content is held is not what it was."""
+        self._compare(self._source.path)
+
+    def _compare(self, file: int | str) -> None:
+        try:
+            seen = fingerprint(os.stat(file))
+        except OSError as error:
+            raise FileTrouble.of(self.label, error) from None
         if seen != self._seen:
             raise InputChanged(self.label)
 
@@ -101,17 +116,31 @@ class Shelves:
     def __init__(self) -> None:
         self._shelves: list[Shelf | Spool] = []
         self._open: OrderedDict[int, int] = OrderedDict()
+        self._held: dict[int, tuple[Shelf, bytes]] = {}
+        self._size_held = 0
+        self._fetched: dict[int, Shelf] = {}
+        """Those of which something was fetched from what is held."""
         allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = allowed if allowed != resource.RLIM_INFINITY else _MOST_OPEN * _SHARE_OPEN
         self._most_open = max(1, min(_MOST_OPEN, few // _SHARE_OPEN))
 
     def add(self, shelf: Shelf | Spool) -> int:
         """Take in a shelf and give it a number."""
+        number = len(self._shelves)
         self._shelves.append(shelf)
-        return len(self._shelves) - 1
+        if isinstance(shelf, Shelf) and shelf.content is not None:
+            content, shelf.content = shelf.content, None
+            if self._size_held + len(content) <= _MOST_HELD:
+                self._held[number] = shelf, content
+                self._size_held += len(content)
+        return number
 
     def fetch(self, shelf: int, offset: int, length: int) -> bytes:
         """The bytes that stand there."""
+        held = self._held.get(shelf)
+        if held is not None:
+            self._fetched[shelf], content = held
+            return content[offset : offset + length]
         self._shelves[shelf].settle()
         descriptor = self._open.get(shelf)
         if descriptor is None:
@@ -128,7 +157,9 @@ class Shelves:
         return data
 
     def check(self) -> None:
-        """Raise InputChanged if one of the open files changed since it was indexed."""
+        """Raise InputChanged if a file changed since it was indexed: one that is open, or held."""
+        for held in self._fetched.values():
+            held.check_held()
         for shelf, descriptor in self._open.items():
             self._shelves[shelf].check(descriptor)
 

@@ -8,12 +8,12 @@ import pytest
 
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
+from prefpairs.files.reading import fingerprint
 from prefpairs.files.shelf import Shelf, Shelves, Spool
 
 
 def _shelf(path: Path) -> Shelf:
-    with path.open("rb") as file:
-        return Shelf(Input(str(path), path.name), file.fileno())
+    return Shelf(Input(str(path), path.name), fingerprint(path.stat()))
 
 
 def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
@@ -21,6 +21,12 @@ def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
     shelves = Shelves()
     shelves.add(_shelf(path))
     return shelves
+
+
+def _held(path: Path, data: bytes = b"first\nsecond\n") -> Shelf:
+    """A shelf whose content was read with it."""
+    path.write_bytes(data)
+    return Shelf(Input(str(path), path.name), fingerprint(path.stat()), data)
 
 
 def _touch_later(path: Path) -> None:
@@ -107,7 +113,7 @@ def test_standard_input(tmp_path: Path) -> None:
         os.dup2(file.fileno(), 0)
     try:
         shelves = Shelves()
-        shelves.add(Shelf(Input("-", "stdin"), 0))
+        shelves.add(Shelf(Input("-", "stdin"), fingerprint(path.stat())))
         assert shelves.fetch(0, 6, 7) == b"second\n"
         shelves.close()
     finally:
@@ -142,6 +148,45 @@ def test_change_is_seen_when_a_file_is_put_away(tmp_path: Path) -> None:
     with pytest.raises(InputChanged) as caught:
         [shelves.fetch(number, 0, 4) for number in range(65)]
     assert caught.value.path == "0.jsonl"
+
+
+def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
+    """It comes from memory, and a change to the file is found all the same."""
+    shelves = Shelves()
+    shelves.add(_held(tmp_path / "r.jsonl"))
+    before = len(os.listdir("/dev/fd"))
+    assert (shelves.fetch(0, 6, 7), shelves.fetch(0, 0, 6)) == (b"second\n", b"first\n")
+    assert len(os.listdir("/dev/fd")) == before
+    shelves.check()
+    _touch_later(tmp_path / "r.jsonl")
+    with pytest.raises(InputChanged) as caught:
+        shelves.check()
+    assert caught.value.path == "r.jsonl"
+
+
+def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
+    """The system's word for it."""
+    shelves = Shelves()
+    shelves.add(_held(tmp_path / "r.jsonl"))
+    shelves.fetch(0, 0, 6)
+    (tmp_path / "r.jsonl").unlink()
+    with pytest.raises(FileTrouble) as caught:
+        shelves.check()
+    assert (caught.value.path, caught.value.problem) == ("r.jsonl", "No such file or directory")
+
+
+def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit is opened again; smaller ones may still fit."""
+    monkeypatch.setattr("prefpairs.files.shelf._MOST_HELD", 13)
+    shelves = Shelves()
+    for name, data in (("a", b"first\n"), ("b", b"too long\n"), ("c", b"second\n")):
+        shelves.add(_held(tmp_path / name, data))
+    before = len(os.listdir("/dev/fd"))
+    assert (shelves.fetch(0, 0, 6), shelves.fetch(2, 0, 7)) == (b"first\n", b"second\n")
+    assert len(os.listdir("/dev/fd")) == before
+    assert shelves.fetch(1, 0, 9) == b"too long\n"
+    assert len(os.listdir("/dev/fd")) == before + 1
+    shelves.close()
 
 
 def test_spool() -> None:
