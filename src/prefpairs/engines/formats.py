@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from prefpairs.engines.kinds import check_kind
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import NoSuchPath, NotJson
 from prefpairs.files.lines import Record
@@ -106,6 +107,8 @@ class Formats:
             if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
                 return Reading([plain[0]], [1], shown=shortcut.shown)
             name = self._source_of(record)
+            if name == GENERIC:
+                check_kind(record, self._plan.one_kind)
             if name not in opened:
                 opened[name] = self._open(name, [record], label)
             self._known_to.add(name)

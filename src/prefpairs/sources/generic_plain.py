@@ -21,6 +21,7 @@ from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
+from prefpairs.records.pair import OF_PAIRS
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
@@ -63,7 +64,7 @@ def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
-    others = dict.fromkeys(SIGNS, "missing")
+    others = dict.fromkeys((*SIGNS, *OF_PAIRS), "missing")
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
     else:

@@ -59,10 +59,6 @@ _COLUMNS = (
 )
 """What tells the formats apart, where rows are not in the form of a pair."""
 
-_OF_PAIRS = frozenset({"rejected", "rejected_response", "rejected_messages", "preferred_output"})
-_RANKED = frozenset({"context", "completions"})
-"""Columns that only rows of pairs have: one of the former, or both of the latter."""
-
 
 def unwrap(row: Row, dialect: str) -> Row:
     """The row of a pair that a row stands for; `auto` looks at its columns."""
@@ -70,15 +66,6 @@ def unwrap(row: Row, dialect: str) -> Row:
         return row
     name = _looks_like(row) if dialect == "auto" else dialect
     return _with_all_said(with_our_names(reader_named(name)(row)))
-
-
-def holds_pair(row: Row) -> bool:
-    """Whether a row is that of a pair, in some form that can be read here.
-
-    >>> holds_pair({"chosen": "a", "rejected": "b"}), holds_pair({"prompt": "Q", "score": 1})
-    (True, False)
-    """
-    return not _OF_PAIRS.isdisjoint(row) or row.keys() >= _RANKED
 
 
 def _is_ours(row: Row) -> bool:
