@@ -187,3 +187,13 @@ def test_other_tools_are_another_question(strategy: str, ours: Any, theirs: Any)
 def _question(candidate: Row) -> tuple[object, str]:
     tools = json.dumps(candidate.get("tools") or [], sort_keys=True)
     return content_of(candidate["prompt"], "user"), tools
+
+
+@pytest.mark.parametrize("empty", ["", " ", "[]", "null", [], None])
+def test_empty_tools_are_no_tools(empty: Any) -> None:
+    """However a data set writes them."""
+    rows = [
+        {"prompt": "Q", "response": "A", "score": 1, "tools": empty},
+        {"prompt": "Q", "response": "B", "score": 0},
+    ]
+    assert len(pair_lines(lines_of(*rows), Asked()).rows) == 1
