@@ -15,9 +15,10 @@ from prefpairs.cli.strangers import (
 )
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output, naming_trouble
+from prefpairs.files.output import Output
 from prefpairs.files.sides import side_of
 from prefpairs.files.together import Together
 from prefpairs.report import Report

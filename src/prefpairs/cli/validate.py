@@ -16,8 +16,9 @@ from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input, Limits, find_inputs
-from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, write_file
 from prefpairs.files.sides import side_of
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder

@@ -12,8 +12,7 @@ from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.extras import missing_library
-from prefpairs.files.beside import BUFFER, status_of
-from prefpairs.files.beside import naming_trouble as naming_trouble  # noqa: PLC0414 - others have it from here
+from prefpairs.files.beside import BUFFER, naming_trouble, status_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
 from prefpairs.files.together import Together, joining

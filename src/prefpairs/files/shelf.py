@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import IO
 
 from prefpairs.errors import FileTrouble, InputChanged
-from prefpairs.files.beside import BUFFER
+from prefpairs.files.beside import BUFFER, naming_trouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import Fingerprint, fingerprint
 from prefpairs.files.signals import held_signals
 

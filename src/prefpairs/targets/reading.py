@@ -5,14 +5,14 @@ from functools import cache
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UnknownWord, UsageError
-from prefpairs.records.content import parts_of
+from prefpairs.records.content import MEDIA, parts_of
 from prefpairs.records.media import with_media
 from prefpairs.records.message import read_messages
 from prefpairs.records.pair import Pair
 from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import NOT_TEXT, Row, role_of
+from prefpairs.targets.protocol import Row, role_of
 
 DIALECTS = (
     "trl",
@@ -98,10 +98,10 @@ def with_our_names(row: Row) -> Row:
 
 def _with_all_said(row: Row) -> Row:
     """The row with the system message, the images and the like of columns beside the prompt."""
-    parts = [part for name in NOT_TEXT if row.get(name) for part in parts_of(name, row[name])]
+    parts = [part for name in MEDIA if row.get(name) for part in parts_of(name, row[name])]
     if not (parts or isinstance(row.get("system"), str)):
         return row
-    said = {key: value for key, value in row.items() if key not in ("system", *NOT_TEXT)}
+    said = {key: value for key, value in row.items() if key not in ("system", *MEDIA)}
     prompt = row.get("prompt")
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]
