@@ -81,7 +81,7 @@ class Workers:
         self._jobs = [
             Job(
                 given.source,
-                given.opened.seen,
+                fingerprint(given.opened.seen),
                 given.format.sample,
                 plan.source,
                 plan.options,

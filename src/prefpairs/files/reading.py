@@ -44,7 +44,7 @@ class OpenInput(NamedTuple):
 
     records: Iterator[Record]
     descriptor: int
-    seen: Fingerprint
+    seen: os.stat_result
     seekable: bool
     parquet: bool = False
     lines_from: int | None = None
@@ -53,7 +53,7 @@ class OpenInput(NamedTuple):
     @property
     def size(self) -> int:
         """How many bytes a regular file has."""
-        return self.seen[2]
+        return self.seen.st_size
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def open_input(source: Input, passed: Passed | None = None) -> Iterator[OpenInpu
         yield opened
         with NamingTrouble(source):
             status = os.fstat(descriptor)
-        if stat.S_ISREG(status.st_mode) and fingerprint(status) != opened.seen:
+        if stat.S_ISREG(status.st_mode) and fingerprint(status) != fingerprint(opened.seen):
             raise InputChanged(source.label)
     finally:
         if descriptor >= 0 and not source.is_stdin:
@@ -84,11 +84,11 @@ def _open(source: Input) -> int:
 
 def _opened(source: Input, descriptor: int, passed: Passed | None) -> OpenInput:
     """What an open file holds, as its first bytes and the system tell it."""
-    status = os.fstat(descriptor)
-    seen, regular = fingerprint(status), stat.S_ISREG(status.st_mode)
+    seen = os.fstat(descriptor)
+    regular = stat.S_ISREG(seen.st_mode)
     start, content = 0, None
-    if regular and not source.is_stdin and 0 < status.st_size <= _SMALL:
-        content = _all_of(descriptor, status.st_size, passed)
+    if regular and not source.is_stdin and 0 < seen.st_size <= _SMALL:
+        content = _all_of(descriptor, seen.st_size, passed)
     if content is not None:
         bom = len(_BOM) if content.startswith(_BOM) else 0
         if not content.startswith(CONTAINERS) and not _is_array(content[bom:]):

@@ -3,6 +3,7 @@
 import os
 import resource
 import tempfile
+import time
 from collections import OrderedDict
 from contextlib import suppress
 from typing import IO
@@ -10,7 +11,8 @@ from typing import IO
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.beside import BUFFER, naming_trouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import Fingerprint, fingerprint
+from prefpairs.files.noted import TICK
+from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
 
 _MOST_OPEN = 16
@@ -26,11 +28,14 @@ class Shelf:
     `content` is all of it, if it is small.
     """
 
-    def __init__(self, source: Input, seen: Fingerprint, content: bytes | None = None) -> None:
+    def __init__(self, source: Input, seen: os.stat_result, content: bytes | None = None) -> None:
         self.label = source.label
         self.content = content
         self._source = source
-        self._seen = seen
+        self._seen = fingerprint(seen)
+        long_ago = abs(time.time_ns() - seen.st_ctime_ns) > TICK
+        self._changed = seen.st_ctime_ns if long_ago else None
+        """When the file changed last, if another change would have another time."""
 
     def open(self) -> int:
         """A descriptor to fetch with: of the same file, or InputChanged."""
@@ -48,17 +53,27 @@ class Shelf:
         """Raise InputChanged if the file is not what it was."""
         self._compare(descriptor)
 
-    def check_held(self) -> None:
-        """Raise InputChanged if the file whose content is held is not what it was."""
-        self._compare(self._source.path)
+    def check_held(self, content: bytes) -> None:
+        """Raise InputChanged if the file is not what it was, and its content that which is held.
 
-    def _compare(self, file: int | str) -> None:
+        The time of the last change (ctime) cannot be set. Where it is another one, or may be the
+        same after a change, what the file holds is compared.
+        """
+        status = self._compare(self._source.path)
+        if status.st_ctime_ns != self._changed:
+            with naming_trouble(self.label), open(self._source.path, "rb") as file:
+                same = file.read(len(content) + 1) == content
+            if not same:
+                raise InputChanged(self.label)
+
+    def _compare(self, file: int | str) -> os.stat_result:
         try:
-            seen = fingerprint(os.stat(file))
+            status = os.stat(file)
         except OSError as error:
             raise FileTrouble.of(self.label, error) from None
-        if seen != self._seen:
+        if fingerprint(status) != self._seen:
             raise InputChanged(self.label)
+        return status
 
     def close(self) -> None:
         """Nothing is held open here."""
@@ -117,7 +132,7 @@ class Shelves:
         self._open: OrderedDict[int, int] = OrderedDict()
         self._held: dict[int, tuple[Shelf, bytes]] = {}
         self._size_held = 0
-        self._fetched: dict[int, Shelf] = {}
+        self._fetched: set[int] = set()
         """Those of which something was fetched from what is held."""
         allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = allowed if allowed != resource.RLIM_INFINITY else _MOST_OPEN * _SHARE_OPEN
@@ -138,8 +153,8 @@ class Shelves:
         """The bytes that stand there."""
         held = self._held.get(shelf)
         if held is not None:
-            self._fetched[shelf], content = held
-            return content[offset : offset + length]
+            self._fetched.add(shelf)
+            return held[1][offset : offset + length]
         self._shelves[shelf].settle()
         descriptor = self._open.get(shelf)
         if descriptor is None:
@@ -157,10 +172,11 @@ class Shelves:
 
     def check(self) -> None:
         """Raise InputChanged if a file changed since it was indexed: one that is open, or held."""
-        for held in self._fetched.values():
-            held.check_held()
-        for shelf, descriptor in self._open.items():
-            self._shelves[shelf].check(descriptor)
+        for number in sorted(self._fetched):
+            shelf, content = self._held[number]
+            shelf.check_held(content)
+        for number, descriptor in self._open.items():
+            self._shelves[number].check(descriptor)
 
     def close(self) -> None:
         """Close all files; what was read of them is there."""

@@ -11,7 +11,6 @@ from prefpairs.engines.fetching import Candidates, Library
 from prefpairs.engines.index import Index, Place
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import fingerprint
 from prefpairs.files.shelf import Shelf, Spool
 from prefpairs.records.candidate import Candidate
 from prefpairs.sources.answer import Reading
@@ -37,7 +36,7 @@ def _library(folder: Path, read: Reads) -> Iterator[Candidates]:
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
     with Candidates() as library:
-        library.add(Shelf(Input(str(path), "r.jsonl"), fingerprint(path.stat())), "r.jsonl", read)
+        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", read)
         yield library
 
 
@@ -122,7 +121,7 @@ def test_library_of_anything(tmp_path: Path) -> None:
     with Library[str]() as library:
         spool = Spool(None)
         spool.append(b"ONE\n")
-        shelf = Shelf(Input(str(path), "r.jsonl"), fingerprint(path.stat()))
+        shelf = Shelf(Input(str(path), "r.jsonl"), path.stat())
         numbers = [
             library.add(shelf, "r.jsonl", bytes.decode),
             library.add(spool, "spool", lambda line: line.decode().lower()),
@@ -140,7 +139,7 @@ def test_record_beyond_the_end(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
     with Library[bytes]() as library:
-        library.add(Shelf(Input(str(path), "r.jsonl"), fingerprint(path.stat())), "r.jsonl", bytes)
+        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", bytes)
         with pytest.raises(InputChanged) as caught:
             library.record(0, 2, 4)
     assert caught.value.path == "r.jsonl"

@@ -2,18 +2,18 @@
 
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import fingerprint
 from prefpairs.files.shelf import Shelf, Shelves, Spool
 
 
 def _shelf(path: Path) -> Shelf:
-    return Shelf(Input(str(path), path.name), fingerprint(path.stat()))
+    return Shelf(Input(str(path), path.name), path.stat())
 
 
 def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
@@ -26,7 +26,7 @@ def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
 def _held(path: Path, data: bytes = b"first\nsecond\n") -> Shelf:
     """A shelf whose content was read with it."""
     path.write_bytes(data)
-    return Shelf(Input(str(path), path.name), fingerprint(path.stat()), data)
+    return Shelf(Input(str(path), path.name), path.stat(), data)
 
 
 def _touch_later(path: Path) -> None:
@@ -113,7 +113,7 @@ def test_standard_input(tmp_path: Path) -> None:
         os.dup2(file.fileno(), 0)
     try:
         shelves = Shelves()
-        shelves.add(Shelf(Input("-", "stdin"), fingerprint(path.stat())))
+        shelves.add(Shelf(Input("-", "stdin"), path.stat()))
         assert shelves.fetch(0, 6, 7) == b"second\n"
         shelves.close()
     finally:
@@ -162,6 +162,24 @@ def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
     with pytest.raises(InputChanged) as caught:
         shelves.check()
     assert caught.value.path == "r.jsonl"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05])
+def test_change_behind_the_clocks_back_to_what_is_held(tmp_path: Path, seconds: float) -> None:
+    """Of the same size and time, also right after the file was made; a new link is no change."""
+    path, shelves = tmp_path / "r.jsonl", Shelves()
+    path.write_bytes(b"first\nsecond\n")
+    time.sleep(seconds)
+    shelves.add(Shelf(Input(str(path), path.name), path.stat(), path.read_bytes()))
+    shelves.fetch(0, 0, 6)
+    os.link(path, tmp_path / "other name")
+    shelves.check()
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"FIRST")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(InputChanged):
+        shelves.check()
 
 
 def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
