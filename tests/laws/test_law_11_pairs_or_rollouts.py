@@ -41,7 +41,7 @@ SCORED_PAIR = {**ROLLOUTS[0], "rejected": "bad"}
 """All that a rollout has, and a column that only pairs have."""
 
 PAIRS: list[Any] = [PAIR, OPENAI, SCORED_PAIR]
-OF_NEITHER: list[Any] = [{"prompt": "Q", "chosen": "half"}, 7, [], None]
+OF_NEITHER: list[Any] = [{"prompt": "Q", "chosen": "half"}, 7, "text", None]
 
 ALIKE = ("rows", "candidates", "groups", "scores", "pairs", "prompts", "duplicates", "gaps")
 """Figures that do not name files."""
