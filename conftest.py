@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 # A shell that runs us in the background has interrupts ignored, and so would all that we run.
@@ -11,3 +12,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
+
+
+@pytest.fixture(name="nothing_held")
+def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small files be read a second time, as large ones are."""
+    monkeypatch.setattr("prefpairs.files.shelf._MOST_HELD", 0)

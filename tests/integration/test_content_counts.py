@@ -201,7 +201,7 @@ def test_what_is_no_content_never_parts(tmp_path: Path, name: str) -> None:
     assert pairs_of(tmp_path, *rows) == 1
 
 
-@pytest.mark.parametrize("column", ["images", "image", "audio", "documents", "files"])
+@pytest.mark.parametrize("column", ["images", "image", "audio", "documents", "files", "attachment"])
 def test_pairs_that_differ_in_a_column_are_two(tmp_path: Path, column: str) -> None:
     """Dedupe keeps both, with what stands there."""
     given, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"

@@ -87,6 +87,30 @@ def test_shards_cost_what_one_file_costs(
     capfd.readouterr()
 
 
+OPENS = """
+import os, sys
+from prefpairs.cli.main import main
+opened = 0
+def count(event, arguments):
+    global opened
+    opened += event == "open" and str(arguments[0]).startswith("shards")
+sys.addaudithook(count)
+code = main(sys.argv[1:])
+os.write(2, b"%d" % opened)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_small_files_are_opened_once(command: str, tmp_path: Path) -> None:
+    """Whatever is fetched from them later; those that look at the first row alone do it anew."""
+    pairs = command.split(maxsplit=1)[0] not in ("pair", "extract", "stats")
+    _write(tmp_path / "shards", 30, 4, pairs=pairs)
+    words = [sys.executable, "-c", OPENS, *command.split(), "-q", "shards"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"31" if command == "stats" else b"30")
+
+
 def _with_few_files_open() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
 

@@ -32,7 +32,11 @@ def messages_of(messages: list[Row]) -> list[bytes]:
     calls: list[Row] = []
     waiting: list[int] = []
     written = []
+    used: list[Row] = []
     for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            content = [part_of(part, used) for part in content]
         called = message.get("tool_calls") or []
         waiting += range(len(calls) + 1, len(calls) + len(called) + 1)
         calls += called
@@ -40,8 +44,25 @@ def messages_of(messages: list[Row]) -> list[bytes]:
         if message["role"] == "tool" and not called:
             answers = answered(message, calls, waiting)
             waiting = [number for number in waiting if number != answers]
-        written.append(message_of(message, called, answers))
+        written.append(message_of({**message, "content": content}, called, answers))
     return written
+
+
+def part_of(part: Row, used: list[Row]) -> Row:
+    """A part with numbers for ids; `used` are the calls among parts so far, open or not."""
+    if part["type"].endswith("tool_use"):
+        used.append({"id": part.get("id"), "open": True})
+        return {key: value for key, value in part.items() if key != "id"}
+    given = part.get("tool_use_id")
+    if given and isinstance(given, str):
+        same = [call for call in used if call["id"] == given]
+        still = [call for call in used if call["open"]]
+        found = [*(call for call in same if call["open"]), *same[-1:], *still][:1]
+        part = {key: value for key, value in part.items() if key != "tool_use_id"}
+        for call in found:
+            call["open"] = False
+            part["tool_use_id"] = next(n for n, one in enumerate(used, 1) if one is call)
+    return part
 
 
 def answered(message: Row, calls: list[Row], waiting: list[int]) -> int | str | None:

@@ -221,3 +221,13 @@ def test_tasks_of_verl_never_meet(given_rows: list[Any], strategy: str) -> None:
         better, worse = (int(origin.rpartition(":")[2]) - 1 for origin in sides)
         assert truth[better] == truth[worse]
         assert rows[better]["score"] > rows[worse]["score"]
+
+
+@pytest.mark.parametrize("empty", ["", " ", "[]", "null", [], None])
+def test_empty_tools_are_no_tools(empty: Any) -> None:
+    """However a data set writes them."""
+    rows = [
+        {"prompt": "Q", "response": "A", "score": 1, "tools": empty},
+        {"prompt": "Q", "response": "B", "score": 0},
+    ]
+    assert len(pair_lines(lines_of(*rows), Asked()).rows) == 1

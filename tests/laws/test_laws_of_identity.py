@@ -226,7 +226,7 @@ def records(draw: Any) -> list[Row]:
     for role in draw(st.lists(st.sampled_from(["user", "assistant", "tool", "tool"]), max_size=6)):
         message: Row = {
             "role": role,
-            "content": draw(WORDS | st.lists(JSON.map(_part), max_size=2)),
+            "content": draw(WORDS | st.lists(JSON.map(_part) | CALLS_IN_PARTS, max_size=3)),
         }
         if role == "assistant":
             message |= {"reasoning_content": draw(WORDS), "tool_calls": draw(calls)}
@@ -242,6 +242,15 @@ def _part(value: Any) -> Row:
     return {"type": "x", "x": value}
 
 
+CALLS_IN_PARTS = st.builds(
+    lambda kind, key, name, value: {"type": kind, key: name, "input": value},
+    st.sampled_from(["tool_use", "server_tool_use", "tool_result", "x"]),
+    st.sampled_from(["id", "tool_use_id"]),
+    IDS | st.sampled_from([None, 1, ["x"]]),
+    JSON,
+)
+
+
 @given(records())
 def test_a_stranger_finds_the_same(messages: list[Row]) -> None:
     """docs/concepts.md is enough to write identity again, to the bit."""
@@ -254,6 +263,50 @@ def test_canonical_json_does_not_depend_on_a_library(value: Any) -> None:
     written = canonical_json(value)
     assert written.decode() == canonical(value)
     assert json.loads(written) == value
+
+
+def _with_calls_as_parts(ids: Sequence[str], results: Sequence[str]) -> list[Row]:
+    """Two calls and their results, as Anthropic writes them."""
+    calls = [
+        {"type": "tool_use", "id": one, "name": "f", "input": {"x": at}}
+        for at, one in enumerate(ids)
+    ]
+    answers = [
+        {"type": "tool_result", "tool_use_id": one, "content": str(at)}
+        for at, one in enumerate(results)
+    ]
+    return [
+        {"role": "assistant", "content": [{"type": "text", "text": "Wait."}, *calls]},
+        {"role": "user", "content": answers},
+        {"role": "assistant", "content": "Done"},
+    ]
+
+
+def test_ids_of_calls_among_parts_do_not_count() -> None:
+    """Answers that differ in them alone are the same, prompts meet, and results stay bound."""
+    one = _with_calls_as_parts(["toolu_1", "toolu_2"], ["toolu_1", "toolu_2"])
+    other = _with_calls_as_parts(["toolu_8", "toolu_7"], ["toolu_8", "toolu_7"])
+    swapped = _with_calls_as_parts(["toolu_8", "toolu_7"], ["toolu_7", "toolu_8"])
+    rows: list[Row] = [
+        {"prompt": "Q", "response": one, "score": 1},
+        {"prompt": "Q", "response": other},
+    ]
+    same = lines_of(rows[0], {**rows[1], "score": 0})
+    assert pair_lines(same, Asked()).rows == []
+    assert (
+        len(
+            pair_lines(
+                lines_of(rows[0], {**rows[1], "response": swapped, "score": 0}), Asked()
+            ).rows
+        )
+        == 1
+    )
+    ask = {"role": "user", "content": "?"}
+    prompts = [
+        {"prompt": [*asked, ask], "response": f"A{score}", "score": score}
+        for score, asked in enumerate((one, other))
+    ]
+    assert len(pair_lines(lines_of(*prompts), Asked()).rows) == 1
 
 
 def test_swapped_results_are_another_text() -> None:

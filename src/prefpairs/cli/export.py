@@ -2,6 +2,7 @@
 
 from prefpairs.cli.dialect import TRACES, PairInputWords
 from prefpairs.cli.form import ExportWords, To
+from prefpairs.cli.places import note_sides_mixed
 from prefpairs.cli.reading import AsideWords
 from prefpairs.cli.sdpo import SDPO, export_traces
 from prefpairs.cli.words import command_of
@@ -56,11 +57,8 @@ def export(
     if writing.out_dir and read.inputs and "train" not in sides.values():
         problem = f"{read.inputs[0].path} is {side_of(read.inputs[0].path)} data by its name"
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
-    named = [side_of(given.path) for given in read.inputs]
-    if not writing.out_dir and len({*named}) > 1:
-        report.note(
-            f"{', '.join(dict.fromkeys(named))} go into one file; --out-dir keeps them apart"
-        )
+    if not writing.out_dir:
+        note_sides_mixed(read.inputs, "--out-dir keeps them apart", report)
     plan = DatasetPlan(read=read, sides=sides, export=form.plan(to, aside.temp_dir))
     check_written([writing.output], form.references())
     with writing.placed("export", plan, report) as outputs:

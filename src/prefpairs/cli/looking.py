@@ -11,15 +11,14 @@ from typer import Option
 from prefpairs.cli.pair import PairWords
 from prefpairs.cli.reading import READ, AsideWords, InputWords, ReadWords
 from prefpairs.cli.words import word_group
-from prefpairs.engines.looking import holds_pairs
+from prefpairs.engines.kinds import PAIRS
+from prefpairs.engines.looking import kind_of_inputs
 from prefpairs.engines.plan import InputPlan, SievePlan
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.aside import seekable_inputs
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES
 from prefpairs.targets.reading import DIALECTS
-
-_PAIRS = "pairs"
 
 
 @word_group
@@ -32,7 +31,7 @@ class LookWords(ReadWords):
             "--from",
             metavar="KIND",
             rich_help_panel=READ,
-            help=f"auto (look at the first row); for rollouts {', '.join(SOURCES)}; "
+            help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
             f"for pairs pairs, {', '.join(DIALECTS)}.",
         ),
     ] = "auto"
@@ -53,20 +52,23 @@ def looked_at(
     """
     given = InputWords.input_plan(reading)
     word = reading.source.replace("_", "-")
-    if word not in ("auto", *SOURCES, _PAIRS, *DIALECTS):
-        raise UnknownWord("format", reading.source, ["auto", *SOURCES, _PAIRS, *DIALECTS])
+    if word not in ("auto", *SOURCES, PAIRS, *DIALECTS):
+        raise UnknownWord("format", reading.source, ["auto", *SOURCES, PAIRS, *DIALECTS])
     with ExitStack() as stack:
         both = word == "auto" or (word in SOURCES and word in DIALECTS)
         inputs = given.inputs
         if both:  # they are looked at first, and then read
             inputs = stack.enter_context(seekable_inputs(inputs, aside.temp_dir))
-        if holds_pairs(inputs) if both else word in (_PAIRS, *DIALECTS):
+        kind = kind_of_inputs(inputs) if both else None
+        if kind == PAIRS or (not both and word in (PAIRS, *DIALECTS)):
             _refuse_words_of_rollouts(reading, pairing, of_all)
-            yield _plan_of_pairs(replace(given, inputs=inputs), word, aside.temp_dir)
+            given = replace(given, inputs=inputs, one_kind=kind)
+            yield _plan_of_pairs(given, word, aside.temp_dir)
         else:
             seekable = dict(zip(given.inputs, inputs, strict=True))
             read = reading.plan(report)
-            read = replace(read, inputs=[seekable[source] for source in read.inputs])
+            inputs = [seekable[source] for source in read.inputs]
+            read = replace(read, inputs=inputs, one_kind=kind)
             plan = pairing.plan(read, aside.temp_dir)
             yield SievePlan(read=plan.read, pair=plan, temp_dir=aside.temp_dir)
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
 from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.digest import digest_file
-from prefpairs.files.output import naming_trouble
 from prefpairs.files.staged import Written
 from prefpairs.files.watched import Passed
 from prefpairs.records.identity import IDENTITY_VERSION

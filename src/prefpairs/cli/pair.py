@@ -218,10 +218,12 @@ def pair(
         with writing.opened("pair", plan.read, report, also_read=also_read) as output:
             run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
         return
-    if writing.out_dir:
-        from prefpairs.cli.places import refuse_held_out
+    from prefpairs.cli.places import APART, note_sides_mixed, refuse_held_out
 
+    if writing.out_dir:
         refuse_held_out(plan.read.inputs, writing.out_dir, export)
+    else:
+        note_sides_mixed(plan.read.inputs, APART, report)
     whole = dict.fromkeys(plan.read.inputs, WHOLE)
     dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
     check_written([writing.output], form.references())

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from prefpairs.cli.form import TargetWords
 from prefpairs.cli.pair import PairWords
-from prefpairs.cli.places import Folder, folder_of_dataset, folder_of_sides, refuse_held_out
+from prefpairs.cli.places import (
+    APART,
+    Folder,
+    folder_of_dataset,
+    folder_of_sides,
+    note_sides_mixed,
+    refuse_held_out,
+)
 from prefpairs.cli.recipe import (
     SIEVES,
     InputTable,
@@ -101,6 +108,8 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
         temp_dir=pairs.temp_dir,
     )
     output, folder = _destination(recipe, writing, plan)
+    if folder is None and export is not None:
+        note_sides_mixed(plan.read.inputs, APART, report)
     return Pipeline(
         plan=plan,
         references=[

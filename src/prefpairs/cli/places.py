@@ -15,13 +15,18 @@ from prefpairs.cli.strangers import (
 )
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import UsageError
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output, naming_trouble
+from prefpairs.files.output import Output
 from prefpairs.files.sides import side_of
 from prefpairs.files.together import Together
+from prefpairs.report import Report
 from prefpairs.sieves.shares import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
+
+APART = "to keep them apart, make the file of each side in a run of its own"
+"""What keeps sides apart where pairs are made, which are of no side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,13 @@ def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -
         f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
         f"target; then `{command}` keeps the sides apart",
     )
+
+
+def note_sides_mixed(inputs: Sequence[Input], way_out: str, report: Report) -> None:
+    """Tell of data of several sides that is written to one file for a trainer."""
+    sides = dict.fromkeys(side_of(given.path) for given in inputs)
+    if len(sides) > 1:
+        report.note(f"{', '.join(sides)} go into one file; {way_out}")
 
 
 def _is_our_card(path: str) -> bool:

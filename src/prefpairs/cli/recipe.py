@@ -23,9 +23,9 @@ from prefpairs.cli.sample import SampleWords
 from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.noted import note
-from prefpairs.files.output import naming_trouble
 from prefpairs.sieves.protocol import Sieve
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}

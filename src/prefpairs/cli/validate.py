@@ -16,8 +16,9 @@ from prefpairs.cli.writing import check_written
 from prefpairs.engines.validate import ValidatePlan
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input, Limits, find_inputs
-from prefpairs.files.output import STDOUT, naming_trouble, open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, write_file
 from prefpairs.files.sides import side_of
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
@@ -131,7 +132,7 @@ class ValidateWords:
         inputs = _inputs(self.inputs or [], target, limits_of(self.max_line, self.max_unpacked))
         return ValidatePlan(
             inputs=inputs,
-            typed=frozenset(given for given in inputs if _has_card(given)),
+            typed=_typed(inputs),
             target=target,
             length=self._length(),
             batch=self.batch_size,
@@ -219,12 +220,11 @@ def validate(
 
 def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
     """The files; of a folder those that the trainer reads, where they have its names."""
-    found: list[Input] = []
+    found: list[str] = []
     for word in words or [STDOUT]:
         names = [os.path.join(word, name) for name in target.files.values()]
-        there = [name for name in names if os.path.isfile(name)]
-        found += find_inputs(there or [word], limits)
-    return found
+        found += [name for name in names if os.path.isfile(name)] or [word]
+    return find_inputs(found, limits)
 
 
 def _sides(inputs: list[Input]) -> dict[Input, str]:
@@ -233,10 +233,17 @@ def _sides(inputs: list[Input]) -> dict[Input, str]:
     return sides if len({*sides.values()}) > 1 else {}
 
 
-def _has_card(given: Input) -> bool:
-    """Whether a card beside the file gives every column its type."""
-    card = os.path.join(os.path.dirname(given.path), "README.md")
-    if given.is_stdin or not os.path.isfile(card):
+def _typed(inputs: list[Input]) -> frozenset[Input]:
+    """The files beside which a card gives every column its type."""
+    folder_of = {given: os.path.dirname(given.path) for given in inputs if not given.is_stdin}
+    with_card = {folder for folder in {*folder_of.values()} if _has_card(folder)}
+    return frozenset(given for given, folder in folder_of.items() if folder in with_card)
+
+
+def _has_card(folder: str) -> bool:
+    """Whether a card in a folder gives every column of its files a type."""
+    card = os.path.join(folder, "README.md")
+    if not os.path.isfile(card):
         return False
     with naming_trouble(card), open(card, "rb") as file:
         head = file.read(1 << 16)

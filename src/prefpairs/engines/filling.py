@@ -1,6 +1,6 @@
 """Inputs to the index: what is remembered of each candidate, and where it can be fetched again."""
 
-import os
+import io
 from collections.abc import Iterable, Iterator
 
 from prefpairs.engines.fetching import Candidates
@@ -10,7 +10,7 @@ from prefpairs.engines.processes import processes_for
 from prefpairs.engines.reading import BeingRead, Read, Reader, with_origin
 from prefpairs.engines.scanning import Scanner
 from prefpairs.engines.workers import Workers
-from prefpairs.files.reading import naming_trouble_of
+from prefpairs.files.reading import NamingTrouble
 from prefpairs.files.shelf import Shelf
 from prefpairs.files.stretch import lines_between, stretches
 from prefpairs.records.candidate import Candidate, candidate_line
@@ -32,7 +32,7 @@ def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> N
 
 
 def _shelf_of(given: BeingRead, library: Candidates) -> int:
-    shelf = Shelf(given.source, given.opened.descriptor)
+    shelf = Shelf(given.source, given.opened.seen, given.opened.content)
     number = library.add(shelf, given.source.label, given.how.read)
     if given.how.shortcut is not None:
         library.add_plain(number, given.how.shortcut.read)
@@ -49,12 +49,15 @@ def _fill_from_lines(
 ) -> None:
     """Scan the lines of a file, in as many stretches at once as there are workers."""
     source, opened = given.source, given.opened
-    start, end = opened.lines_from or 0, os.fstat(opened.descriptor).st_size
+    start, end = opened.lines_from or 0, opened.size
     number = processes_for(workers, end - start, _WORTH_A_WORKER)
     scanner = Scanner(given.how, source, shelf, index, reader)
+    if opened.content is not None and number == 1:
+        scanner.scan(io.BytesIO(opened.content[start:]), start)
+        return
     longest, course = source.limits.line, reader.report.course
     course.passed = given.before  # the rows that were looked at are read once more
-    with naming_trouble_of(source):
+    with NamingTrouble(source):
         parts = stretches(opened.descriptor, start, end, number)
         with Workers(given, reader.plan, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from prefpairs.engines.kinds import check_kind
 from prefpairs.engines.plan import ReadPlan
 from prefpairs.errors import NoSuchPath, NotJson
 from prefpairs.files.lines import Record
@@ -68,9 +69,12 @@ class Formats:
         found = None
         for record in _few(records, taken):
             like = self._like_the_last(record.data)
-            if like is None and (not record.whole or _row_of(record.data) is None):
+            if like is not None:
+                found = like
+                break
+            if not record.whole or _row_of(record.data) is None:
                 continue
-            like = like or self._opened(label, record.data)
+            like = self._opened(label, record.data)
             found = found or like
             if like.how.shortcut and like.how.shortcut.read(record.data, ""):
                 found = like
@@ -103,6 +107,8 @@ class Formats:
             if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
                 return Reading([plain[0]], [1], shown=shortcut.shown)
             name = self._source_of(record)
+            if name == GENERIC:
+                check_kind(record, self._plan.one_kind)
             if name not in opened:
                 opened[name] = self._open(name, [record], label)
             self._known_to.add(name)

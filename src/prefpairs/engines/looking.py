@@ -3,19 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from prefpairs.engines.kinds import kind_of
 from prefpairs.engines.made import MadePairs
 from prefpairs.engines.pair import contests, decide
 from prefpairs.engines.plan import PairPlan, SievePlan
 from prefpairs.engines.sieve import open_pairs
-from prefpairs.errors import NotJson
 from prefpairs.files.aside import peeked_input
 from prefpairs.files.inputs import Input
 from prefpairs.looks.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
 from prefpairs.records.pair import Pair
-from prefpairs.records.wire import decode
 from prefpairs.report import Report
 from prefpairs.sieves.entry import Entry
-from prefpairs.targets.reading import holds_pair
 
 Look = Callable[[Entry, Pair], None]
 """What somebody does with each pair that passes."""
@@ -67,15 +65,11 @@ def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[b
     return WhatIf(least, number, len(prompts))
 
 
-def holds_pairs(inputs: Sequence[Input]) -> bool:
-    """Whether the first row of the inputs that can be read is that of a pair."""
+def kind_of_inputs(inputs: Sequence[Input]) -> str | None:
+    """The kind of the first row that has one: that of all rows, or the run ends."""
     for source in inputs:
         with peeked_input(source) as opened:
             for record in opened.records:
-                try:
-                    row = decode(record.complete())
-                except NotJson:
-                    continue
-                # Experiences that stand ready as pairs lie among others: all of them are rollouts.
-                return isinstance(row, dict) and holds_pair(row) and "eid" not in row
-    return False
+                if record.whole and record.refused is None and (kind := kind_of(record.data)):
+                    return kind
+    return None

@@ -6,6 +6,8 @@ from typing import Literal
 from zlib import crc32
 
 from prefpairs.engines.fetching import Library
+from prefpairs.engines.kinds import check_kind
+from prefpairs.engines.plan import InputPlan
 from prefpairs.engines.rows import Rows
 from prefpairs.errors import InputChanged
 from prefpairs.files.inputs import Input
@@ -54,7 +56,7 @@ def pair_readings(rows: Rows, report: Report) -> Iterator[tuple[Input, OpenInput
 
 
 def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readings:
-    for record, reading in rows.read(opened.records, reader_of(rows.plan.dialect), label):
+    for record, reading in rows.read(opened.records, _checked_reader(rows.plan), label):
         if reading.mends:
             report.mended.update(reading.mends)
         if reading.lost is not None:
@@ -71,6 +73,21 @@ def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
     if dialect != "auto":
         return read
     return lambda record: read_plain(record) or read(record)
+
+
+def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
+    """The same, where rows may turn out to be none of pairs. Those in the usual shape are pairs."""
+    read = reader_of(plan.dialect)
+    if plan.one_kind is None:
+        return read
+
+    def read_of_kind(record: bytes) -> PairReading:
+        plain = read_plain(record)
+        if plain is None:
+            check_kind(record, plan.one_kind)
+        return plain or read(record)
+
+    return read_of_kind
 
 
 class FiledPairs:
@@ -124,7 +141,7 @@ class FiledPairs:
         if self._keep == "nothing":
             return 0, None
         if opened.seekable:
-            shelf = Shelf(source, opened.descriptor)
+            shelf = Shelf(source, opened.seen, opened.content)
             return self._library.add(shelf, source.label, reader_of(self._rows.plan.dialect)), None
         return self._library.spool(self._temp_dir, read_pair)
 

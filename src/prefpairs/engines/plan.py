@@ -41,6 +41,8 @@ class InputPlan:
     limit: int | None = None
     dialect: str = "auto"
     """The format of rows that are pairs."""
+    one_kind: str | None = None
+    """What the first row is, where it had to tell: `pairs`, or the source of a rollout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,10 @@ def processes_for(asked: int | None, amount: int, worth: int) -> int:
     Never more than may be open at once.
     """
     if asked is None:
-        asked = min(_cores(), max(1, amount // worth))
+        worthy = amount // worth
+        asked = min(_cores(), worthy) if worthy > 1 else 1
+    if asked == 1:
+        return 1
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return asked if most == resource.RLIM_INFINITY else min(asked, max(1, most // _FILES_EACH))
 

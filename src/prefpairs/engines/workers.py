@@ -54,6 +54,7 @@ class Job(NamedTuple):
     sample: bytes | None
     format: str
     options: ReadOptions
+    one_kind: str | None
     start: int
     end: int
 
@@ -77,9 +78,17 @@ class Workers:
         stretches: Sequence[tuple[int, int]],
         course: Course,
     ) -> None:
-        seen = fingerprint(os.fstat(given.opened.descriptor))
         self._jobs = [
-            Job(given.source, seen, given.format.sample, plan.source, plan.options, start, end)
+            Job(
+                given.source,
+                fingerprint(given.opened.seen),
+                given.format.sample,
+                plan.source,
+                plan.options,
+                plan.one_kind,
+                start,
+                end,
+            )
             for start, end in stretches
         ]
         self._begun: list[Process] = []
@@ -132,7 +141,9 @@ def _work(job: Job, passed: Counter, sender: "Connection") -> None:
 
 def _found(job: Job, passed: Counter) -> tuple[Index, Stretch] | None:
     index, report, label = Index(), Report(), job.source.label
-    plan = ReadPlan(inputs=[job.source], source=job.format, options=job.options)
+    plan = ReadPlan(
+        inputs=[job.source], source=job.format, options=job.options, one_kind=job.one_kind
+    )
     reader = Reader(plan, Rows(plan, report), report, _NoPairs())
     sample = [] if job.sample is None else [Record(1, 0, job.sample)]
     found, _ = reader.formats.open(label, iter(sample))

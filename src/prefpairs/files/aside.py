@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import IO
 
-from prefpairs.files.beside import BUFFER
+from prefpairs.files.beside import BUFFER, naming_trouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
 

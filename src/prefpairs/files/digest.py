@@ -5,8 +5,8 @@ import os
 import stat
 
 from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.noted import Stamp
-from prefpairs.files.output import naming_trouble
 from prefpairs.files.staged import Written
 from prefpairs.files.watched import Passed, WatchedFile
 

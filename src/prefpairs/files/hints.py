@@ -3,7 +3,7 @@
 import tomllib
 
 from prefpairs.errors import BadInput
-from prefpairs.files.output import naming_trouble
+from prefpairs.files.beside import naming_trouble
 
 
 def read_hints(path: str) -> dict[str, str]:

@@ -70,6 +70,21 @@ def lines_of(
             offset += pass_over_line(stream)
 
 
+def lines_in(content: bytes, start: int, longest: int) -> Iterator[Record]:
+    """All lines that are not blank of a file that is in memory, from a place on.
+
+    >>> [record[:3] for record in lines_in(b"[]\\n\\n{}", 0, 99)]
+    [(1, 0, b'[]\\n'), (3, 4, b'{}')]
+    """
+    lines = io.BytesIO(content)
+    offset = lines.seek(start)
+    for number, line in enumerate(lines, 1):
+        record = record_of(number, offset, line, longest)
+        if not record.is_blank():
+            yield record
+        offset += len(line)
+
+
 def _blank_lines(stream: io.BufferedReader, longest: int) -> bytes:
     """Whole blank lines that come next, taken at once: a small packed file may hold millions."""
     ahead = stream.peek()

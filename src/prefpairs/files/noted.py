@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from prefpairs.files.beside import naming_trouble
 
-_TICK = 20_000_000
+TICK = 20_000_000
 """Nanoseconds in which a file may change twice without its time telling so."""
 
 _noting: list[dict[str, "Stamp"]] = []
@@ -59,8 +59,8 @@ def note(path: str) -> None:
     """Say that a file is opened next, and that nothing of it was read yet."""
     if not _noting or not stat.S_ISREG(os.stat(path).st_mode):
         return
-    if abs(time.time_ns() - os.stat(path).st_ctime_ns) < _TICK:
-        time.sleep(_TICK / 1e9)
+    if abs(time.time_ns() - os.stat(path).st_ctime_ns) < TICK:
+        time.sleep(TICK / 1e9)
     stamp, real = Stamp.of(os.stat(path)), os.path.realpath(path)
     for noted in _noting:
         noted.setdefault(real, stamp)

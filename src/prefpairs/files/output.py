@@ -12,8 +12,7 @@ from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.extras import missing_library
-from prefpairs.files.beside import BUFFER, status_of
-from prefpairs.files.beside import naming_trouble as naming_trouble  # noqa: PLC0414 - others have it from here
+from prefpairs.files.beside import BUFFER, naming_trouble, status_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
 from prefpairs.files.together import Together, joining
@@ -185,11 +184,16 @@ def _harmless(lines: bytes) -> bytes:
 
 def refuse_same_file(path: str, inputs: Sequence[Input]) -> None:
     """Raise if a file that will be written is an input, also through links or a shell's `>>`."""
-    written, name = (1, "standard output") if path == STDOUT else (path, path)
+    try:
+        written = os.stat(1 if path == STDOUT else path)
+    except OSError:
+        return
+    if not stat.S_ISREG(written.st_mode):
+        return
+    name = "standard output" if path == STDOUT else path
     for source in inputs:
         with suppress(OSError):
-            same = os.path.samefile(written, 0 if source.is_stdin else source.path)
-            if same and os.path.isfile(written):
+            if os.path.samestat(written, os.stat(0 if source.is_stdin else source.path)):
                 raise UsageError(f"{name} is both input and output", "name another output")
 
 

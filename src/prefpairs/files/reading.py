@@ -6,13 +6,13 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
 from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
-from prefpairs.files.lines import Record, Refused, lines_of, record_of
+from prefpairs.files.lines import Record, Refused, lines_in, lines_of, record_of
 from prefpairs.files.noted import note
 from prefpairs.files.unpacking import HEAD, PACKED, Counted, unpacked, with_head
 from prefpairs.files.watched import Passed, WatchedFile
@@ -29,55 +29,93 @@ PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 CONTAINERS = (*PACKED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that are no lines."""
 _BUFFER = 1 << 18
+_SMALL = 1 << 16
+"""Smaller files are read at once: of thousands, most of the time went into opening them."""
+
+Fingerprint = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenInput:
+class OpenInput(NamedTuple):
     """An input that is being read; `seekable` if its records can be fetched again from it.
 
-    `lines_from` is where the first line of a regular file of lines begins.
+    `lines_from` is where the first line of a regular file of lines begins. `content` is all of
+    such a file if it is small.
     """
 
     records: Iterator[Record]
     descriptor: int
+    seen: os.stat_result
     seekable: bool
     parquet: bool = False
     lines_from: int | None = None
+    content: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes a regular file has."""
+        return self.seen.st_size
 
 
 @contextmanager
 def open_input(source: Input, passed: Passed | None = None) -> Iterator[OpenInput]:
     """The records of one input; trouble with the file becomes an error that names it."""
-    with ExitStack() as stack:
-        with naming_trouble_of(source):
-            file = _open_binary(source, passed)
-            stack.callback(_close, file)
-            descriptor = file.fileno()
-            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            start = file.tell() if regular else 0
-            stream = file if regular else with_head(file)
-            head = stream.peek(len(_PARQUET))
-            before = fingerprint(os.fstat(descriptor))
-        packed = head.startswith(CONTAINERS)
-        records = _named(_records(stream, start, source), source)
-        parquet = head.startswith(_PARQUET)
-        seekable = regular and not packed
-        bom = len(_BOM) if head.startswith(_BOM) else 0
-        lines = seekable and not _is_array(head[bom:HEAD])
-        yield OpenInput(records, descriptor, seekable, parquet, start + bom if lines else None)
-        with naming_trouble_of(source):
-            after = fingerprint(os.fstat(descriptor))
-        if regular and after != before:
+    descriptor = -1
+    try:
+        with NamingTrouble(source):
+            descriptor = _open(source)
+            opened = _opened(source, descriptor, passed)
+        yield opened
+        with NamingTrouble(source):
+            status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and fingerprint(status) != fingerprint(opened.seen):
             raise InputChanged(source.label)
+    finally:
+        if descriptor >= 0 and not source.is_stdin:
+            with suppress(OSError):  # all of it was read, so that a close can lose nothing
+                os.close(descriptor)
 
 
-def _close(file: io.BufferedReader) -> None:
-    """Close a file that was read: all of it is there, so that a close can lose nothing."""
-    with suppress(OSError):
-        file.close()
+def _open(source: Input) -> int:
+    if source.is_stdin:
+        return 0
+    note(source.path)
+    return os.open(source.path, os.O_RDONLY)
 
 
-Fingerprint = tuple[int, int, int, int]
+def _opened(source: Input, descriptor: int, passed: Passed | None) -> OpenInput:
+    """What an open file holds, as its first bytes and the system tell it."""
+    seen = os.fstat(descriptor)
+    regular = stat.S_ISREG(seen.st_mode)
+    start, content = 0, None
+    if regular and not source.is_stdin and 0 < seen.st_size <= _SMALL:
+        content = _all_of(descriptor, seen.st_size, passed)
+    if content is not None:
+        bom = len(_BOM) if content.startswith(_BOM) else 0
+        if not content.startswith(CONTAINERS) and not _is_array(content[bom:]):
+            records = lines_in(content, bom, source.limits.line)
+            return OpenInput(records, descriptor, seen, True, lines_from=bom, content=content)
+        stream: io.BufferedReader = io.BufferedReader(io.BytesIO(content), len(content))
+    else:
+        stream = io.BufferedReader(WatchedFile(descriptor, passed, closefd=False), _BUFFER)
+        start = stream.tell() if regular else 0
+        stream = stream if regular else with_head(stream)
+    head = stream.peek(len(_PARQUET))
+    seekable = regular and not head.startswith(CONTAINERS)
+    bom = len(_BOM) if head.startswith(_BOM) else 0
+    lines_from = start + bom if seekable and not _is_array(head[bom:HEAD]) else None
+    records = _records(stream, start, source)
+    return OpenInput(records, descriptor, seen, seekable, head.startswith(_PARQUET), lines_from)
+
+
+def _all_of(descriptor: int, size: int, passed: Passed | None) -> bytes | None:
+    """All of a small file; nothing if it gives less, and then it is read from its beginning."""
+    content = os.read(descriptor, size)
+    if len(content) < size:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return None
+    if passed is not None:
+        passed(size)
+    return content
 
 
 def fingerprint(status: os.stat_result) -> Fingerprint:
@@ -85,14 +123,13 @@ def fingerprint(status: os.stat_result) -> Fingerprint:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open_binary(source: Input, passed: Passed | None) -> io.BufferedReader:
-    if source.is_stdin:
-        return io.BufferedReader(WatchedFile(0, passed, closefd=False), _BUFFER)
-    note(source.path)
-    return io.BufferedReader(WatchedFile(source.path, passed), _BUFFER)
-
-
 def _records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
+    """The records of a stream; what goes wrong while they are read gets the file's name."""
+    with NamingTrouble(source):
+        yield from _unnamed_records(stream, start, source)
+
+
+def _unnamed_records(stream: io.BufferedReader, start: int, source: Input) -> Iterator[Record]:
     head = stream.peek(len(_PARQUET))
     packed = None
     if head.startswith(PACKED):
@@ -152,28 +189,27 @@ def _is_array(begin: bytes) -> bool:
     return False
 
 
-def _named(records: Iterator[Record], source: Input) -> Iterator[Record]:
-    """The same records; what goes wrong while they are read gets the file's name."""
-    with naming_trouble_of(source):
-        yield from records
+class NamingTrouble:
+    """Gives what the file system or a decompressor says in a block the name of the file."""
+
+    def __init__(self, source: Input) -> None:
+        self._label = source.label
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise the error with the name."""
+        if error is None:
+            return
+        packed = isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile))
+        if packed or type(error).__name__ == "ZstdError":  # a type that may not be installed
+            raise BadInput(self._label, _packing_problem(error)) from None
+        if isinstance(error, OSError):
+            raise FileTrouble.of(self._label, error) from None
 
 
-@contextmanager
-def naming_trouble_of(source: Input) -> Iterator[None]:
-    """Give what the file system or a decompressor says the name of the file."""
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BadInput(source.label, _packing_problem(error)) from None
-    except OSError as error:
-        raise FileTrouble.of(source.label, error) from None
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":  # a type that may not be installed
-            raise
-        raise BadInput(source.label, _packing_problem(error)) from None
-
-
-def _packing_problem(error: Exception) -> str:
+def _packing_problem(error: BaseException) -> str:
     if isinstance(error, EOFError):
         return "the compressed file ends too early: it was cut off or is still being written"
     return f"the compressed file cannot be unpacked ({error})"

@@ -6,8 +6,9 @@ from typing import Any
 
 from prefpairs.errors import UsageError
 from prefpairs.extras import install_command, missing_library
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import naming_trouble, refuse_same_file, replaced_file
+from prefpairs.files.output import refuse_same_file, replaced_file
 from prefpairs.files.together import Together
 from prefpairs.records.wire import decode, encode, encode_sorted
 

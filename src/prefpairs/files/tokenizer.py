@@ -10,9 +10,9 @@ from typing import Any
 
 from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
 from prefpairs.extras import missing_library
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.noted import note, read_noted
-from prefpairs.files.output import naming_trouble
 from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.records.wire import decode, encode
 

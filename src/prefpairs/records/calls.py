@@ -13,6 +13,9 @@ _OF_FUNCTIONS = frozenset({_FUNCTION, "tool_call", "function_call", "tool_use"})
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 """What others call the arguments; the first of them that a call has counts."""
 
+_CALL_PART, _ANSWERED_BY_PART = "tool_use", "tool_use_id"
+"""How the type of a part ends that is a call, and where a part names the call that it answers."""
+
 _NUMBERED = re.compile("call_[1-9][0-9]{0,5}")
 """The ids that renumber_calls gives."""
 
@@ -70,6 +73,34 @@ def answered_calls(
             answers = calls.answered_by(message, keep_numbered=keep_numbered)
         answered.append(answers)
     return answered
+
+
+def without_ids(contents: Sequence[str | list[Any]]) -> list[str | list[Any]]:
+    """The contents of messages with numbers in the place of the ids of calls among their parts.
+
+    Parts are numbered among themselves: they may repeat what a message has as `tool_calls`, too.
+
+    >>> without_ids([[{"type": "tool_use", "id": "x"}], [{"type": "a", "tool_use_id": "x"}]])
+    [[{'type': 'tool_use'}], [{'type': 'a', 'tool_use_id': 1}]]
+    """
+    calls = _Calls()
+    return [
+        content if isinstance(content, str) else [_without_id(part, calls) for part in content]
+        for content in contents
+    ]
+
+
+def _without_id(part: dict[str, Any], calls: "_Calls") -> dict[str, Any]:
+    if part["type"].endswith(_CALL_PART):
+        given = part.get("id")
+        calls.open([tool_call("", "", given if isinstance(given, str) else "")])
+        return {key: value for key, value in part.items() if key != "id"}
+    given = part.get(_ANSWERED_BY_PART)
+    if not given or not isinstance(given, str):
+        return part
+    number = calls.answered_by({"tool_call_id": given}, keep_numbered=False)
+    rest = {key: value for key, value in part.items() if key != _ANSWERED_BY_PART}
+    return {**rest, _ANSWERED_BY_PART: number} if number else rest
 
 
 class _Calls:

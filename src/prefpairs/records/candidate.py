@@ -69,8 +69,13 @@ def read_text(value: Any, field: str) -> Text:
 
 
 def read_tools(value: Any, field: str) -> list[Any] | None:
-    """Tool schemas: a list of objects, or the JSON text of one, as data sets often store it."""
+    """Tool schemas: a list of objects, or the JSON text of one, as data sets often store it.
+
+    Empty text is no tools.
+    """
     if isinstance(value, str):
+        if not value.strip():
+            return None
         try:
             value = decode(value.encode())
         except NotJson:

@@ -7,14 +7,13 @@ kinds of content have the same bytes.
 """
 
 import re
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 import orjson
 
 from prefpairs.errors import NotJson
-from prefpairs.records.calls import answered_calls
+from prefpairs.records.calls import answered_calls, without_ids
 from prefpairs.records.canonical import canonical_json, is_deeper
 from prefpairs.records.message import Message, Text
 from prefpairs.records.wire import DEEPEST, decode_counting, finite
@@ -115,10 +114,15 @@ def canonical(text: Text, plain_role: str) -> list[bytes]:
     """
     if isinstance(text, str):
         return [_said(plain_role, text)]
-    if any(message["role"] == "tool" for message in text):
-        answered: Sequence[int | str] = answered_calls(text, keep_numbered=True)
-        return list(map(_canonical_message, text, answered))
-    return [_canonical_message(message, 0) for message in text]
+    if not any(map(_binds_calls, text)):
+        return [_canonical_message(message, message["content"], 0) for message in text]
+    contents = without_ids([message["content"] for message in text])
+    return list(map(_canonical_message, text, contents, answered_calls(text, keep_numbered=True)))
+
+
+def _binds_calls(message: Message) -> bool:
+    """Whether a message may have the id of a call that counts by its number."""
+    return message["role"] == "tool" or type(message["content"]) is list
 
 
 def _digest_chat(messages: list[Message]) -> bytes:
@@ -143,11 +147,9 @@ def _thought(role: str, words: str, thoughts: str) -> bytes:
     return b"message\0" + orjson.dumps({"content": words, "reasoning": thoughts, "role": role})
 
 
-def _canonical_message(message: Message, answers: int | str) -> bytes:
+def _canonical_message(message: Message, content: str | list[Any], answers: int | str) -> bytes:
     """A message of words alone as text; any other as an object that holds what it has."""
-    content = message["content"]
-    plain = isinstance(content, str)
-    if plain and not answers and len(message) == _ROLE_AND_CONTENT:
+    if isinstance(content, str) and not answers and len(message) == _ROLE_AND_CONTENT:
         return _said(message["role"], content)
     told = {
         "answers": answers,
@@ -156,7 +158,7 @@ def _canonical_message(message: Message, answers: int | str) -> bytes:
         "reasoning": message.get("reasoning_content"),
     }
     told = {key: value for key, value in told.items() if value}
-    if plain and not told:
+    if isinstance(content, str) and not told:
         return _said(message["role"], content)
     return b"message\0" + canonical_json({**told, "content": content, "role": message["role"]})
 

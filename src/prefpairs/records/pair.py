@@ -25,6 +25,10 @@ OTHER_PROMPT = "prompt_of_rejected"
 THEIR_ID = "source_id"
 """Where meta holds an id that is no digest: another program gave it."""
 
+OF_PAIRS = ("rejected", "rejected_response", "rejected_messages", "preferred_output")
+_RANKED = frozenset({"context", "completions"})
+"""Columns that only rows of pairs have, in any format: one of the former, or both of the latter."""
+
 _DIGEST = re.compile("[0-9a-f]{32}")
 _LEFT_OUT_IF_EMPTY = ("tools", "chosen_tokens", "rejected_tokens", "meta")
 
@@ -51,6 +55,15 @@ class Pair(NamedTuple):
 
 
 _ALWAYS_THERE = Pair._fields[: -len(_LEFT_OUT_IF_EMPTY)]
+
+
+def holds_pair(row: dict[str, Any]) -> bool:
+    """Whether a row is that of a pair, in some format that can be read.
+
+    >>> holds_pair({"chosen": "a", "rejected": "b"}), holds_pair({"prompt": "Q", "score": 1})
+    (True, False)
+    """
+    return any(name in row for name in OF_PAIRS) or row.keys() >= _RANKED
 
 
 class Digests(NamedTuple):

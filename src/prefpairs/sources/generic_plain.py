@@ -24,6 +24,7 @@ from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.marks import is_marked
 from prefpairs.records.message import RENDERED, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
+from prefpairs.records.pair import OF_PAIRS
 from prefpairs.records.wire import decode
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
@@ -93,7 +94,7 @@ def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
-    others = dict.fromkeys(SIGNS, "missing") | MARK_COLUMNS
+    others = dict.fromkeys((*SIGNS, *OF_PAIRS), "missing") | MARK_COLUMNS
     others[THINKING] = "nothing"
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")

@@ -10,33 +10,17 @@ from typing import Any
 from prefpairs.errors import BadField, NotJson
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.canonical import canonical_json
-from prefpairs.records.content import parts_of
+from prefpairs.records.content import MEDIA, parts_of
 from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.records.message import Message, Text, as_chat, read_message
 from prefpairs.records.wire import decode, decode_counting, encode, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.sources.names import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.ready import refine_pair
 
-_BESIDE = (
-    "system",
-    "system_prompt",
-    "history",
-    "context",
-    "image",
-    "images",
-    "audio",
-    "audios",
-    "video",
-    "videos",
-    "files",
-    "document",
-    "documents",
-    "attachments",
-)
+_BESIDE = tuple(dict.fromkeys((*SYSTEM, HISTORY, *UNCERTAIN, *MEDIA)))
 """The fields of a trace that are part of what it was asked, beside its turns."""
-
-_SYSTEM = {"system", "system_prompt"}
 
 _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
 
@@ -145,7 +129,7 @@ def whole(row: dict[str, Any], asked: Text) -> Text:
     beside = {key: row[key] for key in _BESIDE if row.get(key) and row[key] != begins}
     if not (turns and beside):
         return asked
-    words = [value for key, value in beside.items() if key in _SYSTEM and isinstance(value, str)]
+    words = [value for key, value in beside.items() if key in SYSTEM and isinstance(value, str)]
     if not begins and len(words) == len(beside) and len(set(words)) == 1:
         return [{"role": "system", "content": words[0]}, *turns]
     parts = [part for key, value in beside.items() for part in parts_of(key, value)]

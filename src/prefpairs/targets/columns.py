@@ -39,15 +39,16 @@ class Columns:
             return
         self._forms.add(form)
         shape = shape_of(row)
-        new = [path for path in shape - self.shape if not self._fits(path)]
+        fresh = shape - self.shape
+        for path in fresh:
+            place, _, kind = path.rpartition(": ")
+            self._kinds[place].add(kind)
+        new = [path for path in fresh if not self._fits(path)]
         if offset < FIRST_BLOCK:
             self.learn(row)
             yield from self._conflicts(new)
         else:
             yield from self._late(new)
-        for path in shape - self.shape:
-            place, _, kind = path.rpartition(": ")
-            self._kinds[place].add(kind)
         self.shape |= shape
 
     def settle(self, trained: Collection[str]) -> Iterator[Finding]:
@@ -69,13 +70,10 @@ class Columns:
 
     def _conflicts(self, new: list[str]) -> Iterator[Finding]:
         """Fields of several types, each told once."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path in new:
-            place, _, kind = path.rpartition(": ")
-            found[place].add(kind)
-        for place in sorted(found):
-            kinds = found[place] | self._kinds.get(place, set())
-            kinds -= {narrow for narrow, wide in _WIDER.items() if wide in kinds}
+        places = {path.rpartition(": ")[0] for path in new}
+        for place in sorted(place for place in places if len(self._kinds[place]) > 1):
+            kinds = self._kinds[place]
+            kinds = kinds - {narrow for narrow, wide in _WIDER.items() if wide in kinds}
             if len(kinds) > 1:
                 self.mixed.add(column_of(place))
                 if place not in self._told:

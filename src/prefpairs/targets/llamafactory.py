@@ -49,8 +49,6 @@ def read(row: Row) -> Row:
     """The pair of a row, also of the alpaca form."""
     known = ("conversations", "instruction", "input", "history", "system", "chosen", "rejected")
     others = {key: value for key, value in row.items() if key not in known}
-    if isinstance(row.get("tools"), str) and not row["tools"]:
-        del others["tools"]
     prompt = _read_alpaca(row) if "instruction" in row else _read_turns(row)
     answers = {
         side: [_message(row[side], side)] if isinstance(row.get(side), dict) else row.get(side)

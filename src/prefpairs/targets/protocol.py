@@ -13,21 +13,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-NOT_TEXT = (
-    "image",
-    "images",
-    "video",
-    "videos",
-    "audio",
-    "audios",
-    "file",
-    "files",
-    "document",
-    "documents",
-    "attachments",
-)
-"""Columns that are part of the question, beside its text."""
-
 
 def role_of(message: Any) -> Any:
     """Who speaks, where that can be said."""

@@ -5,14 +5,14 @@ from functools import cache
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson, UnknownWord, UsageError
-from prefpairs.records.content import parts_of
+from prefpairs.records.content import MEDIA, parts_of
 from prefpairs.records.media import with_media
 from prefpairs.records.message import read_messages
 from prefpairs.records.pair import Pair
 from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import NOT_TEXT, Row, role_of
+from prefpairs.targets.protocol import Row, role_of
 
 DIALECTS = (
     "trl",
@@ -59,10 +59,6 @@ _COLUMNS = (
 )
 """What tells the formats apart, where rows are not in the form of a pair."""
 
-_OF_PAIRS = frozenset({"rejected", "rejected_response", "rejected_messages", "preferred_output"})
-_RANKED = frozenset({"context", "completions"})
-"""Columns that only rows of pairs have: one of the former, or both of the latter."""
-
 
 def unwrap(row: Row, dialect: str) -> Row:
     """The row of a pair that a row stands for; `auto` looks at its columns."""
@@ -70,15 +66,6 @@ def unwrap(row: Row, dialect: str) -> Row:
         return row
     name = _looks_like(row) if dialect == "auto" else dialect
     return _with_all_said(with_our_names(reader_named(name)(row)))
-
-
-def holds_pair(row: Row) -> bool:
-    """Whether a row is that of a pair, in some form that can be read here.
-
-    >>> holds_pair({"chosen": "a", "rejected": "b"}), holds_pair({"prompt": "Q", "score": 1})
-    (True, False)
-    """
-    return not _OF_PAIRS.isdisjoint(row) or row.keys() >= _RANKED
 
 
 def _is_ours(row: Row) -> bool:
@@ -111,10 +98,10 @@ def with_our_names(row: Row) -> Row:
 
 def _with_all_said(row: Row) -> Row:
     """The row with the system message, the images and the like of columns beside the prompt."""
-    parts = [part for name in NOT_TEXT if row.get(name) for part in parts_of(name, row[name])]
+    parts = [part for name in MEDIA if row.get(name) for part in parts_of(name, row[name])]
     if not (parts or isinstance(row.get("system"), str)):
         return row
-    said = {key: value for key, value in row.items() if key not in ("system", *NOT_TEXT)}
+    said = {key: value for key, value in row.items() if key not in ("system", *MEDIA)}
     prompt = row.get("prompt")
     if isinstance(prompt, str):
         prompt = [{"role": "user", "content": prompt}]

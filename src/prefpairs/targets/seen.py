@@ -8,17 +8,18 @@ that of the pair's own prompt.
 from typing import Any
 
 from prefpairs.records.candidate import read_text
+from prefpairs.records.content import MEDIA
 from prefpairs.records.identity import digest_prompt
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import encode_sorted
 from prefpairs.targets.example import example_of
-from prefpairs.targets.protocol import NOT_TEXT, ExportOptions, Row, Rules, Target, Unfit
+from prefpairs.targets.protocol import ExportOptions, Row, Rules, Target, Unfit
 
 
 def seen_prompt(row: Row, rules: Rules) -> bytes:
     """The digest of a row's prompt. Raises BadRecord where no prompt can be read."""
     prompt: Any = read_text(rules.read(row).get("prompt"), "prompt")
-    shown = {name: row[name] for name in NOT_TEXT if row.get(name)}
+    shown = {name: row[name] for name in MEDIA if row.get(name)}
     if shown:
         prompt = f"{digest_prompt(prompt).hex()} {encode_sorted(shown).decode()}"
     return digest_prompt(prompt)

@@ -77,11 +77,17 @@ def check_columns(row: Row) -> Iterator[Finding]:
         yield Finding(Effect.NO_LOAD, "trace_columns")
     if not isinstance(row.get("chat_template_kwargs", {}), dict):
         yield Finding(Effect.CRASH, "kwargs_missing", "chat_template_kwargs")
-    try:
-        if row.get("tools") != []:
-            read_tools(row.get("tools"), "tools")
-    except BadField:
+    if not _takes_tools(row.get("tools")):
         yield Finding(Effect.CRASH, "tools_not_a_list", "tools")
+
+
+def _takes_tools(tools: Any) -> bool:
+    """Whether TRL reads tools: it takes any text for JSON, so that empty text crashes it."""
+    try:
+        read_tools(tools, "tools")
+    except BadField:
+        return False
+    return not isinstance(tools, str) or bool(tools.strip())
 
 
 PROVENANCE = dict.fromkeys(("pair_id", "score_chosen", "score_rejected", "score_gap"))

@@ -1,5 +1,11 @@
 """Where the files of a run appear, if there are several."""
 
+import json
+from pathlib import Path
+
+import pytest
+
+from prefpairs.cli.main import main
 from prefpairs.cli.places import folder_of_dataset, folder_of_sides
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.targets import target_named
@@ -29,3 +35,37 @@ def test_folder_of_dataset() -> None:
         "d/test/test_file.jsonl",
         "d/job.json",
     ]
+
+
+RECIPE = """
+[read]
+inputs = ["train.jsonl", "{other}.jsonl"]
+[pair]
+[export]
+to = "trl"
+[write]
+output = "out.jsonl"
+"""
+
+
+@pytest.mark.parametrize("command", ["export --to trl", "pair --to trl", "run"])
+@pytest.mark.parametrize("other", ["val", "train_2"])
+def test_sides_in_one_file_are_told(
+    command: str,
+    other: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Whichever command writes data of several sides for a trainer; shards of one side are none."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.toml").write_text(RECIPE.format(other=other))
+    names = ["train.jsonl", f"{other}.jsonl"]
+    for prompt, name in enumerate(names):
+        rows = [{"prompt": f"Q{prompt}", "response": f"A{n}", "score": n} for n in range(2)]
+        if command.startswith("export"):
+            rows = [{"prompt": f"Q{prompt}", "chosen": "A", "rejected": "B"}]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["r.toml"] if command == "run" else [*names, "-o", "out.jsonl"]
+    assert main([*command.split(), *given]) == 0
+    assert ("note: train, val go into one file; " in capfd.readouterr().err) == (other == "val")

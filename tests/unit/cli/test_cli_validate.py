@@ -107,6 +107,24 @@ def test_files_of_a_folder() -> None:
     assert _labels("in.jsonl", "d") == ["in.jsonl", "train.jsonl", "val.jsonl"]
 
 
+@pytest.mark.parametrize("second", ["in.jsonl", "./in.jsonl", "link.jsonl", "data"])
+def test_a_file_that_is_named_twice(second: str) -> None:
+    """Its rows would count twice; also by a link, or in its folder."""
+    os.symlink("in.jsonl", "link.jsonl")
+    Path("data").mkdir()
+    os.link("in.jsonl", "data/train.jsonl")
+    with pytest.raises(UsageError, match="is named twice"):
+        _plan(inputs=["in.jsonl", second])
+
+
+def test_files_of_one_name() -> None:
+    """Findings tell them apart, whatever words they come from."""
+    _write("x/a.jsonl", EQUAL)
+    _write("y/a.jsonl", EQUAL)
+    assert _labels("x/a.jsonl", "y") == ["x/a.jsonl", "y/a.jsonl"]
+    assert _labels("x/a.jsonl", "in.jsonl") == ["a.jsonl", "in.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("card", "typed"),
     [

@@ -35,8 +35,8 @@ class Reads:
 def _library(folder: Path, read: Reads) -> Iterator[Candidates]:
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with Candidates() as library, path.open("rb") as file:
-        library.add(Shelf(Input(str(path), "r.jsonl"), file.fileno()), "r.jsonl", read)
+    with Candidates() as library:
+        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", read)
         yield library
 
 
@@ -118,10 +118,10 @@ def test_library_of_anything(tmp_path: Path) -> None:
     """Each shelf has a name and a way to read its records; a place is one of a shelf."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with Library[str]() as library, path.open("rb") as file:
+    with Library[str]() as library:
         spool = Spool(None)
         spool.append(b"ONE\n")
-        shelf = Shelf(Input(str(path), "r.jsonl"), file.fileno())
+        shelf = Shelf(Input(str(path), "r.jsonl"), path.stat())
         numbers = [
             library.add(shelf, "r.jsonl", bytes.decode),
             library.add(spool, "spool", lambda line: line.decode().lower()),
@@ -138,8 +138,8 @@ def test_record_beyond_the_end(tmp_path: Path) -> None:
     """What is not there any more has changed."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
-    with Library[bytes]() as library, path.open("rb") as file:
-        library.add(Shelf(Input(str(path), "r.jsonl"), file.fileno()), "r.jsonl", bytes)
+    with Library[bytes]() as library:
+        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", bytes)
         with pytest.raises(InputChanged) as caught:
             library.record(0, 2, 4)
     assert caught.value.path == "r.jsonl"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.looking import holds_pairs, survey
+from prefpairs.engines.looking import kind_of_inputs, survey
 from prefpairs.engines.pair import pair
 from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engines.writing import WHOLE
@@ -105,20 +105,19 @@ def test_bad_rows_end_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "pairs"),
+    ("files", "kind"),
     [
-        ([[PAIR]], True),
-        ([[], [PAIR]], True),
-        ([["oops", PAIR]], True),
-        ([rollouts([1.0])], False),
-        ([rollouts([1.0]), [PAIR]], False),
-        ([["[1]", PAIR]], False),
-        ([["7"]], False),
-        ([[]], False),
+        ([[PAIR]], "pairs"),
+        ([[], [PAIR]], "pairs"),
+        ([["oops", PAIR]], "pairs"),
+        ([rollouts([1.0])], "generic"),
+        ([rollouts([1.0]), [PAIR]], "generic"),
+        ([["[1]", PAIR]], "pairs"),
+        ([['{"chosen": "half"}', "7"], rollouts([1.0])], "generic"),
+        ([["7"]], None),
+        ([[]], None),
     ],
 )
-def test_what_inputs_hold_is_told_by_the_first_row(
-    files: list[list[Row | str]], *, pairs: bool, tmp_path: Path
-) -> None:
-    """The first one that is JSON, in whichever file."""
-    assert holds_pairs(written(tmp_path, *files)) is pairs
+def test_kind_of_inputs(files: list[list[Row | str]], kind: str | None, tmp_path: Path) -> None:
+    """That of the first row which has one, in whichever file."""
+    assert kind_of_inputs(written(tmp_path, *files)) == kind

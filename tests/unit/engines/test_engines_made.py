@@ -200,6 +200,7 @@ def test_bad_row(tmp_path: Path) -> None:
         assert [pair_line(made.pair(entry)) for entry in made.entries()] == expected
 
 
+@pytest.mark.usefixtures("nothing_held")
 def test_file_that_changes(tmp_path: Path) -> None:
     """An answer that is another one by now is an error, never a wrong pair."""
     path = Path(_file(tmp_path, _rows()))
@@ -211,6 +212,7 @@ def test_file_that_changes(tmp_path: Path) -> None:
     assert caught.value.path == "c.jsonl"
 
 
+@pytest.mark.usefixtures("nothing_held")
 def test_question_that_changes(tmp_path: Path) -> None:
     """So is a prompt that only one of the answers has by now."""
     rows = [

@@ -154,6 +154,7 @@ def test_limit(tmp_path: Path, limit: int) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [(b"A1", b"A9"), (b'e": 1', b'e": 2'), (b'e": 0', b'e":-1'), (b'gr"', b'go"')]
 )
+@pytest.mark.usefixtures("nothing_held")
 def test_file_that_changed_behind_the_clocks_back(tmp_path: Path, old: bytes, new: bytes) -> None:
     """Another pair of the same length and time is an error, never a wrong pair."""
     path = tmp_path / "0.jsonl"
@@ -199,6 +200,7 @@ def test_lines_that_nobody_wants(tmp_path: Path, keep: Keep) -> None:
 
 
 @pytest.mark.parametrize("other", [b'"chosen_score":7.0', b'"chosen_index":   7', b""])
+@pytest.mark.usefixtures("nothing_held")
 def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) -> None:
     """Whatever changed in it, an error, never a wrong line."""
     path = tmp_path / "0.jsonl"
@@ -212,6 +214,7 @@ def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) 
     assert caught.value.path == "0.jsonl"
 
 
+@pytest.mark.usefixtures("nothing_held")
 def test_file_that_is_torn_afterwards(tmp_path: Path) -> None:
     """It was good when it was read, so it is no bad row."""
     path = tmp_path / "0.jsonl"

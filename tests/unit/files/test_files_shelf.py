@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,7 @@ from prefpairs.files.shelf import Shelf, Shelves, Spool
 
 
 def _shelf(path: Path) -> Shelf:
-    with path.open("rb") as file:
-        return Shelf(Input(str(path), path.name), file.fileno())
+    return Shelf(Input(str(path), path.name), path.stat())
 
 
 def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
@@ -21,6 +21,12 @@ def _shelves(path: Path, data: bytes = b"first\nsecond\n") -> Shelves:
     shelves = Shelves()
     shelves.add(_shelf(path))
     return shelves
+
+
+def _held(path: Path, data: bytes = b"first\nsecond\n") -> Shelf:
+    """A shelf whose content was read with it."""
+    path.write_bytes(data)
+    return Shelf(Input(str(path), path.name), path.stat(), data)
 
 
 def _touch_later(path: Path) -> None:
@@ -107,7 +113,7 @@ def test_standard_input(tmp_path: Path) -> None:
         os.dup2(file.fileno(), 0)
     try:
         shelves = Shelves()
-        shelves.add(Shelf(Input("-", "stdin"), 0))
+        shelves.add(Shelf(Input("-", "stdin"), path.stat()))
         assert shelves.fetch(0, 6, 7) == b"second\n"
         shelves.close()
     finally:
@@ -142,6 +148,63 @@ def test_change_is_seen_when_a_file_is_put_away(tmp_path: Path) -> None:
     with pytest.raises(InputChanged) as caught:
         [shelves.fetch(number, 0, 4) for number in range(65)]
     assert caught.value.path == "0.jsonl"
+
+
+def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
+    """It comes from memory, and a change to the file is found all the same."""
+    shelves = Shelves()
+    shelves.add(_held(tmp_path / "r.jsonl"))
+    before = len(os.listdir("/dev/fd"))
+    assert (shelves.fetch(0, 6, 7), shelves.fetch(0, 0, 6)) == (b"second\n", b"first\n")
+    assert len(os.listdir("/dev/fd")) == before
+    shelves.check()
+    _touch_later(tmp_path / "r.jsonl")
+    with pytest.raises(InputChanged) as caught:
+        shelves.check()
+    assert caught.value.path == "r.jsonl"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05])
+def test_change_behind_the_clocks_back_to_what_is_held(tmp_path: Path, seconds: float) -> None:
+    """Of the same size and time, also right after the file was made; a new link is no change."""
+    path, shelves = tmp_path / "r.jsonl", Shelves()
+    path.write_bytes(b"first\nsecond\n")
+    time.sleep(seconds)
+    shelves.add(Shelf(Input(str(path), path.name), path.stat(), path.read_bytes()))
+    shelves.fetch(0, 0, 6)
+    os.link(path, tmp_path / "other name")
+    shelves.check()
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"FIRST")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(InputChanged):
+        shelves.check()
+
+
+def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
+    """The system's word for it."""
+    shelves = Shelves()
+    shelves.add(_held(tmp_path / "r.jsonl"))
+    shelves.fetch(0, 0, 6)
+    (tmp_path / "r.jsonl").unlink()
+    with pytest.raises(FileTrouble) as caught:
+        shelves.check()
+    assert (caught.value.path, caught.value.problem) == ("r.jsonl", "No such file or directory")
+
+
+def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit is opened again; smaller ones may still fit."""
+    monkeypatch.setattr("prefpairs.files.shelf._MOST_HELD", 13)
+    shelves = Shelves()
+    for name, data in (("a", b"first\n"), ("b", b"too long\n"), ("c", b"second\n")):
+        shelves.add(_held(tmp_path / name, data))
+    before = len(os.listdir("/dev/fd"))
+    assert (shelves.fetch(0, 0, 6), shelves.fetch(2, 0, 7)) == (b"first\n", b"second\n")
+    assert len(os.listdir("/dev/fd")) == before
+    assert shelves.fetch(1, 0, 9) == b"too long\n"
+    assert len(os.listdir("/dev/fd")) == before + 1
+    shelves.close()
 
 
 def test_spool() -> None:

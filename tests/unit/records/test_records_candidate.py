@@ -119,6 +119,8 @@ def test_text_is_text_or_messages() -> None:
         (None, None),
         ([], None),
         ("null", None),
+        ("", None),
+        (" \n", None),
         ([{"name": "f"}], [{"name": "f"}]),
         ('[{"name": "f"}]', [{"name": "f"}]),
     ],

@@ -244,7 +244,10 @@ def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: s
     assert reading.pairs_lost in (["sides_equal"], ["empty_answer"])
 
 
-@pytest.mark.parametrize("column", ["context", "documents", "images", "system_prompt", "history"])
+@pytest.mark.parametrize(
+    "column",
+    [*("context", "documents", "images", "system_prompt", "history"), "background", "attachment"],
+)
 def test_what_stands_beside_the_turns_is_asked_too(column: str) -> None:
     """Traces that differ in it answer different questions, embedded pairs and recoveries too."""
     mended = {**MENDED, "tool_error": "x"}

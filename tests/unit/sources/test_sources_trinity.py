@@ -268,6 +268,12 @@ def test_ready_pairs_that_are_unfit(more: dict[str, Any], reason: str) -> None:
     assert (reading.pairs, reading.pairs_lost, reading.kept, reading.lost) == ([], [reason], [], [])
 
 
+def test_tools_beside_a_rendered_prompt_say_nothing_more() -> None:
+    """The text is all that the model saw, with the tools that the template put there."""
+    rows = [_row(tools=[{"type": "function", "function": {"name": name}}]) for name in "fg"]
+    assert [_kept(row).tools for row in rows] == [None, None]
+
+
 def test_messages() -> None:
     """The prompt ends where the model speaks first; all that follows is the run."""
     row = _row(messages=CHAT, tools=[{"type": "function"}], prompt_text=None, response_text=None)

@@ -20,6 +20,7 @@ from target_driver import (
 )
 
 from prefpairs.errors import BadField
+from prefpairs.records.pair import pair_of
 from prefpairs.targets.llamafactory import read
 from prefpairs.targets.protocol import Unfit
 
@@ -116,7 +117,7 @@ def test_reading() -> None:
         {"role": "tool", "content": "1"},
     ]
     assert pair["rejected"] == [model("Nay")]
-    assert "tools" not in pair
+    assert pair_of(pair)[0].tools is None
     assert read(row)["tools"] == row["tools"]
 
 
