@@ -8,6 +8,7 @@ PrefpairsError
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
 │   ├── OtherRows          the rows are not what the command takes, or do not show it
+│   │   └── ArePairs       they are pairs, where rollouts are read
 │   ├── InputChanged       a file is not what it was when it was indexed
 │   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
 │   ├── ReadsAsDates       all texts of a column look like dates, and would be loaded as such
@@ -15,6 +16,7 @@ PrefpairsError
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
 │   ├── NoSuchPath         a dotted path that no record has
+│   ├── MeansNothing       options that say nothing about such rows
 │   ├── TwoReadings        rows can be read in two ways, which lead to different pairs
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
@@ -151,6 +153,14 @@ class OtherRows(DataError):
         self.hint = hint
 
 
+class ArePairs(OtherRows):
+    """Rows of these files are pairs already, and the command makes pairs of rollouts."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        super().__init__("these are preference pairs already", "a recipe for them has no [pair]")
+        self.files = files
+
+
 class InputChanged(DataError):
     """A file is not what it was when it was indexed."""
 
@@ -234,6 +244,14 @@ class TwoReadings(UsageError):
     def __init__(self, problem: str, choices: Sequence[Sequence[str]]) -> None:
         super().__init__(problem)
         self.choices = choices
+
+
+class MeansNothing(UsageError):
+    """Options that mean nothing for the rows that are read; the command works without them."""
+
+    def __init__(self, problem: str, options: Sequence[str]) -> None:
+        super().__init__(problem)
+        self.options = options
 
 
 class TooManyPairs(UsageError):

@@ -155,6 +155,8 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     """The app with one command: no other one is loaded."""
     import typer
 
+    from prefpairs.cli.once import given_once
+
     app = typer.Typer(
         name="prefpairs",
         add_completion=False,
@@ -164,7 +166,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     )
     app.callback()(_global_options)
     module = import_module(f"prefpairs.cli.{command}")
-    app.command(command)(getattr(module, command))
+    app.command(command)(given_once(getattr(module, command)))
     return app
 
 

@@ -307,7 +307,7 @@ class ReadWords(InputWords):
             raise UsageError(problem, "leave it away, or do without --lower-is-better")
         reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
         return ReadOptions(
-            scores=tuple(map(_score, self.scores or [])),
+            scores=_scores(self.scores or []),
             lower_is_better=self.lower_is_better,
             cast_score=self.cast_score,
             prompt=self.prompt,
@@ -347,6 +347,18 @@ def _without_companions(inputs: Sequence[Input], source: str, report: Report) ->
         return inputs
     report.passed_over = [given.label for given in inputs if is_companion(given.path)]
     return [given for given in inputs if not is_companion(given.path)]
+
+
+def _scores(words: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Paths and their weights; a path that came twice would count twice."""
+    scores = [*map(_score, words)]
+    weights: dict[str, float] = {}
+    for path, weight in scores:
+        if path in weights:
+            problem = f"--score {path} is given twice: with weights {weights[path]:g} and"
+            raise UsageError(f"{problem} {weight:g}", "give it once, with one weight")
+        weights[path] = weight
+    return tuple(scores)
 
 
 def _score(word: str) -> tuple[str, float]:

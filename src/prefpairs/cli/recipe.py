@@ -4,7 +4,6 @@ Each table is a command, and its keys are that command's options. The stages run
 which they stand; [read] says what is read, and [write] what is written.
 """
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from prefpairs.cli.dedupe import DedupeWords
 from prefpairs.cli.dialect import PairInputWords
 from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.reading import AsideWords, ReadWords
+from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.cli.sample import SampleWords
 from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import Force, TellWords
@@ -51,10 +51,6 @@ SIEVES: dict[str, type[SieveWords]] = {
 }
 STAGES = ("pair", *SIEVES, "split", "export")
 TABLES = ("read", *STAGES, "write")
-
-_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
-_LONG_TEXT = re.compile(r"\"{3}|'{3}")
-_KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 W = TypeVar("W")
 
@@ -124,7 +120,7 @@ class Recipe:
         except UsageError as error:
             if error.place is None:
                 named = error.what.lstrip("-") if isinstance(error, UnknownWord) else ""
-                error.at(self._place(table, _spelled(_OTHER_NAMES.get(named, named))))
+                error.at(self._place(table, spelled(_OTHER_NAMES.get(named, named))))
             raise
 
     def _place(self, table: str, key: str) -> str:
@@ -150,15 +146,24 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     try:
         parsed = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers and lists that are too long
+        refuse_twice(text, path)
         raise UsageError(f"{path}: {error}", "recipes are written in TOML") from None
-    recipe = Recipe(path, {}, _lines_of(text, path))
+    recipe = Recipe(path, {}, lines_of(text, path))
     for name, table in parsed.items():
         _check_table(recipe, name, table)
-        recipe.tables[name] = {_spelled(key): value for key, value in table.items()}
-        if len(recipe.tables[name]) < len(table):
-            raise UsageError(f"{path}: [{name}] has a word twice, once with - and once with _")
+        words: dict[str, Any] = {}
+        recipe.tables[name] = words
+        for key, value in table.items():
+            if spelled(key) in words:
+                place = f"{name}.{spelled(key)}"
+                raise given_twice(place, repr(words[spelled(key)]), repr(value)).at(path)
+            words[spelled(key)] = value
+    told: dict[tuple[str, str], str] = {}
     for setting in settings:
-        _set(recipe, setting)
+        changed = _set(recipe, setting)
+        if changed in told:
+            raise given_twice(f"--set {'.'.join(changed)}", told[changed], setting)
+        told[changed] = setting
     _check_order(recipe)
     return recipe
 
@@ -186,8 +191,8 @@ def _check_order(recipe: Recipe) -> None:
         raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
 
 
-def _set(recipe: Recipe, setting: str) -> None:
-    """Change one value, as in pair.min_gap=0.3."""
+def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
+    """Change one value, as in pair.min_gap=0.3; the result is its table and its word."""
     name, equals, value = setting.partition("=")
     table, dot, key = name.strip().partition(".")
     if not (equals and dot and key):
@@ -198,29 +203,10 @@ def _set(recipe: Recipe, setting: str) -> None:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
         parsed = value.strip()
-    recipe.tables.setdefault(table, {})[_spelled(key)] = parsed
-    recipe.lines[table, _spelled(key)] = f"--set {setting}"
-
-
-def _lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
-    """Where each table and each of its words stands."""
-    lines: dict[tuple[str, str], str] = {}
-    table = ""
-    within = False
-    for number, line in enumerate(text.split("\n"), 1):
-        before, within = within, within ^ (len(_LONG_TEXT.findall(line)) % 2 == 1)
-        if before:  # in the middle of a text of several lines
-            continue
-        if header := _HEADER.match(line):
-            table = header[1]
-            lines.setdefault((table, ""), f"{path}:{number}")
-        elif key := _KEY.match(line):
-            lines.setdefault((table, _spelled(key[1])), f"{path}:{number}")
-    return lines
-
-
-def _spelled(word: str) -> str:
-    return word.replace("-", "_")
+    place = table, spelled(key)
+    recipe.tables.setdefault(table, {})[place[1]] = parsed
+    recipe.lines[place] = f"--set {setting}"
+    return place
 
 
 class _Word(NamedTuple):
@@ -245,7 +231,7 @@ def _words_of(kind: type) -> dict[str, _Word]:
             names = option_names(given.name, typer_words)
             least, most = typer_words.min, typer_words.max
         key = next((name for name in names if name.startswith("--")), given.name)
-        words[_spelled(key.lstrip("-"))] = _Word(
+        words[spelled(key.lstrip("-"))] = _Word(
             given.name, annotated.__origin__, given.default, least, most
         )
     return words

@@ -5,7 +5,6 @@ error: rollouts.jsonl:17: score is "0.7", expected a number
 hint: --cast-score reads numbers written as text
 """
 
-import json
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from contextlib import suppress
 from itertools import islice
 
 from prefpairs.errors import (
+    ArePairs,
     BadField,
     BadInput,
     BadRecord,
@@ -25,6 +25,7 @@ from prefpairs.errors import (
     FileTrouble,
     GateNotMet,
     InputChanged,
+    MeansNothing,
     NoSuchPath,
     NothingCameOut,
     NotThere,
@@ -45,6 +46,7 @@ _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
 _MOST_MISSING = 5
+_MOST_FILES = 3
 _MOST_NAMES, _LIKE = 1000, 0.8
 """So many names of a folder are looked at; one that was meant is so much like the one typed."""
 
@@ -53,37 +55,14 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, TwoReadings):
-        hints = [visible(command) for command in commands_that_choose(error, typed)]
+    if isinstance(error, (ArePairs, BadRecords, MeansNothing, TwoReadings)):
+        from prefpairs.cli.remedies import commands_for
+
+        hints = [visible(command) for command in commands_for(error, typed)] or hints
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
     say(text)
-
-
-def commands_that_choose(error: TwoReadings, typed: Sequence[str]) -> Iterator[str]:
-    """The command as it was typed, with each of the choices that settle how rows are read."""
-    command, *words = typed or ("pair",)
-    for choice in error.choices:
-        options = _settings(choice) if command == "run" else [*choice]
-        yield shlex.join(["prefpairs", command, *options, *words])
-
-
-def _settings(options: Sequence[str]) -> list[str]:
-    """Options of [read] in a recipe, as `run` takes them."""
-    values: dict[str, list[str]] = {}
-    for option, value in _in_twos(options):
-        values.setdefault(option.removeprefix("--"), []).append(value)
-    return [
-        word
-        for name, given in values.items()
-        for word in ("--set", f"read.{name}={json.dumps(given if len(given) > 1 else given[0])}")
-    ]
-
-
-def _in_twos(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Options and their values, one after the other."""
-    return zip(words[::2], words[1::2], strict=True)
 
 
 def say(text: str) -> None:
@@ -107,6 +86,10 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return list(_word_bad_records(error)), _hint_of_bad_records(error)
         case BadInput():
             return [f"{error.path}: {error.problem}"], error.hint
+        case ArePairs():
+            files = listed([*error.files[:_MOST_FILES]], "and")
+            more = ", ..." if len(error.files) > _MOST_FILES else ""
+            return [f"{files}{more}: {error.problem}"], error.hint
         case OtherRows():
             return [error.problem], error.hint
         case InputChanged():
@@ -175,7 +158,25 @@ def _word_not_there(error: NotThere) -> Iterator[str]:
         yield f"... nor {more:,} more"
 
 
+def are_no_pairs(error: BadRecords) -> bool:
+    """Whether not one row is a pair, where pairs are read."""
+    bad = error.first[0][1] if error.first and error.of_all_rows else None
+    if not isinstance(bad, BadField) or bad.field not in ("prompt", "chosen"):
+        return False
+    return bad.value is None and len(error.kinds) == 1
+
+
 def _word_bad_records(error: BadRecords) -> Iterator[str]:
+    if are_no_pairs(error):
+        place, bad = error.first[0]
+        rows = (
+            "its only row is no pair"
+            if error.count == 1
+            else f"none of {error.count:,} rows is a pair"
+        )
+        why = bad.field if isinstance(bad, BadField) else ""
+        yield f"{place.rpartition(':')[0]}: {rows} ({why} is null), so nothing was written"
+        return
     untold = error.count - len(error.first)
     for kind in dict.fromkeys(bad.kind for _, bad in error.first):
         like = [(place, bad) for place, bad in error.first if bad.kind == kind]
@@ -213,12 +214,12 @@ def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
         if bad.code in _REMEDIES:
             return _REMEDIES[bad.code]
-        if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
-            return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"
         if isinstance(bad, BadField) and bad.expected == "a number" and bad.numbers:
             return _hint_of_several_scores(bad)
+    if are_no_pairs(error):
+        return "[pair], as the first stage of a recipe, makes pairs of rollouts"
     if error.allowed or error.of_all_rows:  # to leave out all rows helps nobody
         return _HINT_OF_NO_JSON if error.kinds.keys() == {"not_json"} else None
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"

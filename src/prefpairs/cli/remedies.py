@@ -1,0 +1,86 @@
+"""Commands that do what was meant: the words that were typed, with what the error asks for."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+
+from prefpairs.cli.manual import words_of
+from prefpairs.cli.typed import Typed
+from prefpairs.cli.wording import are_no_pairs
+from prefpairs.errors import ArePairs, BadRecords, MeansNothing, PrefpairsError, TwoReadings
+from prefpairs.files.inputs import STDIN
+
+_RECIPES = "run"
+
+
+def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
+    """The commands that settle an error; the first of them is the likeliest."""
+    typed = Typed.of(words or ("pair",))
+    match error:
+        case TwoReadings():
+            yield from (_choosing(typed, choice) for choice in error.choices)
+        case MeansNothing():
+            yield typed.without(error.options).as_command()
+        case ArePairs() if typed.command != _RECIPES:
+            yield _of_pairs(typed)
+        case BadRecords() if are_no_pairs(error) and typed.command != _RECIPES:
+            yield _of_rollouts(typed, error)
+
+
+def _choosing(typed: Typed, choice: Sequence[str]) -> str:
+    """The command with options that settle how rows are read, in place of those it has."""
+    options = {} if typed.command == _RECIPES else dict(zip(choice[::2], choice[1::2], strict=True))
+    if options:
+        single = [
+            name for word in words_of(typed.command) if not word.repeated for name in word.names
+        ]
+        return typed.without({*options} & {*single}).as_command(more=choice)
+    return typed.as_command(more=_settings(choice))
+
+
+def _settings(options: Sequence[str]) -> list[str]:
+    """Options of [read] in a recipe, as `run` takes them."""
+    values: dict[str, list[str]] = {}
+    for option, value in zip(options[::2], options[1::2], strict=True):
+        values.setdefault(option.removeprefix("--"), []).append(value)
+    return [
+        word
+        for name, given in values.items()
+        for word in ("--set", f"read.{name}={json.dumps(given if len(given) > 1 else given[0])}")
+    ]
+
+
+def _of_pairs(typed: Typed) -> str:
+    """What to type where rollouts were to be read, and these are pairs."""
+    if typed.command not in ("pair", "extract"):
+        return typed.without({*_of_rollouts_alone("dedupe"), "--from", "--group"}).as_command()
+    if (target := typed.value_of("--to")) is None:
+        return typed.with_only(()).as_command("export", ["--to", "trl"])
+    others = {*_of_rollouts_alone("export"), "--from"}
+    if target != "tokens":  # it was for reading rollouts
+        others.add("--tokenizer")
+    return typed.without(others).as_command("export")
+
+
+def _of_rollouts_alone(command: str) -> set[str]:
+    """The options of `pair` that a command for pairs does not have."""
+    return _options_of("pair") - _options_of(command)
+
+
+def _options_of(command: str) -> set[str]:
+    return {name for word in words_of(command) for name in word.names}
+
+
+def _of_rollouts(typed: Typed, error: BadRecords) -> str:
+    """What to type where pairs were to be read, and these are none."""
+    typed = typed.without({"--from"})
+    if typed.command == "export":
+        return typed.as_command("pair")
+    files, left = typed.arguments, []
+    if typed.command == "diff":
+        label = error.first[0][0].rpartition(":")[0]
+        files = [file for file in files if file.endswith(label)][:1] or files[:1]
+        left = [STDIN if file in files else file for file in typed.arguments]
+    return (
+        f"{shlex.join(['prefpairs', 'pair', *files])} | {typed.with_arguments(left).as_command()}"
+    )
