@@ -219,6 +219,9 @@ class UsageError(PrefpairsError):
 class UnknownWord(UsageError):
     """A word that is not in a list of words; `otherwise` is the hint where none of them is near."""
 
+    option: str | None = None
+    """The option that it was typed for, if `what` does not say it."""
+
     def __init__(
         self, what: str, word: str, known: Sequence[str], otherwise: str | None = None
     ) -> None:

@@ -1,5 +1,6 @@
 """The options that say what is read: shared by every command that takes rollouts."""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -145,6 +146,11 @@ class AsideWords:
             help="Where pipes and packed files are put aside (default: the system's).",
         ),
     ] = None
+
+    def __post_init__(self) -> None:
+        """Raise for a directory that is not there, whether it will be needed or not."""
+        if self.temp_dir is not None and not os.path.isdir(self.temp_dir):
+            raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
 
 
 @word_group

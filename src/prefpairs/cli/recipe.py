@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typer import Option
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from prefpairs.cli.dedupe import DedupeWords
 from prefpairs.cli.dialect import PairInputWords
@@ -20,6 +20,7 @@ from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.reading import AsideWords, ReadWords
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.cli.sample import SampleWords
+from prefpairs.cli.values import check_value
 from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
@@ -106,11 +107,21 @@ class Recipe:
             raise self._wrong_value(table, error) from None
         values = {key: getattr(model, key) for key in known}
         for key, value in values.items():
-            if _holds_nul(value):
-                problem = f"{table}.{key} has a NUL in it, which names cannot have"
-                raise UsageError(problem).at(self._place(table, key))
+            self._check_value(table, key, known[key].typed, value)
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
         return kind(**{known[key].field: value for key, value in values.items()})
+
+    def _check_value(self, table: str, key: str, typed: ParameterInfo, value: Any) -> None:
+        """Raise for a value that no option can have."""
+        name = f"{table}.{key}"
+        for one in value if isinstance(value, list) else [value]:
+            try:
+                check_value(name, typed, one)
+            except UsageError as error:
+                raise UsageError(error.problem).at(self._place(table, key)) from None
+            if isinstance(one, str) and "\0" in one:
+                problem = f"{name} has a NUL in it, which names cannot have"
+                raise UsageError(problem).at(self._place(table, key))
 
     @contextmanager
     def telling_place(self, table: str) -> Iterator[None]:
@@ -215,8 +226,7 @@ class _Word(NamedTuple):
     field: str
     annotation: Any
     default: Any
-    least: float | None
-    most: float | None
+    typed: ParameterInfo
 
 
 def _words_of(kind: type) -> dict[str, _Word]:
@@ -225,14 +235,12 @@ def _words_of(kind: type) -> dict[str, _Word]:
     words = {}
     for given in fields(kind):
         annotated = hints[given.name]
-        typer_words = annotated.__metadata__[0]
-        names, least, most = [given.name], None, None
-        if isinstance(typer_words, OptionInfo):
-            names = option_names(given.name, typer_words)
-            least, most = typer_words.min, typer_words.max
+        typed, names = annotated.__metadata__[0], [given.name]
+        if isinstance(typed, OptionInfo):
+            names = option_names(given.name, typed)
         key = next((name for name in names if name.startswith("--")), given.name)
         words[spelled(key.lstrip("-"))] = _Word(
-            given.name, annotated.__origin__, given.default, least, most
+            given.name, annotated.__origin__, given.default, typed
         )
     return words
 
@@ -240,16 +248,10 @@ def _words_of(kind: type) -> dict[str, _Word]:
 def _model_of(name: str, words: Mapping[str, _Word]) -> type[BaseModel]:
     """The types of a command's options, as pydantic holds values to them."""
     models: dict[str, Any] = {
-        key: (word.annotation, Field(word.default, ge=word.least, le=word.most))
+        key: (word.annotation, Field(word.default, ge=word.typed.min, le=word.typed.max))
         for key, word in words.items()
     }
     return create_model(name, __config__=ConfigDict(strict=True), **models)
-
-
-def _holds_nul(value: Any) -> bool:
-    """Whether a text, or one of a list, holds a NUL: the file system knows no such names."""
-    texts = value if isinstance(value, list) else [value]
-    return any(isinstance(text, str) and "\0" in text for text in texts)
 
 
 def _listed(word: _Word, value: Any) -> Any:

@@ -14,7 +14,7 @@ from prefpairs.cli.advice import why_nothing
 from prefpairs.cli.fared import word_member
 from prefpairs.cli.pair import PairWords
 from prefpairs.cli.reading import READ, AsideWords, InputWords, ReadWords
-from prefpairs.cli.screen import NARROWEST, Screen, open_screen
+from prefpairs.cli.screen import NARROWEST, WIDEST, Screen, open_screen
 from prefpairs.cli.summary import early_losses, losses_text, notes_text
 from prefpairs.cli.wording import plural, say
 from prefpairs.cli.words import FLAG, command_of, given_options, one_of, split_words, word_group
@@ -183,6 +183,7 @@ class ViewWords:
         int | None,
         Option(
             min=NARROWEST,
+            max=WIDEST,
             metavar="COLUMNS",
             rich_help_panel=_HOW,
             help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "

@@ -107,6 +107,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [*error.differences], None
         case UnknownWord():
             near = nearest(error.word, error.known, error.hint)
+            if error.option is not None:
+                return [f"{error.option} {error.word}: unknown {error.what}"], near
             return [f"unknown {error.what}: {error.word}"], near
         case NoSuchPath():
             near = nearest(error.path.replace(".*", "[]"), error.known, most=MOST_TOLD)

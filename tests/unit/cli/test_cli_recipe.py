@@ -37,7 +37,7 @@ INPUT_WORDS = {
     "max_errors": "0.5%",
     "max_line": "1GB",
     "max_unpacked": "20GB",
-    "temp_dir": "tmp",
+    "temp_dir": ".",
 }
 TELL_WORDS = {
     "summary": "s.json",
