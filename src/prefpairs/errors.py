@@ -16,10 +16,11 @@ PrefpairsError
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
 │   ├── NoSuchPath         a dotted path that no record has
-│   ├── MeansNothing       options that say nothing about such rows
+│   ├── MeansNothing       options that mean nothing for such rows
 │   ├── TwoReadings        rows can be read in two ways, which lead to different pairs
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
+│   ├── SideLeaks          every pair of a side had its prompt on another side, too
 │   └── NotThere           there is nothing to show, or nothing of the name that was asked for
 ├── GateNotMet             a count is not what --require asks for (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
@@ -250,11 +251,12 @@ class TwoReadings(UsageError):
 
 
 class MeansNothing(UsageError):
-    """Options that mean nothing for the rows that are read; the command works without them."""
+    """Options that mean nothing for what is read; without them this command, or another, works."""
 
-    def __init__(self, problem: str, options: Sequence[str]) -> None:
+    def __init__(self, problem: str, options: Sequence[str], command: str | None = None) -> None:
         super().__init__(problem)
         self.options = options
+        self.command = command
 
 
 class TooManyPairs(UsageError):
@@ -283,6 +285,16 @@ class NotThere(NothingCameOut):
     def __init__(self, what: str, names: Sequence[str] = (), hint: str | None = None) -> None:
         super().__init__(what, hint)
         self.names = names
+
+
+class SideLeaks(NothingCameOut):
+    """A side of a dataset has no pair left: all its prompts are on another side, too."""
+
+    def __init__(self, side: str, target: str) -> None:
+        super().__init__(
+            f"{side} pair", "its prompts are also on another side, as the trainer sees them"
+        )
+        self.target = target
 
 
 class GateNotMet(PrefpairsError):

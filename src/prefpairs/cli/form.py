@@ -263,8 +263,7 @@ class ForWords(ExportWords, _MaybeFor):
 def _of_pairs(option: str, target: str) -> str:
     """The name of a target; one of them is made of traces."""
     if target == "sdpo":
-        hint = "`prefpairs export --to sdpo traces.jsonl` does"
-        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", hint)
+        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", "export has it")
     return target
 
 

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from prefpairs.cli.manual import words_of
 from prefpairs.cli.typed import Typed
 from prefpairs.cli.wording import are_no_pairs
-from prefpairs.errors import ArePairs, BadRecords, MeansNothing, PrefpairsError, TwoReadings
+from prefpairs.errors import (
+    ArePairs,
+    BadRecords,
+    DoesNotTrain,
+    MeansNothing,
+    PrefpairsError,
+    SideLeaks,
+    TwoReadings,
+)
 from prefpairs.files.inputs import STDIN
 
 _RECIPES = "run"
@@ -20,7 +28,15 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
         case TwoReadings():
             yield from (_choosing(typed, choice) for choice in error.choices)
         case MeansNothing():
-            yield typed.without(error.options).as_command()
+            yield typed.without(error.options).as_command(error.command)
+        case SideLeaks() if typed.command == "export":
+            kept = typed.with_only(_options_of("split") - {"--out-dir", "--summary", "--require"})
+            name = f"split-for-{error.target}"
+            yield kept.as_command("split", ["--for", error.target, "--out-dir", name])
+        case DoesNotTrain():
+            yield typed.with_only(()).as_command(
+                "validate", ["--to", typed.value_of("--to") or "trl"]
+            )
         case ArePairs() if typed.command != _RECIPES:
             yield _of_pairs(typed)
         case BadRecords() if are_no_pairs(error) and typed.command != _RECIPES:

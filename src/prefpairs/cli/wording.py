@@ -31,6 +31,7 @@ from prefpairs.errors import (
     NotThere,
     OtherRows,
     ReadsAsDates,
+    SideLeaks,
     TooManyPairs,
     TwoReadings,
     UnknownWord,
@@ -45,6 +46,9 @@ from prefpairs.records.pair import Pair
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
+_WITH_COMMANDS = (ArePairs, BadRecords, DoesNotTrain, MeansNothing, SideLeaks, TwoReadings)
+"""Errors after which a changed command does what was meant."""
+
 _MOST_MISSING = 5
 _MOST_FILES = 3
 _MOST_NAMES, _LIKE = 1000, 0.8
@@ -55,7 +59,7 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, (ArePairs, BadRecords, MeansNothing, TwoReadings)):
+    if isinstance(error, _WITH_COMMANDS):
         from prefpairs.cli.remedies import commands_for
 
         hints = [visible(command) for command in commands_for(error, typed)] or hints
@@ -127,8 +131,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             hint = "the counts say what was lost, and why"
             return [f"--require {error.gate} is not met: it is {actual}"], hint
         case DoesNotTrain():
-            hint = "`prefpairs validate` names the rows that a trainer would lose"
-            return [*error.problems], hint
+            return [*error.problems], None
         case WouldBeLost():
             lost = [f"{file} cannot be loaded" for file in error.files]
             if error.of:
@@ -207,6 +210,7 @@ _HINT_OF_NO_JSON = (
 _REMEDIES = {
     "lfs_pointer": "`git lfs pull` fetches the file itself",
     "pretty_printed": "`jq -c .` writes each JSON value on a line of its own",
+    "line_too_long": "--max-line SIZE allows more",
     "unfinished": "is the file still being written? --on-error skip leaves such rows out",
 }
 """What helps against rows that are bad for a reason of which it is known."""

@@ -115,7 +115,8 @@ class TellWords:
                 self._write_summary(command, report, together)
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
-            raise NothingCameOut(error.what, error.hint or why_nothing(command, report)) from None
+            error.hint = error.hint or why_nothing(command, report)
+            raise
         except TwoReadings:
             raise  # it stopped at the first such row: counts of a part would say nothing
         except PrefpairsError as error:

@@ -64,7 +64,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("sample --fraction 1.5", "--fraction is 1.5, expected 0 to 1", ""),
         ("pair -n x", "--limit is x, expected a whole number", "--limit N: Read N rows."),
         ("export pairs.jsonl", "export needs --to TARGET", "--to TARGET: Who will read it: trl"),
-        ("verify", "verify needs a MANIFEST", "as in: prefpairs verify data/manifest.json"),
+        ("verify", "verify needs a MANIFEST", "usage: prefpairs verify MANIFEST"),
         ("verify a b", "unexpected: b", "usage: prefpairs verify MANIFEST"),
         ("explain a b c", "unexpected: b c", "usage: prefpairs explain [CODE]"),
         ("explain no_scor", "unknown reason: no_scor", "did you mean no_score?"),
