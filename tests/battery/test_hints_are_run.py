@@ -105,6 +105,11 @@ RUNS = [
         "prefpairs export --to trl --on-error skip foreign.jsonl",
     ),
     Run(
+        "prefpairs validate --to trl foreign.jsonl leak/val.jsonl",
+        "prefpairs export --to trl --on-error skip foreign.jsonl leak/val.jsonl "
+        "--out-dir export-for-trl",
+    ),
+    Run(
         "prefpairs validate --to trl leak/train.jsonl leak/val.jsonl",
         "prefpairs split --for trl leak/train.jsonl leak/val.jsonl --out-dir split-for-trl",
     ),

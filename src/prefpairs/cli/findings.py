@@ -70,7 +70,9 @@ def _command_for(judgement: Judgement, target: str, files: Sequence[str], *, pai
         return "there were no rows to read"
     if judgement.rows_lost == judgement.rows_read and not pairs:
         return shlex.join(["prefpairs", "pair", "--to", target, *files])
-    return shlex.join(["prefpairs", "export", "--to", target, "--on-error", "skip", *files])
+    apart = ["--out-dir", f"export-for-{target}"] if len(files) > 1 else []
+    words = ["export", "--to", target, "--on-error", "skip", *files, *apart]
+    return shlex.join(["prefpairs", *words])
 
 
 def told_of(judgement: Judgement) -> Iterator[str]:
