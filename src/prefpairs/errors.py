@@ -9,6 +9,7 @@ PrefpairsError
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
 │   ├── OtherRows          the rows are not what the command takes, or do not show it
+│   │   └── ArePairs       they are pairs, where rollouts are read
 │   ├── InputChanged       a file is not what it was when it was indexed
 │   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
 │   ├── ReadsAsDates       all texts of a column look like dates, and would be loaded as such
@@ -16,9 +17,11 @@ PrefpairsError
 ├── UsageError             the words of the command do not fit (exit 2)
 │   ├── UnknownWord        a word that is not in the list, with the nearest one
 │   ├── NoSuchPath         a dotted path that no record has
+│   ├── MeansNothing       options that mean nothing for such rows
 │   ├── TwoReadings        rows can be read in two ways, which lead to different pairs
 │   └── TooManyPairs       more pairs than anyone wants by accident
 ├── NothingCameOut         all went well, and no record was left (exit 3)
+│   ├── SideLeaks          every pair of a side had its prompt on another side, too
 │   └── NotThere           there is nothing to show, or nothing of the name that was asked for
 ├── GateNotMet             a count is not what --require asks for (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
@@ -169,6 +172,14 @@ class OtherRows(DataError):
         self.choices = choices
 
 
+class ArePairs(OtherRows):
+    """Rows of these files are pairs already, and the command makes pairs of rollouts."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        super().__init__("these are preference pairs already", "a recipe for them has no [pair]")
+        self.files = files
+
+
 class InputChanged(DataError):
     """A file is not what it was when it was indexed."""
 
@@ -227,6 +238,9 @@ class UsageError(PrefpairsError):
 class UnknownWord(UsageError):
     """A word that is not in a list of words; `otherwise` is the hint where none of them is near."""
 
+    option: str | None = None
+    """The option that it was typed for, if `what` does not say it."""
+
     def __init__(
         self, what: str, word: str, known: Sequence[str], otherwise: str | None = None
     ) -> None:
@@ -252,6 +266,15 @@ class TwoReadings(UsageError):
     def __init__(self, problem: str, choices: Sequence[Sequence[str]]) -> None:
         super().__init__(problem)
         self.choices = choices
+
+
+class MeansNothing(UsageError):
+    """Options that mean nothing for what is read; without them this command, or another, works."""
+
+    def __init__(self, problem: str, options: Sequence[str], command: str | None = None) -> None:
+        super().__init__(problem)
+        self.options = options
+        self.command = command
 
 
 class TooManyPairs(UsageError):
@@ -283,6 +306,16 @@ class NotThere(NothingCameOut):
     def __init__(self, what: str, names: Sequence[str] = (), hint: str | None = None) -> None:
         super().__init__(what, hint)
         self.names = names
+
+
+class SideLeaks(NothingCameOut):
+    """A side of a dataset has no pair left: all its prompts are on another side, too."""
+
+    def __init__(self, side: str, target: str) -> None:
+        super().__init__(
+            f"{side} pair", "its prompts are also on another side, as the trainer sees them"
+        )
+        self.target = target
 
 
 class GateNotMet(PrefpairsError):

@@ -3,11 +3,12 @@
 The shell asks at each press of a key, so only the command that is being typed is loaded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.manual import EVERYWHERE, Word, words_of
+from prefpairs.cli.typed import Typed
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")
 _FOLDERS = ("DIR", "OLD_DIR")
@@ -118,25 +119,10 @@ def _options(before: Sequence[str], known: Sequence[Word]) -> dict[str, str]:
 def _argument(before: Sequence[str], known: Sequence[Word]) -> Word | None:
     """The argument whose turn it is."""
     arguments = [word for word in known if not word.names]
-    given = sum(1 for _ in _plain_words(before, known))
+    given = len(Typed.of(before).arguments)
     if given < len(arguments):
         return arguments[given]
     return arguments[-1] if arguments and arguments[-1].repeated else None
-
-
-def _plain_words(before: Sequence[str], known: Sequence[Word]) -> Iterator[str]:
-    """The words that are neither options nor their values."""
-    option, all_plain = None, False
-    for word in before[1:]:
-        if option is not None:
-            option = None
-        elif word == "--" and not all_plain:
-            all_plain = True
-        elif word.startswith("-") and word != "-" and not all_plain:
-            found = None if "=" in word else _option(word, known)
-            option = found if found is not None and found.metavar else None
-        else:
-            yield word
 
 
 def _values(word: Word | None, typed: str) -> Answer:

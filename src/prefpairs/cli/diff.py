@@ -52,7 +52,9 @@ class DiffWords(PairInputWords):
     def diff_plan(self) -> DiffPlan:
         """The plan that these words ask for."""
         if len(self.inputs or []) != 2:
-            raise UsageError("diff compares two sets of pairs", "prefpairs diff BEFORE AFTER")
+            raise UsageError(
+                "diff compares two sets of pairs", "usage: prefpairs diff BEFORE AFTER"
+            )
         before, after = self.inputs or []
         if before == after == STDIN:
             raise UsageError("standard input can be read once only", "name a file")

@@ -10,7 +10,7 @@ from prefpairs.cli.writing import PlaceWords, check_written
 from prefpairs.engines.export import export as run
 from prefpairs.engines.plan import DatasetPlan
 from prefpairs.engines.writing import WHOLE
-from prefpairs.errors import UsageError
+from prefpairs.errors import MeansNothing, UsageError
 from prefpairs.files.sides import side_of
 from prefpairs.report import Report
 
@@ -51,7 +51,7 @@ def export(
         return
     if reading.dialect == TRACES:
         problem = f"--from {TRACES} goes with --to {SDPO}: traces are no pairs"
-        raise UsageError(problem, f"`prefpairs pair traces.jsonl --to {to}` makes pairs of them")
+        raise MeansNothing(problem, ["--from"], "pair")
     read = reading.input_plan()
     sides = {given: side_of(given.path) if writing.out_dir else WHOLE for given in read.inputs}
     if writing.out_dir and read.inputs and "train" not in sides.values():

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import fields
-from math import isfinite
 from typing import Annotated
 
 from typer import Option
@@ -133,8 +132,6 @@ class FilterWords:
         }
         if all(value is None or value is False for value in conditions.values()):
             raise UsageError("filter without a condition", "--help lists them")
-        if not all(value is None or isfinite(value) for value in conditions.values()):
-            raise UsageError("a bound is a number, not nan or inf")
         for name in ("gap", "chosen_score", "rejected_score", "prompt_chars", "answer_chars"):
             least, most = conditions[f"min_{name}"], conditions[f"max_{name}"]
             if least is not None and most is not None and not least <= most:

@@ -1,7 +1,8 @@
 """What `validate` found, in words: a line for each finding, and the summary."""
 
+import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prefpairs.cli.wording import visible
 from prefpairs.engines.validate import Verdict
@@ -9,6 +10,7 @@ from prefpairs.reasons import TRAPS
 from prefpairs.records.wire import encode_line
 from prefpairs.report import FIRST_FEW
 from prefpairs.report.judgement import Judgement
+from prefpairs.targets.reading import DIALECTS
 from prefpairs.targets.verdict import Effect
 
 
@@ -47,16 +49,30 @@ def json_of(verdict: Verdict) -> bytes:
     return encode_line(row)
 
 
-def hint_of(judgement: Judgement, target: str) -> str:
-    """What would help: lengths are for filter, all else is for export."""
+def hint_of(judgement: Judgement, target: str, files: Sequence[str], *, pairs: bool) -> str:
+    """What would help: lengths are for filter, all else is for export, or for `pair`."""
     if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
-        return "`prefpairs filter` has bounds for lengths: --max-tokens, --max-prompt-chars"
+        return "filter has bounds for lengths: --max-tokens, --max-prompt-chars, --max-answer-chars"
     if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
-        command = f"`prefpairs split --for {target} pairs.jsonl --out-dir data`"
-        return f"{command}, with the options of your export, splits by what the trainer sees"
+        return shlex.join(
+            ["prefpairs", "split", "--for", target, *files, "--out-dir", f"split-for-{target}"]
+        )
     if all(code == "sliced_by_template" for _, code in judgement.lost):
         return "another template of the model may ask without it, such as one that does not think"
-    return f"`prefpairs export --to {target}` writes what can be trained on, if it can be read"
+    return _command_for(judgement, target, files, pairs=pairs)
+
+
+def _command_for(judgement: Judgement, target: str, files: Sequence[str], *, pairs: bool) -> str:
+    """The command that writes these rows so that they can be trained on, if there is one."""
+    if target not in DIALECTS:
+        return "export writes what can be trained on, from the pairs that these rows came from"
+    if not judgement.rows_read:
+        return "there were no rows to read"
+    if judgement.rows_lost == judgement.rows_read and not pairs:
+        return shlex.join(["prefpairs", "pair", "--to", target, *files])
+    apart = ["--out-dir", f"export-for-{target}"] if len(files) > 1 else []
+    words = ["export", "--to", target, "--on-error", "skip", *files, *apart]
+    return shlex.join(["prefpairs", *words])
 
 
 def told_of(judgement: Judgement) -> Iterator[str]:

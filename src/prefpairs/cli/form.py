@@ -179,9 +179,12 @@ class ExportWords(TokenWords):
                 typed += [option] if value is True else [option, str(value)]
         return typed
 
-    def says_form(self) -> bool:
-        """Whether any of these words was given."""
-        return any(getattr(self, word.name) != word.default for word in fields(ExportWords))
+    def refuse_form(self, naming: str) -> None:
+        """Raise for words about the form of examples where no target is named."""
+        typed = self._typed()
+        if typed:
+            hint = f"{naming} TARGET; one of {', '.join(TARGETS)}"
+            raise UsageError(f"{typed[0]} says how a target writes pairs: it needs {naming}", hint)
 
     def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = None if facts is None else facts.tool_args
@@ -253,16 +256,14 @@ class ForWords(ExportWords, _MaybeFor):
         """How this trainer sees pairs, if one is named."""
         if self.target is not None:
             return self.plan(_of_pairs("--for", self.target), None)
-        if self.says_form():
-            raise UsageError("the form of examples goes with a target", "--for TARGET")
+        self.refuse_form("--for")
         return None
 
 
 def _of_pairs(option: str, target: str) -> str:
     """The name of a target; one of them is made of traces."""
     if target == "sdpo":
-        hint = "`prefpairs export --to sdpo traces.jsonl` does"
-        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", hint)
+        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", "export has it")
     return target
 
 
@@ -281,6 +282,5 @@ class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields 
         """The plan that these words ask for, if they name a target."""
         if self.to is not None:
             return self.plan(_of_pairs("--to", self.to), temp_dir)
-        if self.says_form():
-            raise UsageError("the form of examples goes with a target", "--to TARGET")
+        self.refuse_form("--to")
         return None

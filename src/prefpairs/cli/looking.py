@@ -10,11 +10,11 @@ from typer import Option
 
 from prefpairs.cli.pair import PairWords
 from prefpairs.cli.reading import READ, AsideWords, InputWords, ReadWords
-from prefpairs.cli.words import word_group
+from prefpairs.cli.words import given_options, word_group
 from prefpairs.engines.kinds import PAIRS
 from prefpairs.engines.looking import kind_of_inputs
 from prefpairs.engines.plan import InputPlan, SievePlan
-from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.errors import MeansNothing, UnknownWord
 from prefpairs.files.aside import seekable_inputs
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES
@@ -83,9 +83,7 @@ def _refuse_words_of_rollouts(
 ) -> None:
     """Raise for options that say how pairs are made where they are made already."""
     of_inputs = {field.name for field in fields(InputWords)} | {"source"} | of_all
-    for words in (reading, pairing):
-        for field in fields(words):
-            if field.name not in of_inputs and getattr(words, field.name) != field.default:
-                option = f"--{field.name.replace('_', '-')}"
-                problem = f"{option} is for rollouts, and these are pairs already"
-                raise UsageError(problem, "`prefpairs filter` takes some of them")
+    options = [one for words in (reading, pairing) for one in given_options(words, of_inputs)]
+    if options:
+        problem = f"{options[0]} is for rollouts, and these are pairs already"
+        raise MeansNothing(problem, options)

@@ -157,6 +157,8 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     """The app with one command: no other one is loaded."""
     import typer
 
+    from prefpairs.cli.values import given_well
+
     app = typer.Typer(
         name="prefpairs",
         add_completion=False,
@@ -166,7 +168,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     )
     app.callback()(_global_options)
     module = import_module(f"prefpairs.cli.{command}")
-    app.command(command)(getattr(module, command))
+    app.command(command)(given_well(getattr(module, command)))
     return app
 
 

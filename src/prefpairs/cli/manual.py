@@ -6,7 +6,7 @@ All of it is told from the signature of the command's function and from its docs
 import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from prefpairs.cli.words import option_names
 
@@ -29,6 +29,8 @@ class Word(NamedTuple):
     least: float | None
     most: float | None
     repeated: bool
+    number: str | None
+    """int or float, where its value is a number."""
 
     @property
     def spelling(self) -> str:
@@ -81,7 +83,14 @@ def _word(parameter: inspect.Parameter) -> Word:
         least=getattr(words, "min", None),
         most=getattr(words, "max", None),
         repeated="list" in str(parameter.annotation.__origin__),
+        number=next((kind for kind in ("int", "float") if kind in _kinds(parameter)), None),
     )
+
+
+def _kinds(parameter: inspect.Parameter) -> list[str]:
+    """The types of a value, such as int and NoneType."""
+    kind = parameter.annotation.__origin__
+    return [one.__name__ for one in get_args(kind) or [kind]]
 
 
 _LAST = ("What is written", "How it runs", "When something is wrong")

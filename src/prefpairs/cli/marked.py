@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from prefpairs.cli.wording import commands_with, visible
+from prefpairs.cli.remedies import with_choice
+from prefpairs.cli.wording import visible
 from prefpairs.report import Report
 
 _TOLD = {
@@ -35,5 +36,4 @@ def notes_on_marked(report: Report) -> Iterator[str]:
 def _command(option: str, settled: Collection[str], reason: str) -> str:
     """The command as it was typed, with one more reason: in a recipe a value replaces another."""
     reasons = {*settled, reason} if _typed[:1] == ["run"] else {reason}
-    (command,) = commands_with([[option, ",".join(sorted(reasons))]], _typed)
-    return command
+    return with_choice(_typed, [option, ",".join(sorted(reasons))])

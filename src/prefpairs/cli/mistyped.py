@@ -5,7 +5,7 @@ from typing import Any
 
 from prefpairs.cli.help import usage_of
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.manual import EVERYWHERE, Word, manual_of, words_of
+from prefpairs.cli.manual import EVERYWHERE, Word, words_of
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.nearest import listed
 
@@ -54,8 +54,7 @@ def _misused(word: Word, name: str) -> UsageError:
 def _missing(word: Word, command: str) -> UsageError:
     if word.names:
         return UsageError(f"{command} needs {word.spelling}", _telling(word))
-    example = next(iter(manual_of(command).examples), None)
-    return UsageError(f"{command} needs a {word.metavar}", example and f"as in: {example}")
+    return UsageError(f"{command} needs a {word.metavar}", f"usage: {usage_of(command)}")
 
 
 def _unreadable(word: Word, message: str) -> UsageError:

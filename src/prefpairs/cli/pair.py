@@ -1,7 +1,6 @@
 """prefpairs pair: rollouts or candidates to preference pairs."""
 
 from dataclasses import replace
-from math import isfinite
 from typing import Annotated
 
 from typer import Option
@@ -117,6 +116,7 @@ class PairWords:
         int | None,
         Option(
             min=1,
+            max=1024,
             metavar="N",
             rich_help_panel=_RUN,
             help="Processes that read a file (default: one a core, for files that are worth it).",
@@ -150,12 +150,11 @@ class PairWords:
 
     def _check(self, strategy: str) -> None:
         """Raise for words that do not go together."""
-        numbers = [self.min_gap, self.max_gap, self.min_chosen_score]
-        numbers += [self.high_threshold, self.low_threshold]
-        if not all(number is None or isfinite(number) for number in numbers):
-            raise UsageError("gaps, scores and thresholds are numbers, not nan or inf")
         if self.max_gap is not None and not self.max_gap >= self.min_gap:
             raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
+        for name in ("high_threshold", "low_threshold"):
+            if strategy != "stratified" and getattr(self, name) != getattr(PairWords, name):
+                raise UsageError(f"--{name.replace('_', '-')} goes with --strategy stratified")
         if strategy == "stratified" and self.low_threshold > self.high_threshold:
             problem = f"--low-threshold {self.low_threshold:g} is above --high-threshold"
             raise UsageError(f"{problem} {self.high_threshold:g}", "name them both")

@@ -1,5 +1,6 @@
 """The options that say what is read: shared by every command that takes rollouts."""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -146,6 +147,11 @@ class AsideWords:
             help="Where pipes and packed files are put aside (default: the system's).",
         ),
     ] = None
+
+    def __post_init__(self) -> None:
+        """Raise for a directory that is not there, whether it will be needed or not."""
+        if self.temp_dir is not None and not os.path.isdir(self.temp_dir):
+            raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
 
 
 @word_group
@@ -323,7 +329,7 @@ class ReadWords(InputWords):
                 problem = f"--keep-rows and --drop-rows both name {reason}"
                 raise UsageError(problem, "leave one of them out")
         return ReadOptions(
-            scores=tuple(map(_score, self.scores or [])),
+            scores=_scores(self.scores or []),
             lower_is_better=self.lower_is_better,
             cast_score=self.cast_score,
             prompt=self.prompt,
@@ -364,6 +370,18 @@ def _without_companions(inputs: Sequence[Input], source: str, report: Report) ->
         return inputs
     report.passed_over = [given.label for given in inputs if is_companion(given.path)]
     return [given for given in inputs if not is_companion(given.path)]
+
+
+def _scores(words: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Paths and their weights; a path that came twice would count twice."""
+    scores = [*map(_score, words)]
+    weights: dict[str, float] = {}
+    for path, weight in scores:
+        if path in weights:
+            problem = f"--score {path} is given twice: with weights {weights[path]:g} and"
+            raise UsageError(f"{problem} {weight:g}", "give it once, with one weight")
+        weights[path] = weight
+    return tuple(scores)
 
 
 def _score(word: str) -> tuple[str, float]:

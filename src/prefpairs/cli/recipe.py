@@ -4,7 +4,6 @@ Each table is a command, and its keys are that command's options. The stages run
 which they stand; [read] says what is read, and [write] what is written.
 """
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,13 +12,15 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typer import Option
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from prefpairs.cli.dedupe import DedupeWords
 from prefpairs.cli.dialect import PairInputWords
 from prefpairs.cli.filter import FilterWords
 from prefpairs.cli.reading import AsideWords, ReadWords
+from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.cli.sample import SampleWords
+from prefpairs.cli.values import check_value
 from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
@@ -51,10 +52,6 @@ SIEVES: dict[str, type[SieveWords]] = {
 }
 STAGES = ("pair", *SIEVES, "split", "export")
 TABLES = ("read", *STAGES, "write")
-
-_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
-_LONG_TEXT = re.compile(r"\"{3}|'{3}")
-_KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 W = TypeVar("W")
 
@@ -110,11 +107,21 @@ class Recipe:
             raise self._wrong_value(table, error) from None
         values = {key: getattr(model, key) for key in known}
         for key, value in values.items():
-            if _holds_nul(value):
-                problem = f"{table}.{key} has a NUL in it, which names cannot have"
-                raise UsageError(problem).at(self._place(table, key))
+            self._check_value(table, key, known[key].typed, value)
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
         return kind(**{known[key].field: value for key, value in values.items()})
+
+    def _check_value(self, table: str, key: str, typed: ParameterInfo, value: Any) -> None:
+        """Raise for a value that no option can have."""
+        name = f"{table}.{key}"
+        for one in value if isinstance(value, list) else [value]:
+            try:
+                check_value(name, typed, one)
+            except UsageError as error:
+                raise UsageError(error.problem).at(self._place(table, key)) from None
+            if isinstance(one, str) and "\0" in one:
+                problem = f"{name} has a NUL in it, which names cannot have"
+                raise UsageError(problem).at(self._place(table, key))
 
     @contextmanager
     def telling_place(self, table: str) -> Iterator[None]:
@@ -124,7 +131,7 @@ class Recipe:
         except UsageError as error:
             if error.place is None:
                 named = error.what.lstrip("-") if isinstance(error, UnknownWord) else ""
-                error.at(self._place(table, _spelled(_OTHER_NAMES.get(named, named))))
+                error.at(self._place(table, spelled(_OTHER_NAMES.get(named, named))))
             raise
 
     def _place(self, table: str, key: str) -> str:
@@ -150,15 +157,24 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     try:
         parsed = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers and lists that are too long
+        refuse_twice(text, path)
         raise UsageError(f"{path}: {error}", "recipes are written in TOML") from None
-    recipe = Recipe(path, {}, _lines_of(text, path))
+    recipe = Recipe(path, {}, lines_of(text, path))
     for name, table in parsed.items():
         _check_table(recipe, name, table)
-        recipe.tables[name] = {_spelled(key): value for key, value in table.items()}
-        if len(recipe.tables[name]) < len(table):
-            raise UsageError(f"{path}: [{name}] has a word twice, once with - and once with _")
+        words: dict[str, Any] = {}
+        recipe.tables[name] = words
+        for key, value in table.items():
+            if spelled(key) in words:
+                place = f"{name}.{spelled(key)}"
+                raise given_twice(place, repr(words[spelled(key)]), repr(value)).at(path)
+            words[spelled(key)] = value
+    told: dict[tuple[str, str], str] = {}
     for setting in settings:
-        _set(recipe, setting)
+        changed = _set(recipe, setting)
+        if changed in told:
+            raise given_twice(f"--set {'.'.join(changed)}", told[changed], setting)
+        told[changed] = setting
     _check_order(recipe)
     return recipe
 
@@ -186,8 +202,8 @@ def _check_order(recipe: Recipe) -> None:
         raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
 
 
-def _set(recipe: Recipe, setting: str) -> None:
-    """Change one value, as in pair.min_gap=0.3."""
+def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
+    """Change one value, as in pair.min_gap=0.3; the result is its table and its word."""
     name, equals, value = setting.partition("=")
     table, dot, key = name.strip().partition(".")
     if not (equals and dot and key):
@@ -198,29 +214,10 @@ def _set(recipe: Recipe, setting: str) -> None:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
         parsed = value.strip()
-    recipe.tables.setdefault(table, {})[_spelled(key)] = parsed
-    recipe.lines[table, _spelled(key)] = f"--set {setting}"
-
-
-def _lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
-    """Where each table and each of its words stands."""
-    lines: dict[tuple[str, str], str] = {}
-    table = ""
-    within = False
-    for number, line in enumerate(text.split("\n"), 1):
-        before, within = within, within ^ (len(_LONG_TEXT.findall(line)) % 2 == 1)
-        if before:  # in the middle of a text of several lines
-            continue
-        if header := _HEADER.match(line):
-            table = header[1]
-            lines.setdefault((table, ""), f"{path}:{number}")
-        elif key := _KEY.match(line):
-            lines.setdefault((table, _spelled(key[1])), f"{path}:{number}")
-    return lines
-
-
-def _spelled(word: str) -> str:
-    return word.replace("-", "_")
+    place = table, spelled(key)
+    recipe.tables.setdefault(table, {})[place[1]] = parsed
+    recipe.lines[place] = f"--set {setting}"
+    return place
 
 
 class _Word(NamedTuple):
@@ -229,8 +226,7 @@ class _Word(NamedTuple):
     field: str
     annotation: Any
     default: Any
-    least: float | None
-    most: float | None
+    typed: ParameterInfo
 
 
 def _words_of(kind: type) -> dict[str, _Word]:
@@ -239,14 +235,12 @@ def _words_of(kind: type) -> dict[str, _Word]:
     words = {}
     for given in fields(kind):
         annotated = hints[given.name]
-        typer_words = annotated.__metadata__[0]
-        names, least, most = [given.name], None, None
-        if isinstance(typer_words, OptionInfo):
-            names = option_names(given.name, typer_words)
-            least, most = typer_words.min, typer_words.max
+        typed, names = annotated.__metadata__[0], [given.name]
+        if isinstance(typed, OptionInfo):
+            names = option_names(given.name, typed)
         key = next((name for name in names if name.startswith("--")), given.name)
-        words[_spelled(key.lstrip("-"))] = _Word(
-            given.name, annotated.__origin__, given.default, least, most
+        words[spelled(key.lstrip("-"))] = _Word(
+            given.name, annotated.__origin__, given.default, typed
         )
     return words
 
@@ -254,16 +248,10 @@ def _words_of(kind: type) -> dict[str, _Word]:
 def _model_of(name: str, words: Mapping[str, _Word]) -> type[BaseModel]:
     """The types of a command's options, as pydantic holds values to them."""
     models: dict[str, Any] = {
-        key: (word.annotation, Field(word.default, ge=word.least, le=word.most))
+        key: (word.annotation, Field(word.default, ge=word.typed.min, le=word.typed.max))
         for key, word in words.items()
     }
     return create_model(name, __config__=ConfigDict(strict=True), **models)
-
-
-def _holds_nul(value: Any) -> bool:
-    """Whether a text, or one of a list, holds a NUL: the file system knows no such names."""
-    texts = value if isinstance(value, list) else [value]
-    return any(isinstance(text, str) and "\0" in text for text in texts)
 
 
 def _listed(word: _Word, value: Any) -> Any:

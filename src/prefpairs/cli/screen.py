@@ -15,7 +15,7 @@ from prefpairs.looks.wrapping import Row
 PLAIN_WIDTH = 100
 """How wide text is that goes to no terminal."""
 
-NARROWEST = 40
+NARROWEST, WIDEST = 40, 10_000
 _USUAL_SIZE = 80, 24
 
 _PAGER, _NO_PAGER = "less -R", ("", "cat")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import islice
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -14,16 +14,16 @@ from prefpairs.cli.advice import why_nothing
 from prefpairs.cli.fared import word_member
 from prefpairs.cli.pair import PairWords
 from prefpairs.cli.reading import READ, AsideWords, InputWords, ReadWords
-from prefpairs.cli.screen import NARROWEST, Screen, open_screen
+from prefpairs.cli.screen import NARROWEST, WIDEST, Screen, open_screen
 from prefpairs.cli.summary import early_losses, losses_text, notes_text
 from prefpairs.cli.wording import plural, say
-from prefpairs.cli.words import FLAG, command_of, one_of, option_names, split_words, word_group
+from prefpairs.cli.words import FLAG, command_of, given_options, one_of, split_words, word_group
 from prefpairs.cli.writing import check_written
 from prefpairs.engines.group import ShownGroup, show_group
 from prefpairs.engines.plan import InputPlan, PairPlan
 from prefpairs.engines.show import ShowPlan
 from prefpairs.engines.show import show as show_pairs
-from prefpairs.errors import NotThere, OtherRows, UsageError
+from prefpairs.errors import MeansNothing, NotThere, UsageError
 from prefpairs.files.inputs import STDIN
 from prefpairs.looks.sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.looks.wrapping import Span
@@ -183,6 +183,7 @@ class ViewWords:
         int | None,
         Option(
             min=NARROWEST,
+            max=WIDEST,
             metavar="COLUMNS",
             rich_help_panel=_HOW,
             help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "
@@ -272,12 +273,8 @@ def _show_group(
     plan: PairPlan, name: str, most: int | None, looking: ViewWords, report: Report
 ) -> None:
     with looking.opened(plan.read, report) as screen:
-        try:
-            for group in show_group(plan, name, report):
-                _put_group(group, plan, most, screen, looking.view(screen))
-        except OtherRows as error:
-            hint = f"{error.hint}; without --group, show reads pairs"
-            raise OtherRows(error.problem, hint, error.choices) from None
+        for group in show_group(plan, name, report):
+            _put_group(group, plan, most, screen, looking.view(screen))
         if losses := early_losses(report):
             screen.put([Span("dropped before groups were made, in all of the input")])
             for line in losses:
@@ -306,9 +303,6 @@ def _put_group(
 def _refuse_words_of_group(*groups: Any) -> None:
     """Raise if a word was typed that means nothing where pairs are read."""
     ours = {field.name for field in fields(InputWords)} | {"source", "seed"}
-    for words in groups:
-        hints = get_type_hints(type(words), include_extras=True)
-        for field in fields(words):
-            if field.name not in ours and getattr(words, field.name) != field.default:
-                option = option_names(field.name, hints[field.name].__metadata__[0])[0]
-                raise UsageError(f"{option} goes with --group", "pairs are shown as they are")
+    options = [option for words in groups for option in given_options(words, ours)]
+    if options:
+        raise MeansNothing(f"{options[0]} goes with --group: pairs are shown as they are", options)

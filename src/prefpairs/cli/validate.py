@@ -13,6 +13,8 @@ from prefpairs.cli.reading import LONGEST, MaxLine, MaxUnpacked, limits_of
 from prefpairs.cli.wording import say, visible
 from prefpairs.cli.words import FLAG, command_of, word_group
 from prefpairs.cli.writing import check_written
+from prefpairs.engines.kinds import PAIRS
+from prefpairs.engines.looking import kind_of_inputs
 from prefpairs.engines.validate import ValidatePlan
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
@@ -214,7 +216,10 @@ def validate(
         say("".join(f"{line}\n" for line in told_of(judgement)))
     if judgement.rows_lost or judgement.files_lost:
         files = [visible(name) for name in judgement.files_lost]
-        hint = hint_of(judgement, plan.target.name)
+        paths = [given.path for given in plan.inputs if not given.is_stdin]
+        again = plan.inputs if all(map(os.path.isfile, paths)) and paths else ()
+        pairs = plan.target.unpaired or not again or kind_of_inputs(again) == PAIRS
+        hint = hint_of(judgement, plan.target.name, paths, pairs=pairs)
         raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
 
 

@@ -5,16 +5,16 @@ error: rollouts.jsonl:17: score is "0.7", expected a number
 hint: --cast-score reads numbers written as text
 """
 
-import json
 import os
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice, pairwise
+from itertools import islice
 
 from prefpairs.errors import (
+    ArePairs,
     BadField,
     BadInput,
     BadRecord,
@@ -25,12 +25,13 @@ from prefpairs.errors import (
     FileTrouble,
     GateNotMet,
     InputChanged,
+    MeansNothing,
     NoSuchPath,
     NothingCameOut,
-    NotOneEach,
     NotThere,
     OtherRows,
     ReadsAsDates,
+    SideLeaks,
     TooManyPairs,
     TwoReadings,
     UnknownWord,
@@ -45,7 +46,19 @@ from prefpairs.records.pair import Pair
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
 _FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
 
+_WITH_COMMANDS = (
+    BadRecords,
+    DoesNotTrain,
+    MeansNothing,
+    NothingCameOut,
+    OtherRows,
+    SideLeaks,
+    TwoReadings,
+)
+"""Errors after which a changed command does what was meant."""
+
 _MOST_MISSING = 5
+_MOST_FILES = 3
 _MOST_NAMES, _LIKE = 1000, 0.8
 """So many names of a folder are looked at; one that was meant is so much like the one typed."""
 
@@ -54,62 +67,16 @@ def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
     """Write an error, and its hint, to standard error; `typed` are the words of the command."""
     sentences, hint = word_error(error)
     hints = [hint] if hint else []
-    if isinstance(error, NothingCameOut) and error.choices:
-        hints = [visible(command) for command in commands_with(error.choices, typed)]
-    if isinstance(error, (OtherRows, TwoReadings)):
-        hints = [*map(visible, commands_with(error.choices, typed)), *hints]
-    if isinstance(error, BadRecords) and isinstance(bad := error.first[0][1], NotOneEach):
-        hints = [visible(command) for command in _commands_instead(bad, typed)] or hints
+    if isinstance(error, _WITH_COMMANDS):
+        from prefpairs.cli.remedies import commands_for
+
+        commands = [visible(command) for command in commands_for(error, typed)]
+        others = isinstance(error, OtherRows) and not isinstance(error, ArePairs)
+        hints = [*commands, *hints] if others else commands or hints
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
     say(text)
-
-
-def commands_with(choices: Sequence[Sequence[str]], typed: Sequence[str]) -> Iterator[str]:
-    """The command as it was typed, with the options of each of the choices.
-
-    What a recipe sets goes last, where it replaces what was set before.
-    """
-    command, *words = typed or ("pair",)
-    for choice in choices:
-        told = [*words, *_settings(choice)] if command == "run" else [*choice, *words]
-        yield shlex.join(["prefpairs", command, *told])
-
-
-def _commands_instead(bad: NotOneEach, typed: Sequence[str]) -> Iterator[str]:
-    """The command as it was typed, with each path that fits in the place of the one that does not.
-
-    A path that was not typed was guessed.
-    """
-    for option, path, fitting in bad.instead:
-        words = [*typed]
-        for place, (before, word) in enumerate(pairwise(typed), 1):
-            for old, new in ((path, fitting), (f"{option}={path}", f"{option}={fitting}")):
-                stands = before == option or word.startswith(f"{option}=")
-                if stands and (word == old or word.startswith(f"{old}:")):
-                    words[place] = new + word.removeprefix(old)
-        if words != [*typed]:
-            yield shlex.join(["prefpairs", *words])
-        else:
-            yield from commands_with([[option, fitting]], typed)
-
-
-def _settings(options: Sequence[str]) -> list[str]:
-    """Options of [read] in a recipe, as `run` takes them."""
-    values: dict[str, list[str]] = {}
-    for option, value in _in_twos(options):
-        values.setdefault(option.removeprefix("--"), []).append(value)
-    return [
-        word
-        for name, given in values.items()
-        for word in ("--set", f"read.{name}={json.dumps(given if len(given) > 1 else given[0])}")
-    ]
-
-
-def _in_twos(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Options and their values, one after the other."""
-    return zip(words[::2], words[1::2], strict=True)
 
 
 def say(text: str) -> None:
@@ -133,6 +100,10 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return list(_word_bad_records(error)), _hint_of_bad_records(error)
         case BadInput():
             return [f"{error.path}: {error.problem}"], error.hint
+        case ArePairs():
+            files = listed([*error.files[:_MOST_FILES]], "and")
+            more = ", ..." if len(error.files) > _MOST_FILES else ""
+            return [f"{files}{more}: {error.problem}"], error.hint
         case OtherRows():
             return [error.problem], error.hint
         case InputChanged():
@@ -150,6 +121,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             return [*error.differences], None
         case UnknownWord():
             near = nearest(error.word, error.known, error.hint)
+            if error.option is not None:
+                return [f"{error.option} {error.word}: unknown {error.what}"], near
             return [f"unknown {error.what}: {error.word}"], near
         case NoSuchPath():
             near = nearest(error.path.replace(".*", "[]"), error.known, most=MOST_TOLD)
@@ -169,8 +142,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
             hint = "the counts say what was lost, and why"
             return [f"--require {error.gate} is not met: it is {actual}"], hint
         case DoesNotTrain():
-            hint = "`prefpairs validate` names the rows that a trainer would lose"
-            return [*error.problems], hint
+            return [*error.problems], None
         case WouldBeLost():
             lost = [f"{file} cannot be loaded" for file in error.files]
             if error.of:
@@ -202,7 +174,25 @@ def _word_not_there(error: NotThere) -> Iterator[str]:
         yield f"... nor {more:,} more"
 
 
+def are_no_pairs(error: BadRecords) -> bool:
+    """Whether not one row is a pair, where pairs are read."""
+    bad = error.first[0][1] if error.first and error.of_all_rows else None
+    if not isinstance(bad, BadField) or bad.field not in ("prompt", "chosen"):
+        return False
+    return bad.value is None and len(error.kinds) == 1
+
+
 def _word_bad_records(error: BadRecords) -> Iterator[str]:
+    if are_no_pairs(error):
+        place, bad = error.first[0]
+        rows = (
+            "its only row is no pair"
+            if error.count == 1
+            else f"none of {error.count:,} rows is a pair"
+        )
+        why = bad.field if isinstance(bad, BadField) else ""
+        yield f"{place.rpartition(':')[0]}: {rows} ({why} is null), so nothing was written"
+        return
     untold = error.count - len(error.first)
     for kind in dict.fromkeys(bad.kind for _, bad in error.first):
         like = [(place, bad) for place, bad in error.first if bad.kind == kind]
@@ -231,6 +221,7 @@ _HINT_OF_NO_JSON = (
 _REMEDIES = {
     "lfs_pointer": "`git lfs pull` fetches the file itself",
     "pretty_printed": "`jq -c .` writes each JSON value on a line of its own",
+    "line_too_long": "--max-line SIZE allows more",
     "unfinished": "is the file still being written? --on-error skip leaves such rows out",
 }
 """What helps against rows that are bad for a reason of which it is known."""
@@ -240,12 +231,12 @@ def _hint_of_bad_records(error: BadRecords) -> str | None:
     for _, bad in error.first:
         if bad.code in _REMEDIES:
             return _REMEDIES[bad.code]
-        if isinstance(bad, BadField) and bad.field in ("prompt", "chosen") and bad.value is None:
-            return "these rows are no pairs; `prefpairs pair` makes pairs of rollouts"
         if _is_quoted_number(bad):
             return "--cast-score reads numbers written as text"
         if isinstance(bad, BadField) and bad.expected == "a number" and bad.numbers:
             return _hint_of_several_scores(bad)
+    if are_no_pairs(error):
+        return "[pair], as the first stage of a recipe, makes pairs of rollouts"
     if error.allowed or error.of_all_rows:  # to leave out all rows helps nobody
         return _HINT_OF_NO_JSON if error.kinds.keys() == {"not_json"} else None
     return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"

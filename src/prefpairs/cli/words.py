@@ -7,7 +7,7 @@ a parameter whose type is a dataclass stands for all of its fields.
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
@@ -114,6 +114,16 @@ def option_names(name: str, words: Any) -> list[str]:
     declared = [words.default, *(words.param_decls or ())]
     typed = [word for word in declared if isinstance(word, str)]
     return typed or [f"--{name.replace('_', '-')}"]
+
+
+def given_options(words: Any, besides: Collection[str]) -> list[str]:
+    """The options of a group that were given another value than their default."""
+    hints = get_type_hints(type(words), include_extras=True)
+    return [
+        option_names(field.name, hints[field.name].__metadata__[0])[-1]
+        for field in fields(words)
+        if field.name not in besides and getattr(words, field.name) != field.default
+    ]
 
 
 def one_of(what: str, word: str, *known: str) -> Any:

@@ -115,8 +115,9 @@ class TellWords:
                 self._write_summary(command, report, together)
         except NothingCameOut as error:
             self._summarise_failure(command, report, aloud=True)
-            hint = error.hint or why_nothing(command, report)
-            raise NothingCameOut(error.what, hint, ways_out(report, plan)) from None
+            error.hint = error.hint or why_nothing(command, report)
+            error.choices = ways_out(report, plan)
+            raise
         except TwoReadings:
             raise  # it stopped at the first such row: counts of a part would say nothing
         except PrefpairsError as error:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import or_
-from shlex import join
 from typing import Self
 
 from prefpairs.engines.drafts import Drafts
@@ -13,7 +12,7 @@ from prefpairs.engines.pairs import pair_readings
 from prefpairs.engines.plan import DatasetPlan, ExportPlan
 from prefpairs.engines.rows import reading_rows
 from prefpairs.engines.writing import Written, count_pair, open_sink
-from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates
+from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.output import Output
 from prefpairs.files.table import Table
 from prefpairs.records.pair import Pair
@@ -65,10 +64,6 @@ def export(
 
 _EMPTY_SIDE = (
     "split --exact fills every side of a small data set; --allow-empty writes a file without rows"
-)
-_ALL_LEAKED = (
-    "its prompts are also on another side, as the trainer sees them; "
-    "`prefpairs split --for {} pairs.jsonl --out-dir data` splits by those"
 )
 _TOO_LONG = (
     "rows that tell the types of columns are longer than the 10 MiB by which loaders know them; "
@@ -217,10 +212,9 @@ class Exporter:
         """A side without a row is no file that a trainer could load."""
         empty = [side for side in self._outputs if side and not self._report.written[side]]
         if empty and self._report.written.total() and not self._allow_empty:
-            all_leaked = self._leaked[empty[0]]
-            words = join([self._plan.target.name, *self._plan.typed])
-            hint = _ALL_LEAKED.format(words) if all_leaked else _EMPTY_SIDE
-            raise NothingCameOut(f"{empty[0]} pair", hint)
+            if self._leaked[empty[0]]:
+                raise SideLeaks(empty[0], self._plan.target.name)
+            raise NothingCameOut(f"{empty[0]} pair", _EMPTY_SIDE)
 
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""

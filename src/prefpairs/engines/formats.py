@@ -168,9 +168,10 @@ class Formats:
 
     def settle(self) -> None:
         """Raise where nothing was read and it is known why; tell of paths that no row has."""
-        nothing = not self._report.kept and not self._report.stages
+        nothing = not (self._report.kept or any(stage.found for stage in self._report.stages))
         if nothing:
-            self.shown.refuse(_known(self._plan.options))
+            files = [given.label for given in self._plan.inputs]
+            self.shown.refuse(_known(self._plan.options), files)
         if not self.shown.has(*_LOOKED):
             return
         for option, path in self._unseen:

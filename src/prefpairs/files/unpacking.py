@@ -137,7 +137,9 @@ class _Frames(io.RawIOBase):
                 self._frames += 1
                 if self._frames > _FRAMES + self._packed.count // _BYTES_A_FRAME:
                     problem = "it holds more frames of next to no bytes than a file of rows should"
-                    raise BadInput(self._source.label, problem, "zstd -d FILE | zstd packs it anew")
+                    raise BadInput(
+                        self._source.label, problem, "`zstd -dc FILE | zstd > NEW` packs it anew"
+                    )
             elif self._frame.needs_input:
                 data = self._stream.read(_STEP)
                 if not data:

@@ -35,8 +35,7 @@ _TWO_PROMPTS = (
     "would see of it is not known"
 )
 _WITHOUT_A_VIEW = (
-    "`prefpairs split` without --for keeps both prompts on one side, and `prefpairs export "
-    "--out-dir` then drops what would leak"
+    "without --for, split keeps both prompts on one side, and export drops what would leak"
 )
 
 

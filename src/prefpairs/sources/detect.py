@@ -73,4 +73,5 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
     named += [("--context", path) for path in options.context]
     if isinstance(options.group_by, tuple):
         named += [("--group-by", path) for path in options.group_by]
-    return named + [("--keep", path) for path in options.keep]
+    named += [("--keep", path) for path in options.keep]
+    return named + [("--ignore", path) for path in options.ignore]

@@ -8,7 +8,7 @@ those of a run agree, or it ends. In which order they come decides nothing.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from prefpairs.errors import OtherRows, TwoReadings
+from prefpairs.errors import ArePairs, OtherRows, TwoReadings
 from prefpairs.sources.names import EITHER, NAMES
 from prefpairs.sources.rivals import Fact
 
@@ -87,12 +87,12 @@ class Shown:
         for column, how in self.of("joined"):
             yield f'"{column}" is part of the question: {how}'
 
-    def refuse(self, known: Collection[str]) -> None:
-        """Raise for what no row of one's own had and nobody named, where nothing was read."""
+    def refuse(self, known: Collection[str], files: Sequence[str] = ()) -> None:
+        """Raise for what no row of these files had and nobody named, where nothing was read."""
         if not self.has("row"):
             return
         if self.has("pairs"):
-            raise OtherRows("the rows are preference pairs already", "they need no pairing")
+            raise ArePairs(files)
         for what in ("prompt", "response", "score"):
             if what not in known and not self.has("has", what):
                 keys = ", ".join(fact[1] for fact in self._facts if fact[0] == _KEY)

@@ -132,8 +132,9 @@ def test_no_target() -> None:
     for words in ({"text": True}, {"turns": "all"}, {"template": "objects.jinja"}):
         with pytest.raises(UsageError) as caught:
             TargetWords(**words).plan_of(None)
-        assert caught.value.problem == "the form of examples goes with a target"
-        assert caught.value.hint == "--to TARGET"
+        option = f"--{next(iter(words))}"
+        assert caught.value.problem == f"{option} says how a target writes pairs: it needs --to"
+        assert (caught.value.hint or "").startswith("--to TARGET; one of trl, ")
 
 
 def test_target() -> None:

@@ -56,12 +56,12 @@ def test_plan_of_pairs() -> None:
     """Without [pair] the inputs are pairs already."""
     pipeline = _pipeline(
         "[read]\ninputs = ['in.jsonl', 'more.jsonl']\nlimit = 3\non_error = 'skip'\n"
-        "temp_dir = 'tmp'\n[sample]\nmax_pairs = 2\n"
+        "temp_dir = '.'\n[sample]\nmax_pairs = 2\n"
     )
     assert pipeline.plan == SievePlan(
         read=InputPlan(inputs=[IN, Input("more.jsonl", "more.jsonl")], limit=3, on_error="skip"),
         sieves=[Sample(max_pairs=2)],
-        temp_dir="tmp",
+        temp_dir=".",
     )
     assert (pipeline.kind, pipeline.references) == ("dedupe", [])
 
@@ -69,7 +69,7 @@ def test_plan_of_pairs() -> None:
 def test_plan_of_rollouts() -> None:
     """With it they are rollouts; both see the same reading."""
     pipeline = _pipeline(
-        f"{READ}from = 'nat'\nscore = 'x:2'\ntemp_dir = 'tmp'\n"
+        f"{READ}from = 'nat'\nscore = 'x:2'\ntemp_dir = '.'\n"
         "[pair]\nstrategy = 'adjacent'\nmin_gap = 0.5\norder = 'key'\n"
     )
     read = ReadPlan(inputs=[IN], source="nat", options=ReadOptions(scores=(("x", 2.0),)))
@@ -80,10 +80,10 @@ def test_plan_of_rollouts() -> None:
             strategy="adjacent",
             options=PairOptions(min_gap=0.5),
             order="key",
-            temp_dir="tmp",
+            temp_dir=".",
         ),
         sieves=[],
-        temp_dir="tmp",
+        temp_dir=".",
     )
     assert pipeline.kind == "pair"
 
@@ -163,7 +163,7 @@ def test_template_is_read_too() -> None:
     ("text", "sentence"),
     [
         (f"{READ}on_error = 'skp'\n[pair]\n", "r.toml:3: unknown --on-error: skp"),
-        (f"{READ}group_by = ','\n[pair]\n", "r.toml:1: --group-by names nothing"),
+        (f"{READ}group_by = ','\n[pair]\n", "r.toml:3: read.group_by is empty"),
         (f"{READ}[pair]\n\nstrategy = 'x'\n", "r.toml:5: unknown strategy: x"),
         (f"{READ}[pair]\norder = 'x'\n", "r.toml:4: unknown --order: x"),
         (
@@ -257,8 +257,8 @@ def test_destination_of_sides(
         ),
         (
             "[split]\n[write]\nout_dir = ''\n",
-            "r.toml:4: [split] writes several files",
-            'write.out_dir = "data" says where',
+            "r.toml:5: write.out_dir is empty",
+            None,
         ),
         (
             "[pair]\n[write]\nout_dir = 'd'\n",

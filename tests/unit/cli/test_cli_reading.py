@@ -246,7 +246,9 @@ def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
 
 def test_put_aside() -> None:
     """In the folder of the system, unless told otherwise."""
-    assert (AsideWords().temp_dir, AsideWords(temp_dir="t").temp_dir) == (None, "t")
+    assert (AsideWords().temp_dir, AsideWords(temp_dir=".").temp_dir) == (None, ".")
+    with pytest.raises(UsageError, match="--temp-dir t: there is no such directory"):
+        AsideWords(temp_dir="t")
 
 
 def test_template_of_prompts() -> None:

@@ -37,7 +37,7 @@ INPUT_WORDS = {
     "max_errors": "0.5%",
     "max_line": "1GB",
     "max_unpacked": "20GB",
-    "temp_dir": "tmp",
+    "temp_dir": ".",
 }
 TELL_WORDS = {
     "summary": "s.json",
@@ -636,10 +636,44 @@ def test_setting_of_lists() -> None:
         assert recipe.words("read", ReadTable).inputs == ["a b.jsonl"]
 
 
-def test_settings_in_order() -> None:
-    """The last one counts, whatever its spelling; the others stay as written."""
-    recipe = _recipe("[pair]\nseed = 1\nmin_gap = 1\n", "pair.min_gap=2", "pair.min-gap=3")
+def test_a_setting_in_place_of_what_is_written() -> None:
+    """Whatever its spelling; the others stay as written."""
+    recipe = _recipe("[pair]\nseed = 1\nmin_gap = 1\n", "pair.min-gap=3")
     assert recipe.words("pair", PairWords) == PairWords(seed=1, min_gap=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "problem"),
+    [
+        (
+            "[pair]\n",
+            ["pair.min_gap=2", "pair.min-gap=3"],
+            "--set pair.min_gap is given twice: pair.min_gap=2 and pair.min-gap=3",
+        ),
+        (
+            "[pair]\nmin_gap = 1\n\nmin_gap = 2\n",
+            [],
+            "pair.min_gap is given twice: 1 (line 2) and 2",
+        ),
+        (
+            "[pair]\nmin_gap = 1\n[pair]\nmin-gap = 2\n",
+            [],
+            "pair.min_gap is given twice: 1 (line 2) and 2",
+        ),
+        ("[pair]\nmin_gap = 1\nmin-gap = 2\n", [], "pair.min_gap is given twice: 1 and 2"),
+        ("pair.min_gap = 1\npair.min-gap = 2\n", [], "pair.min_gap is given twice: 1 and 2"),
+        (
+            "[read]\nscore = ['a', 'b']\n[pair]\nscore = 1\nscore = 1\n",
+            [],
+            "pair.score is given twice: 1 (line 4) and 1",
+        ),
+    ],
+)
+def test_a_word_with_two_values(text: str, settings: list[str], problem: str) -> None:
+    """Exit 2, and both are named."""
+    with pytest.raises(UsageError) as caught:
+        _recipe(text, *settings)
+    assert caught.value.problem == problem
 
 
 def test_setting_in_a_table_that_is_not_there() -> None:

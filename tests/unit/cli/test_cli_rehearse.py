@@ -58,5 +58,5 @@ def test_dataset_that_does_not_train() -> None:
     assert error.exit_code == 4
     assert word_error(error) == (
         problems,
-        "`prefpairs validate` names the rows that a trainer would lose",
+        None,
     )

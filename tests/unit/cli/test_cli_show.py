@@ -12,7 +12,7 @@ import pytest
 from prefpairs.cli.main import main
 from prefpairs.cli.pair import PairWords
 from prefpairs.cli.show import ChoiceWords, ShowReadWords, show
-from prefpairs.errors import NotThere, OtherRows, UnknownWord, UsageError
+from prefpairs.errors import NotThere, UnknownWord, UsageError
 from prefpairs.records.pair import pair_of
 from prefpairs.report import Report
 
@@ -276,10 +276,3 @@ def test_unknown_group() -> None:
     with pytest.raises(NotThere) as caught:
         _run("r.jsonl", group="g", source="candidates")
     assert caught.value.hint == "1 row: the score is missing"
-
-
-def test_pairs_where_rollouts_are_wanted() -> None:
-    """The hint says what to leave away."""
-    with pytest.raises(OtherRows) as caught:
-        _run("p.jsonl", group="g")
-    assert caught.value.hint.endswith("; without --group, show reads pairs")

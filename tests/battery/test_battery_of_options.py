@@ -1,0 +1,335 @@
+"""The battery, for options: every one of every command with values that it cannot have.
+
+The list of options comes from the program, so that a new one is tried without a word here. The
+program runs in this process, thousands of times.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from prefpairs.cli.main import COMMANDS, main
+from prefpairs.cli.manual import Word, words_of
+
+WORKING = {
+    "extract": ["rollouts.jsonl"],
+    "pair": ["rollouts.jsonl"],
+    "dedupe": ["pairs.jsonl"],
+    "filter": ["pairs.jsonl", "--max-prompt-chars", "99"],
+    "sample": ["pairs.jsonl", "--order", "shuffle"],
+    "split": ["pairs.jsonl", "--out-dir", "split"],
+    "export": ["pairs.jsonl", "--to", "trl"],
+    "validate": ["dataset.jsonl", "--to", "trl"],
+    "rehearse": ["dataset.jsonl"],
+    "run": ["recipe.toml"],
+    "verify": ["manifest.json"],
+    "stats": ["rollouts.jsonl"],
+    "report": ["rollouts.jsonl", "-o", "page.html"],
+    "show": ["rollouts.jsonl", "--group", "prompt:"],
+    "diff": ["pairs.jsonl", "other.jsonl"],
+    "formats": [],
+    "explain": ["no_score"],
+    "completion": ["bash"],
+}
+"""Words with which each command has something to do; an option that is tried takes their place."""
+
+KINDS = ("SOURCE", "FORMAT", "KIND", "TARGET", "STRATEGY", "REASON,...", "FIELD,...", "RECORD")
+"""What stands for a word of a list. Other lists are spelled out: keep|drop."""
+
+OF_ROWS = ("PATH", "PATH,...", "PATH[:WEIGHT]", "COLUMN,...")
+"""What stands for names of fields. Those that no row has are said to be missing."""
+
+
+class Option(NamedTuple):
+    """An option of a command."""
+
+    command: str
+    word: Word
+
+    @property
+    def name(self) -> str:
+        """Its long name."""
+        return self.word.names[-1]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its value is a number, and not a text."""
+        return self.word.number is not None
+
+    def line(self, *values: str) -> list[str]:
+        """The words of a command with such values."""
+        typed = [word for value in values for word in (self.name, value)]
+        return [self.command, *self._others(), *typed]
+
+    def _others(self) -> list[str]:
+        """The words without which the command does nothing, less this option."""
+        words = WORKING[self.command]
+        place = next((words.index(name) for name in self.word.names if name in words), len(words))
+        return [*words[:place], *words[place + 2 :]]
+
+
+def options() -> Iterator[Option]:
+    """Every option with a value of every command."""
+    for command in COMMANDS:
+        for word in words_of(command):
+            if word.names and word.metavar:
+                yield Option(command, word)
+
+
+OPTIONS = [*options()]
+
+
+def every(*given: Option) -> pytest.MarkDecorator:
+    """The test for each of these options."""
+    ids = [f"{option.command} {option.name}" for option in given]
+    return pytest.mark.parametrize("option", given, ids=ids)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with something to do for every command."""
+    place = tmp_path_factory.mktemp("options")
+    before = Path.cwd()
+    os.chdir(place)
+    rollouts = [
+        {"prompt": "Question?", "response": f"answer {number}", "score": number % 2 / 2}
+        for number in range(8)
+    ]
+    pairs = [
+        {
+            "prompt": f"Question {number}?",
+            "chosen": "yes, of course",
+            "rejected": "no",
+            "chosen_score": 1.0,
+            "rejected_score": 0.0,
+        }
+        for number in range(8)
+    ]
+    for name, rows in (("rollouts", rollouts), ("pairs", pairs), ("other", pairs[:4])):
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("recipe.toml").write_text(
+        '[read]\ninputs = "rollouts.jsonl"\n[pair]\n[write]\noutput = "made.jsonl"\n'
+    )
+    assert main(["export", "-q", "--to", "trl", "pairs.jsonl", "-o", "dataset.jsonl"]) == 0
+    assert main(["run", "-q", "recipe.toml"]) == 0
+    yield place
+    os.chdir(before)
+
+
+class Said(NamedTuple):
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def errors(self) -> list[str]:
+        """Its error lines."""
+        return [line for line in self.err.splitlines() if line.startswith("error: ")]
+
+
+@pytest.fixture
+def run(folder: Path, capfd: pytest.CaptureFixture[str]) -> Any:
+    """Runs the program in the folder, from nothing on standard input."""
+    assert Path.cwd() == folder
+
+    def ran(*words: str) -> Said:
+        with open(os.devnull, "rb") as nothing:
+            before = os.dup(0)
+            os.dup2(nothing.fileno(), 0)
+            try:
+                code = main([*words])
+            finally:
+                os.dup2(before, 0)
+                os.close(before)
+        return Said(code, *capfd.readouterr())
+
+    return ran
+
+
+def refused(said: Said, option: Option) -> None:
+    """Exit 2, with one error, and the option in it as it was typed."""
+    assert said.code == 2, said
+    assert len(said.errors) == 1, said
+    assert option.name in said.errors[0]
+
+
+def test_every_command_has_words_that_work(run: Any) -> None:
+    """Else nothing below says much. The trainer that is rehearsed may not be installed."""
+    assert WORKING.keys() == COMMANDS.keys()
+    for command, words in WORKING.items():
+        said = run(command, *words)
+        assert said.code == 0 or "a library that is not installed" in said.err, (command, said)
+
+
+@every(*OPTIONS)
+def test_a_value_that_is_empty(option: Option, run: Any) -> None:
+    """As of a variable of the shell that has none; a list of nothing is empty, too."""
+    values = ["", " ", "\t"]
+    if option.word.metavar.endswith(",..."):
+        values += [",", " , "]
+    for value in values:
+        refused(run(*option.line(value)), option)
+
+
+@every(*(option for option in OPTIONS if not option.word.repeated))
+def test_two_values_where_one_is_meant(option: Option, run: Any) -> None:
+    """Under all of its names, with = and without; both values are named."""
+    least, most = option.word.least, option.word.most
+    smaller = max(least or 0, 0 if most == 1 else 2)
+    one, other = (f"{smaller:g}", f"{smaller + (0.5 if most == 1 else 1):g}")
+    if not option.is_number:
+        one, other = "that one", "another"
+    shown = f"{one!r} and {other}" if " " in one else f"{one} and {other}"
+    underscored = "--" + option.name.removeprefix("--").replace("-", "_")
+    for name in (*option.word.names, underscored):
+        said = run(*option.line(one), name, other)
+        refused(said, option)
+        assert f" takes one value, and here are 2: {shown}" in said.errors[0]
+    refused(run(*option.line(one, other, one)), option)
+    refused(run(*option.line(other), f"{option.name}={other}"), option)
+
+
+@every(*(option for option in OPTIONS if option.word.repeated))
+def test_lists_may_be_given_twice(option: Option, run: Any) -> None:
+    """Whatever else is wrong with the values."""
+    assert "takes one value" not in run(*option.line("one", "two")).err
+
+
+@every(*(option for option in OPTIONS if option.is_number))
+def test_a_number_that_is_none(option: Option, run: Any) -> None:
+    """Words, other ways to write numbers, and what lies beyond every bound."""
+    values = ["one", "1,5", "0x10", "nan", "NaN", "inf", "-inf", "1e999", "--quiet"]
+    if option.word.least is not None:
+        values += [f"{option.word.least - 1:g}", "-" + "1" * 400, "1" * 400]
+    if option.word.most is not None:
+        values.append(f"{option.word.most * 2 + 1:g}")
+    for value in values:
+        refused(run(*option.line(value)), option)
+
+
+@every(
+    *(option for option in OPTIONS if option.word.metavar in KINDS or "|" in option.word.metavar)
+)
+def test_a_word_that_is_not_in_the_list(option: Option, run: Any) -> None:
+    """The list, or what may have been meant, is in the hint."""
+    if not _is_list(option):
+        pytest.skip(f"{option.word.metavar} takes other words, too")
+    for value in ("nosuchword", "-", "0", "\udce9", "a" * 5000):
+        said = run(*option.line(value))
+        refused(said, option)
+        if "unknown" in said.errors[0]:  # else it says that the option needs another one
+            assert "\nhint: " in said.err
+
+
+def _is_list(option: Option) -> bool:
+    words = option.word.metavar.split("|")
+    return option.word.metavar in KINDS or all(re.fullmatch("[a-z-]+", word) for word in words)
+
+
+@every(*(option for option in OPTIONS if option.word.metavar in OF_ROWS))
+def test_a_field_that_no_row_has(option: Option, run: Any) -> None:
+    """An error or a note: it is not silently ignored."""
+    page = Path("page.html")
+    page.unlink(missing_ok=True)
+    said = run(*option.line("nosuchfield"))
+    assert said.code in (0, 2)
+    told = said.out + said.err + (page.read_text() if page.exists() else "")
+    assert f"{option.name} nosuchfield: " in told or option.name in "".join(said.errors)
+
+
+@every(*OPTIONS)
+def test_whatever_the_value(option: Option, run: Any) -> None:
+    """No traceback, and never without a sentence where it is not done."""
+    values = ["0", "1", "9223372036854775807", "-1", "1" * 400, "-", ".", "/", "\udce9", "é" * 3000]
+    values += [
+        "nosuchword",
+        "no/such/file",
+        "a=b",
+        "a:b",
+        "%s",
+        "{}",
+        "*",
+        "--",
+        "--quiet",
+        "\x1b[31m",
+    ]
+    for value in values:
+        said = run(*option.line(value))
+        assert said.code in (0, 1, 2, 3, 4, 5), (value, said)
+        assert "Traceback" not in said.err
+        assert "\x1b" not in said.err
+        assert bool(said.errors) == bool(said.code), (value, said)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pair --min-gap 0.5 --max-gap 0.4",
+        "pair --high-threshold 0.9",
+        "pair --low-threshold 0.1",
+        "pair --strategy stratified --low-threshold 0.8",
+        "pair --across-prompts",
+        "pair --strategy stratified --across-prompts --max-pairs-per-group 2",
+        "pair --rejected-per-chosen 2",
+        "pair --assume-grouped --order key",
+        "pair --out-dir made",
+        "pair --turns all",
+        "pair --to trl --out-dir made -o made.jsonl",
+        "pair --quarantine bad.jsonl",
+        "pair --on-error quarantine",
+        "pair --max-errors 3",
+        "pair --lower-is-better --keep-rows no_score",
+        "pair --score score --score score:2",
+        "pair --to trl --pad-to 3",
+        "pair --temp-dir nosuch",
+        "filter --max-tokens 3",
+        "filter --min-gap 0.5 --max-gap 0.4",
+        "dedupe --against-field a",
+        "dedupe --near-on chosen",
+        "split --val-fraction 0.6 --test-fraction 0.6",
+        "split --out-dir -",
+        "export --to trl --host azure",
+        "export --to openai --template x",
+        "export --to openai --text",
+        "export --to trl --release 0.5",
+        "export --to nemo-rl --reasoning-as field",
+        "export --to tokens --keep-end",
+        "validate --to trl --max-tokens 3",
+        "validate --to trl --template x",
+        "stats --json --markdown",
+        "show --id abcd --random",
+        "show --seed 3",
+        "show --group a --across-prompts",
+        "diff --ids lost --json",
+        "run --set pair.min_gap=1 --set pair.min-gap=2",
+        "run --set pair.min_gap=1 --set pair.max_gap=0.5",
+        "run --set pair.prompt=a",
+    ],
+)
+def test_words_that_contradict_each_other(line: str, run: Any) -> None:
+    """Exit 2 before anything is read or written, and one of the options is in the sentence."""
+    command, *words = line.split()
+    inputs = [word for word in WORKING[command] if word.endswith((".jsonl", ".toml"))]
+    before = sorted(os.listdir())
+    said = run(command, *inputs, *words)
+    assert said.code == 2, said
+    assert len(said.errors) == 1
+    typed = [word for word in words if word.startswith("-")]
+    settings = [word.partition("=")[0].replace("pair.", "--") for word in words if "=" in word]
+    named = [name for name in (*typed, *settings) if name.replace("_", "-") in said.errors[0]]
+    assert named, said
+    assert sorted(os.listdir()) == before
+
+
+def test_no_option_has_a_counterpart() -> None:
+    """No flag has a second name that switches it off: such two would have to be refused."""
+    for command in COMMANDS:
+        names = [name for word in words_of(command) for name in word.names]
+        assert not {f"--no-{name.removeprefix('--')}" for name in names} & {*names}

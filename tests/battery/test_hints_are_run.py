@@ -1,0 +1,540 @@
+"""Hints that hold a command: each is reached by a run, and works as it is printed.
+
+The hints come from the sources: every text that an error gives as its hint and that has a command
+or an option in it. One that no run here reaches fails the last test.
+"""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src" / "prefpairs"
+CASES = Path(__file__).parents[1] / "cases"
+PROGRAM = f'prefpairs() {{ "{sys.executable}" -m prefpairs "$@"; }}; '
+
+OPTION = re.compile(r"(?:^|[ ;(`])(--[a-z][a-z-]+)")
+COMMAND = re.compile(r"`((?:prefpairs|jq|git|zstd) [^`]*)`|(?:^|: )((?:prefpairs|zstd) .*)$")
+
+HINT_AT = {
+    "UsageError": 1,
+    "UnknownWord": 3,
+    "OtherRows": 1,
+    "BadInput": 2,
+    "NothingCameOut": 1,
+    "NotThere": 2,
+    "WouldBeLost": 4,
+}
+"""Which argument of an error is its hint."""
+
+TABLES = ("_REMEDIES", "_OF_LOSSES", "_OF_GROUPS", "_NO_TTC", "_FEWER", "_EMPTY_SIDE")
+WORDING = {"cli/wording.py", "cli/advice.py", "cli/findings.py"}
+"""Pages whose functions return hints, or give them to a name of that kind."""
+
+
+class Run(NamedTuple):
+    """A command that ends with a hint, and what its hint is good for."""
+
+    typed: str
+    """What is typed; files stand in the folder."""
+    hint: str
+    """The hint as it is printed."""
+    then: str | None = None
+    """What is typed then, where the hint names options: {} is what was typed."""
+    code: int = 0
+
+
+RUNS = [
+    # whole commands
+    Run("prefpairs pair pairs.jsonl", "prefpairs export --to trl pairs.jsonl"),
+    Run("prefpairs extract pairs.jsonl", "prefpairs export --to trl pairs.jsonl"),
+    Run(
+        "prefpairs pair --to nemo-rl --min-gap 0.1 --out-dir made pairs.jsonl",
+        "prefpairs export --to nemo-rl --out-dir made pairs.jsonl",
+    ),
+    Run("prefpairs show --group a pairs.jsonl", "prefpairs show pairs.jsonl"),
+    Run("prefpairs show -n3 --min-gap 1 pairs.jsonl", "prefpairs show -n 3 pairs.jsonl"),
+    Run("prefpairs stats --strategy random pairs.jsonl", "prefpairs stats pairs.jsonl"),
+    Run("prefpairs stats --from generic pairs.jsonl", "prefpairs stats pairs.jsonl"),
+    Run(
+        "prefpairs report --strategy random pairs.jsonl -o page.html",
+        "prefpairs report pairs.jsonl -o page.html",
+    ),
+    Run("prefpairs dedupe rollouts.jsonl", "prefpairs pair rollouts.jsonl | prefpairs dedupe"),
+    Run(
+        "cat rollouts.jsonl | prefpairs dedupe",
+        "prefpairs pair | prefpairs dedupe",
+        "cat rollouts.jsonl | (prefpairs pair | prefpairs dedupe)",
+    ),
+    Run(
+        "prefpairs filter --min-gap=0.1 rollouts.jsonl",
+        "prefpairs pair rollouts.jsonl | prefpairs filter --min-gap=0.1",
+    ),
+    Run(
+        "prefpairs sample -qn 8 --max-pairs 2 rollouts.jsonl",
+        "prefpairs pair rollouts.jsonl | prefpairs sample -q -n 8 --max-pairs 2",
+    ),
+    Run(
+        "prefpairs split rollouts.jsonl --out-dir new",
+        "prefpairs pair rollouts.jsonl | prefpairs split --out-dir new",
+    ),
+    Run("prefpairs show rollouts.jsonl", "prefpairs pair rollouts.jsonl | prefpairs show"),
+    Run(
+        "prefpairs stats --from pairs rollouts.jsonl",
+        "prefpairs pair rollouts.jsonl | prefpairs stats",
+    ),
+    Run(
+        "prefpairs diff pairs.jsonl rollouts.jsonl",
+        "prefpairs pair rollouts.jsonl | prefpairs diff pairs.jsonl -",
+    ),
+    Run("prefpairs export --to trl rollouts.jsonl", "prefpairs pair --to trl rollouts.jsonl"),
+    Run(
+        "prefpairs export --from traces --to trl traces.jsonl",
+        "prefpairs pair --to trl traces.jsonl",
+    ),
+    Run("prefpairs validate --to trl rollouts.jsonl", "prefpairs pair --to trl rollouts.jsonl"),
+    Run(
+        "prefpairs validate --to trl foreign.jsonl",
+        "prefpairs export --to trl --on-error skip foreign.jsonl",
+    ),
+    Run(
+        "prefpairs validate --to trl foreign.jsonl leak/val.jsonl",
+        "prefpairs export --to trl --on-error skip foreign.jsonl leak/val.jsonl "
+        "--out-dir export-for-trl",
+    ),
+    Run(
+        "prefpairs validate --to trl leak/train.jsonl leak/val.jsonl",
+        "prefpairs split --for trl leak/train.jsonl leak/val.jsonl --out-dir split-for-trl",
+    ),
+    Run(
+        "prefpairs export --to trl leak2 --out-dir made",
+        "prefpairs split --for trl --out-dir split-for-trl leak2",
+    ),
+    Run("prefpairs pair two.jsonl", "prefpairs pair --score reward two.jsonl"),
+    Run(
+        "prefpairs run two.toml --set read.limit=9",
+        "prefpairs run --set 'read.score=\"reward\"' two.toml --set read.limit=9",
+    ),
+    Run("prefpairs pear", "did you mean pair?", "prefpairs pair rollouts.jsonl"),
+    Run("prefpairs xyzzy", "`prefpairs --help` lists the commands"),
+    Run("prefpairs pair --xyzzy", "`prefpairs pair --help` lists them"),
+    Run("prefpairs pair --xyzzy=1 -- rollouts.jsonl", "`prefpairs pair --help` lists them"),
+    Run(
+        "prefpairs show --id abc pairs.jsonl",
+        "ids name the content, and change with it; `jq -r .id` lists those of a file",
+        "prefpairs diff --ids added leak/val.jsonl pairs.jsonl | prefpairs show --id - pairs.jsonl",
+    ),
+    # options
+    Run(
+        "prefpairs pair one_bad.jsonl",
+        "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them",
+        "{0} --on-error skip && {0} --on-error quarantine --quarantine bad.jsonl",
+    ),
+    Run(
+        "prefpairs pair torn.jsonl",
+        "is the file still being written? --on-error skip leaves such rows out",
+        "{} --on-error skip",
+    ),
+    Run(
+        "prefpairs pair texts.jsonl",
+        "--cast-score reads numbers written as text",
+        "{} --cast-score",
+    ),
+    Run(
+        "prefpairs pair several.jsonl",
+        "score holds a and b; name what counts: --score score.a, or several with weights: "
+        "--score score.a --score score.b:0.2",
+        "{0} --score score.a && {0} --score score.a --score score.b:0.2",
+    ),
+    Run(
+        "prefpairs pair single.jsonl",
+        "score holds a; name what counts: --score score.a",
+        "{} --score score.a",
+    ),
+    Run(
+        "prefpairs pair unnamed.jsonl",
+        "name it with --score PATH; the rows have: prompt, response, mark",
+        "{} --score mark",
+    ),
+    Run(
+        "prefpairs pair --score score unscored.jsonl",
+        "8 rows: the score is missing; --score PATH names the field that holds the score",
+        "prefpairs pair --score mark unscored.jsonl",
+    ),
+    Run(
+        "prefpairs sample pairs.jsonl",
+        "--max-pairs N, --fraction F, --per-group N or --order",
+        "{} --max-pairs 2",
+    ),
+    Run("prefpairs split pairs.jsonl", "--out-dir DIR says where", "{} --out-dir new"),
+    Run("prefpairs filter pairs.jsonl", "--help lists them", "{} --help"),
+    Run(
+        "prefpairs pair --require pairs rollouts.jsonl",
+        "--require 'pairs>=5000'",
+        "prefpairs pair --require 'pairs>=1' rollouts.jsonl",
+    ),
+    Run(
+        "prefpairs run recipe.toml --set x",
+        "--set pair.min_gap=0.3",
+        "prefpairs run recipe.toml --set pair.min_gap=0.3",
+    ),
+    Run(
+        "prefpairs split pairs.jsonl --out-dir strange",
+        "--force replaces it; another --out-dir leaves it alone",
+        "{} --force && prefpairs split pairs.jsonl --out-dir another",
+    ),
+    Run(
+        "prefpairs export --to nemo-rl --lossy refuse thinking.jsonl",
+        "--lossy flatten writes it so, --lossy drop leaves such pairs out",
+        "prefpairs export --to nemo-rl --lossy flatten thinking.jsonl && "
+        "prefpairs export --to nemo-rl --lossy drop --allow-empty thinking.jsonl",
+    ),
+    Run(
+        "prefpairs pair --prompt prompt unasked.jsonl",
+        "8 rows: the prompt is missing or empty; "
+        "--prompt PATH names the field that holds the prompt",
+        "prefpairs pair --prompt asked unasked.jsonl",
+    ),
+    Run(
+        "prefpairs pair --response response unanswered.jsonl",
+        "8 rows: the response is missing; --response PATH names the field that holds the response",
+        "prefpairs pair --response said unanswered.jsonl",
+    ),
+    Run(
+        "prefpairs pair alone.jsonl",
+        "4 groups: no prompt has two answers to compare; generate several rollouts per prompt, or "
+        "compare answers to different prompts with --strategy stratified --across-prompts",
+        "{} --strategy stratified --across-prompts",
+    ),
+    Run(
+        "prefpairs pair --min-gap 5 rollouts.jsonl",
+        "4 groups: --min-gap and the other bounds leave no pair; try smaller ones",
+        "prefpairs pair --min-gap 0.5 rollouts.jsonl",
+    ),
+    Run(
+        "prefpairs pair --assume-grouped scattered.jsonl",
+        "sort by group, or leave --assume-grouped away",
+        "prefpairs pair scattered.jsonl && sort scattered.jsonl | prefpairs pair --assume-grouped",
+    ),
+    Run(
+        "prefpairs pair nat.jsonl",
+        "1 row: the row's TTC_END steps all have another name than --step-name; "
+        "--step-name NAME takes steps of another name",
+        "{} --step-name move",
+    ),
+    Run(
+        "prefpairs pair --strategy exhaustive flood.jsonl",
+        "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all",
+        "{0} --max-pairs-per-group 2 && {0} --yes-all | head -n 1",
+    ),
+    Run(
+        "prefpairs pair --strategy stratified --across-prompts --max-pairs-per-group 2 alone.jsonl",
+        "there --rejected-per-chosen says how many pairs a chosen answer gets",
+        "prefpairs pair --strategy stratified --across-prompts --rejected-per-chosen 2 alone.jsonl",
+    ),
+    Run(
+        "prefpairs pair --lower-is-better --keep-rows no_score rollouts.jsonl",
+        "leave it away, or do without --lower-is-better",
+        "prefpairs pair --lower-is-better rollouts.jsonl && "
+        "prefpairs pair --keep-rows no_score rollouts.jsonl",
+    ),
+    Run(
+        "prefpairs pair --max-line 10B rollouts.jsonl",
+        "--max-line SIZE allows more",
+        "prefpairs pair --max-line 1KB rollouts.jsonl",
+    ),
+    Run(
+        "prefpairs validate --to trl --max-line 10B pairs.jsonl",
+        "--max-line SIZE allows more",
+        "prefpairs validate --to trl --max-line 1KB dataset.jsonl",
+    ),
+    Run(
+        "gzip -kf rollouts.jsonl; prefpairs pair --max-unpacked 10B rollouts.jsonl.gz",
+        "--max-unpacked SIZE allows more",
+        "prefpairs pair --max-unpacked 1MB rollouts.jsonl.gz",
+    ),
+    Run(
+        "prefpairs diff pairs.jsonl",
+        "usage: prefpairs diff BEFORE AFTER",
+        "prefpairs diff pairs.jsonl leak/train.jsonl",
+    ),
+    Run(
+        "prefpairs dedupe --against reference.jsonl pairs.jsonl",
+        "--against-field PATH says where prompts stand",
+        "{} --against-field asked",
+    ),
+    Run(
+        "prefpairs split pairs.jsonl --like leak --exact --out-dir new",
+        "leave --exact out",
+        "prefpairs split pairs.jsonl --like leak --out-dir new",
+    ),
+    Run(
+        "prefpairs pair --strategy stratified --across-prompts alone.jsonl -o across.jsonl; "
+        "prefpairs split --for trl across.jsonl --out-dir new",
+        "without --for, split keeps both prompts on one side, and export drops what would leak",
+        "prefpairs split across.jsonl --out-dir new --exact --val-fraction 0.5 && "
+        "prefpairs export --to trl new --out-dir made --allow-empty",
+    ),
+    Run(
+        "prefpairs validate --to trl --max-chars 12 dataset.jsonl",
+        "filter has bounds for lengths: --max-tokens, --max-prompt-chars, --max-answer-chars",
+        "prefpairs filter --max-prompt-chars 1000 pairs.jsonl",
+    ),
+    Run(
+        "prefpairs export --to trl empty --out-dir made",
+        "split --exact fills every side of a small data set; "
+        "--allow-empty writes a file without rows",
+        "prefpairs split --exact pairs.jsonl --out-dir new && {} --allow-empty",
+    ),
+    Run(
+        "echo [] > manifest.json; prefpairs run recipe.toml --set write.output=p.jsonl",
+        "[write] manifest = FILE names another place, --force replaces it",
+        "prefpairs run recipe.toml --set write.output=p.jsonl --set write.manifest=m.json && "
+        "prefpairs run recipe.toml --set write.output=p.jsonl --force",
+    ),
+    Run(
+        "cd tokens && prefpairs export --to tokens --tokenizer model --keep-end in.jsonl",
+        "--max-tokens N, or --pad-to N",
+        "{0} --max-tokens 999 && cd .. && {0} --pad-to 999",
+    ),
+    Run(
+        "cd tokens && prefpairs export --to tokens --tokenizer model/tokenizer.json in.jsonl",
+        "--template FILE, or --tokenizer DIR with the files of a model",
+        "{} --template model/chat_template.jinja && "
+        "prefpairs export --to tokens --tokenizer model in.jsonl",
+    ),
+    Run(
+        "cd tokens && mkdir bare && cp model/tokenizer.json bare && "
+        "prefpairs export --to tokens --tokenizer bare --template eos.jinja in.jsonl",
+        "--tokenizer DIR, with the tokenizer_config.json of the model",
+        "cd tokens && prefpairs export --to tokens --tokenizer model --template eos.jinja in.jsonl",
+    ),
+    Run(
+        "cd sdpo && prefpairs export --to sdpo traces.jsonl",
+        "--tokenizer DIR, the folder of a model",
+        "{} --tokenizer model",
+    ),
+    Run(
+        "prefpairs pair --out-dir made rollouts.jsonl",
+        "--to TARGET, or -o FILE",
+        "{} --to trl && prefpairs pair -o p.jsonl rollouts.jsonl",
+    ),
+]
+
+NOT_RUN = {
+    "`git lfs pull` fetches the file itself": "needs a repository",
+    "`jq -c .` writes each JSON value on a line of its own": "needs jq",
+    "`zstd -dc FILE | zstd > NEW` packs it anew": "needs zstd",
+    "--group-by names a field that no row has": "says why, and nothing to type",
+}
+"""Hints that need what a test has not."""
+
+
+def _write(name: str, *rows: object, more: str = "") -> None:
+    path = Path(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + more)
+
+
+def _rollouts(**score: object) -> list[dict[str, object]]:
+    """Two answers to each of four prompts; `score` is what the second one has."""
+    lower = {
+        name: type(value)(0) if isinstance(value, (int, str)) else value
+        for name, value in score.items()
+    }
+    return [
+        {"prompt": f"Question {number}?", "response": f"answer {side}", **given}
+        for number in range(4)
+        for side, given in enumerate((lower, score))
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the commands name."""
+    monkeypatch.chdir(tmp_path)
+    pairs = [
+        {
+            "prompt": f"Question {n}?",
+            "chosen": "yes",
+            "rejected": "no",
+            "chosen_score": 1.0,
+            "rejected_score": 0.0,
+        }
+        for n in range(20)
+    ]
+    rollouts = _rollouts(score=1)
+    _write("pairs.jsonl", *pairs)
+    _write("rollouts.jsonl", *rollouts)
+    _write("one_bad.jsonl", *rollouts, more="{oops}\n")
+    _write("torn.jsonl", *rollouts, more='{"prompt": "Question')
+    _write("texts.jsonl", *_rollouts(score="1"))
+    _write(
+        "two.jsonl",
+        *_rollouts(score=1, reward=2),
+        {"prompt": "Q", "response": "A", "score": 1, "reward": 0},
+    )
+    _write("several.jsonl", *({**row, "score": {"a": n, "b": 1}} for n, row in enumerate(rollouts)))
+    _write("single.jsonl", *({**row, "score": {"a": n}} for n, row in enumerate(rollouts)))
+    _write("unnamed.jsonl", *_rollouts(mark=1))
+    _write("unscored.jsonl", *({**row, "score": None} for row in _rollouts(mark=1)))
+    _write(
+        "foreign.jsonl",
+        *(
+            {
+                "context": [{"role": "user", "content": row["prompt"]}],
+                "completions": [
+                    {"rank": 0, "completion": [{"role": "assistant", "content": "yes"}]},
+                    {"rank": 1, "completion": [{"role": "assistant", "content": "no"}]},
+                ],
+            }
+            for row in pairs
+        ),
+    )
+    _write("leak/train.jsonl", *pairs)
+    _write("leak/val.jsonl", pairs[0])
+    _write("strange/test.jsonl", {"mine": 1})
+    _write("leak2/train.jsonl", *pairs[:10])
+    _write("leak2/val.jsonl", *pairs[:10])
+    _write("unasked.jsonl", *({**row, "asked": row["prompt"], "prompt": None} for row in rollouts))
+    unanswered = ({**row, "said": row["response"], "response": None} for row in rollouts)
+    _write("unanswered.jsonl", *unanswered)
+    alone = ({**row, "prompt": f"Question {n}?"} for n, row in enumerate(rollouts[:4]))
+    _write("alone.jsonl", *alone)
+    _write("scattered.jsonl", *rollouts[::2], *rollouts[1::2])
+    _write("flood.jsonl", *({"prompt": "Q", "response": f"{n}", "score": n} for n in range(4500)))
+    _write("reference.jsonl", {"asked": "Question 1?"})
+    _write("empty/train.jsonl", *pairs)
+    _write("empty/val.jsonl", {**pairs[0], "prompt": ""})
+    assert shell("prefpairs export -q --to trl pairs.jsonl -o dataset.jsonl").returncode == 0
+    for name in ("tokens", "sdpo"):
+        shutil.copytree(CASES / "export" / f"{name}_wrong_words", name)
+    shutil.copy(CASES / "pair" / "nat_step_name" / "in.jsonl", "nat.jsonl")
+    shutil.copy(CASES / "export" / "lossy_refuse" / "in.jsonl", "thinking.jsonl")
+    _write(
+        "traces.jsonl",
+        *(
+            {
+                "trace_id": f"t{n}",
+                "turns": [
+                    {"role": "user", "content": "Q"},
+                    {"role": "assistant", "content": f"A{n}"},
+                ],
+                "final_reward": n,
+            }
+            for n in range(2)
+        ),
+    )
+    Path("recipe.toml").write_text('[read]\ninputs = "rollouts.jsonl"\n[pair]\n')
+    Path("two.toml").write_text('[read]\ninputs = "two.jsonl"\n[pair]\n')
+    return tmp_path
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line as a shell runs it."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", PROGRAM + line],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("run", RUNS, ids=[run.typed for run in RUNS])
+def test_the_hint_works(run: Run) -> None:
+    """The command fails with that hint first, and what the hint says is done."""
+    failed = shell(run.typed)
+    hints = re.findall(r"^(?:hint|  or): (.*)$", failed.stderr, re.MULTILINE)
+    assert failed.returncode
+    assert run.hint in hints, failed.stderr
+    line = run.hint if run.then is None else run.then.format(run.typed)
+    if run.then is None and (quoted := re.search(r"`(prefpairs .*?)`", run.hint)):
+        line = quoted[1]
+    done = shell(line)
+    assert done.returncode == run.code, done.stderr
+
+
+class _Strings(ast.NodeVisitor):
+    """The texts of a page that are hints, as patterns of what is printed."""
+
+    def __init__(self, page: Path) -> None:
+        self.found: list[str] = []
+        self._tree = ast.parse(page.read_text("utf-8"))
+        self._assigned: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        self._assigned.setdefault(target.id, []).append(node.value)
+        self.visit(self._tree)
+        names = (
+            {"hint", "elsewhere", *TABLES}
+            if str(page.relative_to(SOURCES)) in WORDING
+            else set(TABLES)
+        )
+        for name in names & self._assigned.keys():
+            self._take(ast.Name(name))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """The hint of an error."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in HINT_AT:
+            given = [
+                keyword.value for keyword in node.keywords if keyword.arg in ("hint", "otherwise")
+            ]
+            for hint in (*node.args[HINT_AT[name] : HINT_AT[name] + 1], *given):
+                self._take(hint)
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """What a function of hints returns."""
+        if "hint" in node.name:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    self._take(inner.value)
+        self.generic_visit(node)
+
+    def _take(self, given: ast.expr, depth: int = 0) -> None:
+        if isinstance(given, ast.JoinedStr):
+            parts = [
+                re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".*"
+                for part in given.values
+            ]
+            self.found.append("".join(parts))
+        elif isinstance(given, ast.Constant) and isinstance(given.value, str):
+            self.found.append(re.sub(r"\\{\w*\\}", ".*", re.escape(given.value)))
+        elif isinstance(given, ast.Name) and depth < 2:
+            for value in self._assigned.get(given.id, []):
+                self._take(value, depth + 1)
+        elif isinstance(given, (ast.Call, ast.Subscript)):
+            return
+        else:
+            for child in ast.iter_child_nodes(given):
+                if isinstance(child, ast.expr):
+                    self._take(child, depth)
+
+
+def hints_with_commands() -> Iterator[tuple[str, str]]:
+    """The page and the pattern of each hint that names a command or an option to type."""
+    for page in sorted(SOURCES.rglob("*.py")):
+        for pattern in dict.fromkeys(_Strings(page).found):
+            plain = re.sub(r"\\(.)", r"\1", pattern)
+            if COMMAND.search(plain) or OPTION.search(plain):
+                yield str(page.relative_to(SOURCES)), pattern
+
+
+@pytest.mark.parametrize(("page", "pattern"), [*hints_with_commands()])
+def test_every_hint_with_a_command_is_run(page: str, pattern: str) -> None:
+    """A new one needs a run above."""
+    reached = [run.hint for run in RUNS] + [*NOT_RUN]
+    assert any(re.search(pattern, hint) for hint in reached), f"{page}: no run reaches {pattern}"
