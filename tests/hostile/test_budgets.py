@@ -244,6 +244,51 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
     assert "20,000 read = 20,000 used" in run("extract", tmp_path / "in", "-o", tmp_path / "o")[1]
 
 
+def tokens_of(count: int) -> bytes:
+    """A frame of two experiences with so many tokens each."""
+    header = {
+        f"{n}:tokens": {
+            "dtype": "I64",
+            "shape": [count],
+            "data_offsets": [n * 8 * count, (n + 1) * 8 * count],
+        }
+        for n in range(2)
+    }
+    told = json.dumps(header).encode()
+    tensors = struct.pack("<Q", len(told)) + told + struct.pack(f"<{count}q", *range(count)) * 2
+    metadata = pickle.dumps({"items": [experience(0), experience(1)]}, 5)
+    return head(len(metadata), len(tensors)) + metadata + tensors
+
+
+@pytest.mark.parametrize("memory", [60, 120, 300, 500, 600])
+@pytest.mark.parametrize(
+    "kind", ["tokens", "numbers in frames", "tools", "objects", "turns", "text"]
+)
+def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_path: Path) -> None:
+    """A sentence, or all is well: orjson and msgspec do not look whether they get memory."""
+    if kind == "tokens":
+        data = tokens_of(MEGABYTE)
+    elif kind == "numbers in frames":
+        large = {"x": list(range(100_000, 100_000 + MEGABYTE))}
+        data = items(*(experience(n, info=large) for n in range(2)))
+    else:
+        tool = b'"tools":[{"type":"function","function":{"name":"f","parameters":%b}}],'
+        members = b",".join(b'"%x":1' % number for number in range(200_000))
+        fields = {
+            "tools": tool % (b'{"x":[%b1]}' % (b"1," * 400_000)),
+            "objects": tool % (b"{%b}" % members),
+            "turns": b'"system":[%b],' % (MESSAGE * 20_000)[:-1],
+            "text": b'"system":"%b",' % (b"x" * MEGABYTE),
+        }
+        row = b'{"prompt":"Q",%b"response":"A%d","score":%d}\n'
+        data = b"".join(row % (fields[kind], n, n) for n in range(2))
+    (tmp_path / "in").write_bytes(data)
+    words: list[str | Path] = ["pair", tmp_path / "in", "-o", tmp_path / "out"]
+    code, said, _ = run(*words, memory=memory * MEGABYTE)
+    assert (code in (0, 1, 2, 3, 5), "Traceback" in said) == (True, False), said
+    assert code != 5 or "there is not enough memory" in said
+
+
 @pytest.mark.parametrize("memory", [200, 300, 800])
 @pytest.mark.parametrize("kind", ["letters", "signs", "lists", "numbers", "frames", "items"])
 def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:

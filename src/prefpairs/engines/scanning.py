@@ -13,7 +13,7 @@ from prefpairs.engines.reading import Reader
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.stretch import LongLine
-from prefpairs.records import weight
+from prefpairs.records import spare, weight
 from prefpairs.report import RowCounts
 from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned
@@ -80,6 +80,8 @@ class Scanner:
         looked_at = lines
         if max(map(len, lines)) > self._light:
             looked_at = [b"" if len(line) > self._light else line for line in lines]
+        if spare.LIMITED:
+            spare.spare(max(map(weight.most_taken_by, looked_at)))
         scanned = [None] * len(lines) if shortcut is None else shortcut.scan(looked_at)
         start, known = 0, self._index.questions
         for place, found in enumerate(scanned):

@@ -37,8 +37,8 @@ class Record(NamedTuple):
             raise Refused(self.refused)
         if not self.whole:
             raise NotJson(f"the line is longer than {what_allows()}", "line_too_long")
-        if len(self.data) > weight.LIGHT:
-            weight.refuse_heavy(self.data)
+        if len(self.data) > weight.LOOKED_AT_FROM:
+            weight.look_at(self.data)
         return self.data
 
 

@@ -4,6 +4,7 @@ A value takes many times the bytes that it is written in: `{},` is three bytes, 
 """
 
 from prefpairs.errors import NotJson
+from prefpairs.records.spare import LIMITED, spare
 
 _MOST, _TIMES = 256_000_000, 2
 """The values of a line may take so much memory, and so many times the bytes of the line."""
@@ -16,15 +17,28 @@ half a text, an empty list, and an object with a member."""
 LIGHT = _MOST // 64
 """No line of up to so many bytes is refused: a byte stands for less than 64."""
 
+LOOKED_AT_FROM = 0 if LIMITED else LIGHT
+"""Longer lines are looked at before they are decoded."""
+
+_WIDEST = 4
+"""Bytes that a character may take."""
+
 _PIECE = 1 << 20
 
 
-def refuse_heavy(line: bytes) -> None:
-    """Raise if the values of a line would take more memory than they may."""
+def look_at(line: bytes) -> None:
+    """Raise if the values of a line would take more memory than they may, or than there is."""
     most = _MOST + _TIMES * len(line)
     if _weight(line) > most and _weight_outside_texts(line, most) > most:
         problem = "its values would take more memory than its length allows"
         raise NotJson(problem, "too_many_values")
+    if LIMITED:
+        spare(most_taken_by(line))
+
+
+def most_taken_by(line: bytes) -> int:
+    """The most memory that the values of a line may take, its texts included."""
+    return _weight(line) + _WIDEST * len(line)
 
 
 def _weight(text: bytes) -> int:

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 
 from prefpairs.errors import NotJson
-from prefpairs.records import weight
+from prefpairs.records import spare, weight
 
 DEEPEST = 250
 """Rows that are nested deeper are refused."""
@@ -52,8 +52,8 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
-    if len(line) > weight.LIGHT:
-        weight.refuse_heavy(line)
+    if len(line) > weight.LOOKED_AT_FROM:
+        weight.look_at(line)
     try:
         value = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -82,13 +82,13 @@ def _refuse_depth(line: bytes, value: Any) -> None:
     """Raise for nesting that not every step after this one could follow.
 
     orjson is the quickest judge of short lines (it follows 254 levels), but reserves 160 bytes of
-    memory for each item of a list, and crashes where it gets none.
+    memory for each item of a list.
     """
     if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
         return
-    if len(line) <= _LARGE:
+    if len(line) <= _LARGE and not spare.LIMITED:
         try:
-            orjson.dumps(value)
+            spare.dumps(value)
         except TypeError:
             pass
         else:
@@ -115,7 +115,7 @@ def encode(value: Any) -> bytes:
     b'{"score":1.0,"big":18446744073709551616}'
     """
     try:
-        return orjson.dumps(value)
+        return spare.dumps(value)
     except TypeError:
         return _encode_slowly(value, sort_keys=False)
 
@@ -123,7 +123,7 @@ def encode(value: Any) -> bytes:
 def encode_line(value: Any) -> bytes:
     """One line of JSON, newline included."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+        return spare.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         return _encode_slowly(value, sort_keys=False) + b"\n"
 
@@ -135,7 +135,7 @@ def encode_sorted(value: Any) -> bytes:
     b'{"a":[2.0],"b":1}'
     """
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return spare.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return _encode_slowly(value, sort_keys=True)
 
@@ -149,7 +149,7 @@ def _encode_slowly(value: Any, *, sort_keys: bool) -> bytes:
 def encode_pretty(value: Any) -> bytes:
     """JSON for people, newline included."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        return spare.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # as in _encode_slowly
         text = json.dumps(finite(value), ensure_ascii=False, indent=2) + "\n"
         return text.encode("utf-8", "replace")

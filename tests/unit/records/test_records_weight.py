@@ -39,7 +39,7 @@ def taken(line: bytes) -> int:
 
 def allowed(line: bytes) -> int:
     """What the signs of a line stand for; and its texts, of which a character takes four bytes."""
-    return weight._weight_outside_texts(line, 1 << 62) + 4 * len(line) + SMALL  # noqa: SLF001
+    return weight.most_taken_by(line) + SMALL
 
 
 @settings(deadline=None, max_examples=60)
@@ -81,7 +81,7 @@ def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject)
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line whose values take more; texts alone are no trouble."""
     monkeypatch.setattr(weight, "_MOST", 1000)
-    monkeypatch.setattr(weight, "LIGHT", 10)
+    monkeypatch.setattr(weight, "LOOKED_AT_FROM", 10)
     assert decode(b'{"a":"%b"}' % (b"{},[]:" * 1000)) == {"a": "{},[]:" * 1000}
     with pytest.raises(NotJson, match="its values would take more memory") as caught:
         decode(b"[%b0]" % (b"{}," * 1000))
