@@ -57,7 +57,7 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
         batches = parquet.iter_batches(
             batch_size=min(most, _batch_of(parquet.metadata.num_rows, size)),
-            use_threads=not LIMITED,
+            use_threads=False,
         )
         room = source.limits.held_from(file.seek(0, os.SEEK_END))
         room += _TIMES_A_GROUP * max(_sizes_of_groups(parquet.metadata), default=0)
