@@ -139,6 +139,7 @@ def test_a_line_of_values(kind: str, command: str, field: str, tmp_path: Path) -
     given.pop(field, None)
     begin = b"".join(b'"%b":%b,' % (name.encode(), value) for name, value in given.items())
     size = 60 * MEGABYTE
+    many: list[bytes | Iterator[bytes]]
     if kind == "keys":
         many = [b"{", keys(size), b'"":0}']
     else:
@@ -287,6 +288,24 @@ def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_
     code, said, _ = run(*words, memory=memory * MEGABYTE)
     assert (code in (0, 1, 2, 3, 5), "Traceback" in said) == (True, False), said
     assert code != 5 or "there is not enough memory" in said
+
+
+def test_a_limit_that_is_wide_enough_changes_nothing(tmp_path: Path) -> None:
+    """The same bytes, whatever writes them where memory is limited."""
+    odd = {"x": [1e16, 1e-7, 0.1, 2**63, -0.0, '\u00e9\U0001f600\x7f\u2028\\"']}
+    frames = items(*(experience(n, info=odd, messages=[]) for n in range(3))) + tokens_of(5)
+    lines = b"".join(
+        json.dumps({"prompt": "Q", "response": f"A{n}", "score": n, **odd}).encode() + b"\n"
+        for n in range(3)
+    )
+    for data in (frames, lines):
+        (tmp_path / "in").write_bytes(data)
+        written = []
+        for memory in (None, 2000 * MEGABYTE):
+            words: list[str | Path] = ["extract", tmp_path / "in", "-o", tmp_path / "out"]
+            assert run(*words, memory=memory)[0] == 0
+            written.append((tmp_path / "out").read_bytes())
+        assert written[0] == written[1]
 
 
 @pytest.mark.parametrize("memory", [200, 300, 800])
