@@ -10,7 +10,7 @@ from typing import Any
 
 from prefpairs.engines.kinds import check_kind
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.errors import NoSuchPath, NotJson
+from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.files.lines import Record
 from prefpairs.nearest import listed, near_of
 from prefpairs.records.path import MISSING, look_up, paths_of
@@ -68,11 +68,15 @@ class Formats:
         taken: list[Record] = []
         found = None
         for record in _few(records, taken):
-            like = self._like_the_last(record.data)
+            try:
+                row = record.complete()
+            except BadRecord:
+                continue
+            like = self._like_the_last(row)
             if like is not None:
                 found = like
                 break
-            if not record.whole or _row_of(record.data) is None:
+            if _row_of(row) is None:
                 continue
             like = self._opened(label, record.data)
             found = found or like

@@ -10,12 +10,11 @@ import re
 from hashlib import sha256
 from typing import Any
 
-import orjson
-
 from prefpairs.errors import NotJson
 from prefpairs.records.calls import answered_calls, without_ids
 from prefpairs.records.canonical import canonical_json, is_deeper
 from prefpairs.records.message import Message, Text
+from prefpairs.records.spare import dumps
 from prefpairs.records.wire import DEEPEST, decode_counting, finite
 
 IDENTITY_VERSION = 2
@@ -144,7 +143,7 @@ def _said(role: str, words: str) -> bytes:
 
 def _thought(role: str, words: str, thoughts: str) -> bytes:
     """A message of words and thinking."""
-    return b"message\0" + orjson.dumps({"content": words, "reasoning": thoughts, "role": role})
+    return b"message\0" + dumps({"content": words, "reasoning": thoughts, "role": role})
 
 
 def _canonical_message(message: Message, content: str | list[Any], answers: int | str) -> bytes:
