@@ -141,10 +141,7 @@ def read_generic(row: Row) -> list[Row]:
         raise Unfit("no_prompt")
     if "responses" in row:
         both = zip(row["responses"], row["rewards"], strict=True)
-        return [
-            {"prompt": prompt, "response": said, "score": score, "index": place}
-            for place, (said, score) in enumerate(both)
-        ]
+        return [{"prompt": prompt, "response": said, "score": score} for said, score in both]
     said, score = row["response"], row["score"]
     if said is None:
         raise Unfit("no_response")
@@ -401,8 +398,14 @@ def expected_of(row: Row) -> Expected:
         chosen=content_of(row["chosen"], "assistant"),
         rejected=content_of(row["rejected"], "assistant"),
         scores=(_exact(scores[0]), _exact(scores[1]), _exact(scores[2])),
-        indexes=(row["chosen_index"], row["rejected_index"]),
+        indexes=(_own_index(row, "chosen"), _own_index(row, "rejected")),
     )
+
+
+def _own_index(row: Row, side: str) -> int | None:
+    """The source's own number; of several answers in a row it is the place of one of them."""
+    index: int | None = row[f"{side}_index"]
+    return None if "#" in row[f"{side}_origin"] else index
 
 
 def allowed(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:

@@ -63,7 +63,24 @@ def _choosing(typed: Typed, choice: Sequence[str]) -> str:
             name for word in words_of(typed.command) if not word.repeated for name in word.names
         ]
         return typed.without({*options} & {*single}).as_command(more=choice)
-    return typed.as_command(more=_settings(choice))
+    settings = _settings(choice)
+    return _without_settings(typed, settings[1::2]).as_command(more=settings)
+
+
+def _without_settings(typed: Typed, others: Sequence[str]) -> Typed:
+    """The command without the settings of a recipe whose place others take."""
+    taken = {*map(_name_of, others)}
+    kept = [
+        one
+        for one in typed.given
+        if "--set" not in one.names or _name_of(one.words[-1].removeprefix("--set=")) not in taken
+    ]
+    return typed._replace(given=kept)
+
+
+def _name_of(setting: str) -> str:
+    """The table and key that a setting changes."""
+    return setting.partition("=")[0].strip().replace("-", "_")
 
 
 def _reading_instead(typed: Typed, bad: NotOneEach) -> Iterator[str]:

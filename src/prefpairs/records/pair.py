@@ -19,6 +19,12 @@ from prefpairs.records.wire import encode, encode_line, encode_sorted, finite
 OTHER_GROUP = "group_of_rejected"
 """Where meta holds the group of the rejected answer, if that is another one."""
 
+POSITION = "answer_position"
+"""In the meta of a candidate: its place among the answers of one row, from 0.
+
+It is no index: rows may repeat a question, and equal answers at one place of them are two rollouts.
+"""
+
 OTHER_PROMPT = "prompt_of_rejected"
 """Where meta holds the digest of the rejected answer's prompt, if that is another one."""
 
@@ -110,8 +116,8 @@ def make_pair(
         chosen.score,
         rejected.score,
         gap_between(chosen.score, rejected.score),
-        chosen.index,
-        rejected.index,
+        _index_of(chosen),
+        _index_of(rejected),
         chosen.origin,
         rejected.origin,
         chosen.tools,
@@ -223,12 +229,20 @@ def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[s
     return joined or None
 
 
+def _index_of(candidate: Candidate) -> int | None:
+    """The source's own number, or else the place among the answers of its row."""
+    if candidate.index is not None or not candidate.meta:
+        return candidate.index
+    position = candidate.meta.get(POSITION)
+    return position if isinstance(position, int) else None
+
+
 def _own_meta(candidate: Candidate) -> dict[str, Any]:
     """The meta of a candidate, less what only a pair can say."""
     if not candidate.meta:
         return {}
     meta = candidate.meta.items()
-    return {key: value for key, value in meta if key not in (OTHER_GROUP, OTHER_PROMPT)}
+    return {key: value for key, value in meta if key not in (OTHER_GROUP, OTHER_PROMPT, POSITION)}
 
 
 def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from prefpairs.errors import BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.message import RENDERED, Message, Text
+from prefpairs.records.pair import POSITION
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
@@ -212,17 +213,17 @@ def _answers(
     def answer(
         response: Text, scores: Sequence[WeightedScore], path: str, place: Place | None = None
     ) -> Answer:
-        number, of = (place.number, place.of) if place is not None else (None, 1)
-        marks = marks_at(own, path, no_marks, number or 0, of) or {}
+        number, of = (place.number, place.of) if place is not None else (0, 1)
+        marks = marks_at(own, path, no_marks, number, of) or {}
+        position = {} if place is None else {POSITION: number}
         return Answer(
             row,
             prompt,
             response,
             scores,
             fields.task,
-            index=number,
             tools=tools,
-            meta={**of_prompt, **marks} or None,
+            meta={**of_prompt, **marks, **position} or None,
             inline_reasoning=not (rendered and isinstance(response, str)),
             place=place,
         )
