@@ -12,6 +12,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
+from prefpairs.files.watched import WatchedFile
 
 _STDIN, _NAME = 0, "stdin"
 
@@ -36,7 +37,7 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
             aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
         with aside:
             with naming_trouble(source.label):
-                pipe = open(source.path, "rb")  # noqa: SIM115 - closed below
+                pipe = WatchedFile(source.path, None)
             with pipe:
                 _put_aside(pipe, source.label, aside.file, where)
             yield source._replace(path=aside.name)
@@ -53,7 +54,7 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
     with naming_trouble(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:
-        with open(_STDIN, "rb", closefd=False) as pipe:
+        with WatchedFile(_STDIN, None, closefd=False) as pipe:
             _put_aside(pipe, _NAME, aside, where)
         before = os.dup(_STDIN)
         os.dup2(aside.fileno(), _STDIN)
@@ -64,7 +65,7 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
             os.close(before)
 
 
-def _put_aside(pipe: IO[bytes], name: str, aside: IO[bytes], where: str) -> None:
+def _put_aside(pipe: WatchedFile, name: str, aside: IO[bytes], where: str) -> None:
     """Read a pipe to its end into a file, which is then read from its beginning."""
     with naming_trouble(name):
         while block := pipe.read(BUFFER):

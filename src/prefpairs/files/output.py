@@ -17,6 +17,7 @@ from prefpairs.files.beside import naming_trouble as naming_trouble  # noqa: PLC
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
 from prefpairs.files.together import Together, joining
+from prefpairs.files.waiting import WaitingWriter, write_all
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -149,14 +150,13 @@ class _Stdout:
 
     def flush(self) -> None:
         lines = b"".join(self._lines)
-        data = memoryview(_harmless(lines) if self._terminal else lines)
+        data = _harmless(lines) if self._terminal else lines
         self._lines, self._size = [], 0
         self.begun = self.begun or bool(data)
         if data and self._seen:
             make_room()
         try:
-            while data:
-                data = data[os.write(1, data) :]
+            write_all(1, data)
         except BrokenPipeError:
             raise ClosedPipe from None
         except OSError as error:
@@ -239,7 +239,7 @@ def is_stdout(path: str) -> bool:
 
 
 def _harmless_on_terminals(descriptor: int) -> IO[bytes]:
-    file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - whoever asked closes it
+    file = io.BufferedWriter(WaitingWriter(descriptor), BUFFER)
     return cast("IO[bytes]", _Terminal(file)) if os.isatty(descriptor) else file
 
 
