@@ -186,6 +186,44 @@ def test_a_file_that_comes_during_the_run(name: str) -> None:
     assert [path.name for path in Path("d").iterdir()] == [name]
 
 
+@pytest.mark.parametrize(
+    ("slow", "fast", "code"),
+    [
+        ("export --to customizer", "export --to trl", 2),
+        ("export --to trl", "export --to customizer", 2),
+        ("export --to openrlhf", "export --to ultrafeedback", 2),
+        ("export --to openrlhf", "export --to trl", 5),
+        ("split", "export --to trl", 5),
+        ("export --to trl", "export --to trl", 0),
+        ("export --to trl", "split", 0),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
+def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool) -> None:
+    """What another run writes meanwhile is no part of ours: one of the two stands there, alone."""
+    if there:
+        Path("d").mkdir()
+    os.mkfifo("pipe.jsonl")
+    words = [sys.executable, "-m", "prefpairs", *slow.split(), "pipe.jsonl", "--out-dir", "d", "-q"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as running:
+        with Path("pipe.jsonl").open("wb") as pipe:
+            pipe.write(Path("pairs.jsonl").read_bytes())
+            pipe.flush()
+            while not any(Path().rglob(".*.tmp")):  # it has looked into the folder
+                time.sleep(0.01)
+            assert _run(f"{fast} pairs.jsonl --out-dir d").returncode == 0
+            before = {name: data for name, data in _content().items() if ".tmp" not in name}
+        assert running.stderr is not None
+        said = running.stderr.read()
+    assert (running.returncode, b"error: d" in said) == (code, code != 0), said
+    if code:
+        assert _content() == before
+    else:
+        assert _run(f"{slow} pairs.jsonl --out-dir alone").returncode == 0
+        alone = {path.name: path.read_bytes() for path in Path("alone").iterdir()}
+        assert {path.name: path.read_bytes() for path in Path("d").iterdir()} == alone
+
+
 def test_force_in_a_recipe() -> None:
     """The same as the option."""
     Path("d").mkdir()
