@@ -254,3 +254,36 @@ def test_o_replaces_what_it_names() -> None:
     Path("out.jsonl").write_text("mine\n")
     assert _run("dedupe pairs.jsonl -o out.jsonl").returncode == 0
     assert len(Path("out.jsonl").read_text().splitlines()) == 12
+
+
+LEFT = ".o.jsonl.prefpairs-abcdefgh.tmp"
+LEFT_FOLDER = ".new.prefpairs-abcdefgh.tmp"
+
+READ_ANYWAY = {
+    "an input": f"filter --min-gap 0 {LEFT} -o o.jsonl",
+    "standard input": f"filter --min-gap 0 -o o.jsonl < {LEFT}",
+    "a reference": f"dedupe --against {LEFT} rows.jsonl -o o.jsonl --allow-empty",
+    "a recipe": f"run {LEFT} --set write.output=o.jsonl --set read.inputs=rows.jsonl",
+    "an input in a folder": f"split d/{LEFT_FOLDER}/old.jsonl --out-dir d",
+    "a link": "filter --min-gap 0 link.jsonl -o o.jsonl",
+}
+
+
+@pytest.mark.parametrize("words", READ_ANYWAY.values(), ids=READ_ANYWAY.keys())
+def test_what_is_read_is_not_swept(words: str) -> None:
+    """A file that a killed run left may be all there is of its rows."""
+    text = "[filter]\nmin_gap = 0\n" if words.startswith("run") else Path("pairs.jsonl").read_text()
+    left = [Path(LEFT), Path("d", LEFT_FOLDER, "old.jsonl")]
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path(LEFT.replace("abcdefgh", "ijklmnop")).write_text("litter")
+    Path("rows.jsonl").write_text(Path("pairs.jsonl").read_text())
+    Path("link.jsonl").symlink_to(LEFT)
+    program = f"'{sys.executable}' -m prefpairs {words} --quiet"
+    done = subprocess.run(["sh", "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    read = left[1] if words.startswith("split") else left[0]
+    assert read.read_text() == text
+    assert Path("d/train.jsonl" if words.startswith("split") else "o.jsonl").exists()
+    assert Path(LEFT.replace("abcdefgh", "ijklmnop")).exists() == words.startswith("split")

@@ -26,6 +26,7 @@ from prefpairs.errors import (
 )
 from prefpairs.files.beside import missing_folder, target_of
 from prefpairs.files.inputs import Input
+from prefpairs.files.litter import spare
 from prefpairs.files.output import (
     STDOUT,
     ClosedPipe,
@@ -329,6 +330,7 @@ def check_written(
 
     What can be told before a run is told before it. `new` is a folder that the run may make.
     """
+    spare(0 if given.is_stdin else given.path for given in inputs)
     if STDOUT in written:
         refuse_same_file(STDOUT, inputs)
     files = [path for path in written if path is not None and path != STDOUT]

@@ -2,7 +2,7 @@
 
 What is made is locked for as long as the process lives that makes it. A temporary file that
 nobody holds a lock on was left by a process that was killed, and goes when its target is written
-the next time.
+the next time, unless that run reads it.
 """
 
 import errno
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from prefpairs.errors import FileTrouble
+from prefpairs.files.litter import is_litter
 
 BUFFER = 1 << 18
 LONGEST_WAIT = 20.0
@@ -194,8 +195,7 @@ class Place:
             descriptor = os.open(self._at(name), flags, dir_fd=self._fd)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                mode = os.fstat(descriptor).st_mode
-                if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+                if is_litter(descriptor):
                     self.remove(name)
             finally:
                 os.close(descriptor)
