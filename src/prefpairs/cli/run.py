@@ -16,7 +16,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.digest import digest_file, stamp_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.noted import Stamp, noting
-from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.files.together import Together
 from prefpairs.report import Report
 
@@ -165,8 +165,8 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
     """Raise for files that could not be written, or whose names could not be."""
     from prefpairs.cli.manifest import for_make
 
-    if STDOUT in (pipeline.manifest, words.depfile):
-        raise UsageError("manifest and depfile have no place on standard output", "name files")
+    refuse_stdout("write.manifest", pipeline.manifest)
+    refuse_stdout("--depfile", words.depfile)
     if words.depfile is not None and pipeline.manifest is None:
         raise UsageError("--depfile is about the manifest, and there is none", "name an output")
     extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]

@@ -33,6 +33,7 @@ from prefpairs.files.output import (
     Output,
     open_output,
     refuse_same_file,
+    refuse_stdout,
     write_file,
 )
 from prefpairs.files.together import Together
@@ -105,8 +106,7 @@ class TellWords:
 
         The files of a run that ends well appear together, its summary among them.
         """
-        if self.summary == STDOUT:
-            raise UsageError("--summary -: standard output is for data", "name a file")
+        refuse_stdout("--summary", self.summary)
         try:
             with (
                 Together(hashed=hashed) as together,

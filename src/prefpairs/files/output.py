@@ -80,8 +80,6 @@ def open_output(
 
 def write_file(path: str, content: bytes, together: Together | None = None) -> None:
     """Write a small file, complete or not at all."""
-    if path == STDOUT:
-        raise UsageError("standard output is for data", "name a file")
     with naming_trouble(path), replaced_file(path, together=together) as file:
         file.write(content)
 
@@ -234,8 +232,19 @@ def _descriptor_of(path: str) -> int | None:
 
 
 def is_stdout(path: str) -> bool:
-    """Whether a path is a name of standard output."""
-    return path == STDOUT or _descriptor_of(path) == 1
+    """Whether a path is a name of standard output, or leads to the file or pipe that it is."""
+    if path == STDOUT or _descriptor_of(path) == 1:
+        return True
+    with suppress(OSError):
+        there, ours = os.stat(path), os.fstat(1)
+        return os.path.samestat(there, ours) and not stat.S_ISCHR(ours.st_mode)
+    return False
+
+
+def refuse_stdout(option: str, path: str | None, *, is_for: str = "data") -> None:
+    """Raise if what an option writes would be mixed into what standard output is for."""
+    if path is not None and is_stdout(path):
+        raise UsageError(f"{option} {path}: standard output is for {is_for}", "name a file")
 
 
 def _harmless_on_terminals(descriptor: int) -> IO[bytes]:
