@@ -287,3 +287,37 @@ def test_what_is_read_is_not_swept(words: str) -> None:
     assert read.read_text() == text
     assert Path("d/train.jsonl" if words.startswith("split") else "o.jsonl").exists()
     assert Path(LEFT.replace("abcdefgh", "ijklmnop")).exists() == words.startswith("split")
+
+
+def test_a_value_that_looks_like_an_option() -> None:
+    """With `=` it is a value; without, it is an option, and the value is missing."""
+    assert _run("split pairs.jsonl --exact --out-dir --force").returncode == 2
+    assert _run("split pairs.jsonl --exact --out_dir=--force").returncode == 0
+    assert Path("--force/train.jsonl").exists()
+
+
+@pytest.mark.parametrize("words", ["split --exact pairs.jsonl --out-dir new", "run recipe.toml"])
+def test_bad_rows_in_a_folder_that_is_only_made(words: str) -> None:
+    """It is refused before the run; in a folder that is there they may be."""
+    words += " --on-error quarantine --quarantine new/bad.jsonl"
+    if words.startswith("run"):
+        bad = '[read]\non_error = "quarantine"\nquarantine = "new/bad.jsonl"'
+        recipe = RECIPE.replace("[read]", bad).replace('"d"', '"new"')
+        Path("recipe.toml").write_text(recipe)
+        words = "run recipe.toml"
+    done = _run(words)
+    assert (done.returncode, Path("new").exists()) == (2, False)
+    assert "--quarantine new/bad.jsonl: new appears only when the run ends well" in done.stderr
+    Path("new").mkdir()
+    with Path("pairs.jsonl").open("a") as file:
+        file.write("{oops\n")
+    assert _run(words).returncode == 0
+    assert len(Path("new/bad.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_pattern_in_a_folder_that_may_not_be_read() -> None:
+    """What is in it is not known, rather than nothing."""
+    Path("d").mkdir(mode=0o311)
+    done = _run("split d/*.jsonl --out-dir new")
+    assert (done.returncode, done.stderr) == (5, "error: d: Permission denied\n")

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of, word_group
-from prefpairs.cli.writing import TellWords, check_written
+from prefpairs.cli.writing import TellWords, check_quarantine, check_written
 from prefpairs.engines.sieve import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.digest import digest_file, stamp_of
@@ -174,6 +174,8 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
     check_written(
         [*pipeline.swept, *extra], read, new=pipeline.folder.path if pipeline.folder else None
     )
+    if pipeline.folder is not None:
+        check_quarantine(pipeline.plan.read.quarantine, pipeline.folder.path)
     if words.depfile is not None:
         for path in (pipeline.manifest or "", *_paths(words, pipeline)):
             for_make(path)

@@ -142,6 +142,7 @@ class TellWords:
         """The files of a folder; they appear when the run ends well and meets its gates."""
         written = [*folder.swept, self.summary, plan.quarantine]
         check_written(written, [*plan.inputs, *also_read], new=folder.path)
+        check_quarantine(plan.quarantine, folder.path)
         folder.refuse_strangers()
         gates = self.gates(command)
         with (
@@ -312,6 +313,16 @@ class FolderWords(TellWords):
 def _is_within(folder: str, new: str) -> bool:
     """Whether a folder is a new one, or one inside of it."""
     return (folder + os.sep).startswith(os.path.realpath(new) + os.sep)
+
+
+def check_quarantine(path: str | None, new: str) -> None:
+    """Raise if bad rows would go into a folder that the run makes only when it ends well."""
+    if path is None:
+        return
+    folder = os.path.dirname(target_of(path))
+    if not os.path.isdir(folder) and _is_within(folder, new):
+        problem = f"--quarantine {path}: {new} appears only when the run ends well"
+        raise UsageError(problem, "name a file in a directory that is there")
 
 
 def opener_of(path: str, export: ExportPlan | None) -> Opener:
