@@ -12,6 +12,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.output import naming_trouble
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
+from prefpairs.files.temporary import temporary_folder
 from prefpairs.files.watched import WatchedFile
 
 _STDIN, _NAME = 0, "stdin"
@@ -32,7 +33,7 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
     elif not os.path.exists(source.path) or os.path.isfile(source.path):
         yield source
     else:
-        where = folder or tempfile.gettempdir()
+        where = folder or temporary_folder()
         with held_signals(), naming_trouble(where):
             aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
         with aside:
@@ -50,7 +51,7 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
         yield
         return
     with held_signals():
-        where = folder or tempfile.gettempdir()  # which tries it out with a file
+        where = folder or temporary_folder()  # which tries it out with a file
     with naming_trouble(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:

@@ -140,11 +140,14 @@ class Place:
 
     def remove(self, name: str) -> None:
         """Remove a file or a folder with all that it holds, if that can be done."""
-        try:
-            self.unlink(name)
-        except OSError:
+        for remove in (self.unlink, self.remove_folder, self._remove_tree):
             with suppress(OSError):
-                shutil.rmtree(self._at(name), dir_fd=self._fd)
+                remove(name)
+                return
+
+    def _remove_tree(self, name: str) -> None:
+        """Remove a folder with all that it holds, for which it has to be opened."""
+        shutil.rmtree(self._at(name), dir_fd=self._fd)
 
     def open_to_all(self) -> None:
         """Give a folder that was made for us alone the user's mode."""
