@@ -42,12 +42,16 @@ def with_pauses(*parts: bytes) -> int:
     return ours
 
 
-def read_late(words: Sequence[str], stdin: int, stream: str = "stdout") -> tuple[int, bytes]:
+def read_late(words: Sequence[str], stdin: int) -> tuple[int, bytes]:
     """The exit code, and what came out of a non-blocking pipe that is full for a while."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
-    process = subprocess.Popen([sys.executable, "-m", "prefpairs", *words], stdin=stdin, **streams)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "prefpairs", *words],
+        stdin=stdin,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
     os.close(theirs)
     os.close(stdin)
     before = -1
@@ -100,9 +104,13 @@ def test_words_wait_for_their_reader(words: list[str], stream: str) -> None:
     with suppress(BlockingIOError):
         while True:
             filled += os.write(theirs, bytes(4096))
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
     program = [sys.executable, "-m", "prefpairs", *words]
-    process = subprocess.Popen(program, stdin=subprocess.DEVNULL, **streams)
+    process = subprocess.Popen(
+        program,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs if stream == "stdout" else subprocess.DEVNULL,
+        stderr=theirs if stream == "stderr" else subprocess.DEVNULL,
+    )
     os.close(theirs)
     with suppress(subprocess.TimeoutExpired):
         process.wait(2)

@@ -93,7 +93,7 @@ def folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> 
     """The folder of a split."""
     family = [f"{side}.jsonl" for side in SIDES]
     files = {side: f"{side}.jsonl" for side in sides}
-    kinds = dict.fromkeys(family, is_row)
+    kinds: dict[str, IsOurs] = dict.fromkeys(family, is_row)
     return Folder(path, files, *_with_card(path, family, kinds), force=force)
 
 
