@@ -5,7 +5,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -220,3 +222,36 @@ def test_zstd_behind_a_frame_that_is_passed_over(tmp_path: Path) -> None:
     skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
     (tmp_path / "in").write_bytes(skipped + zstd.compress(b"".join(rows("pair"))))
     assert run("pair", tmp_path / "in")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "large", "pipe"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run"],
+        ["export", "pairs.jsonl", "--to", "tokens", "--tokenizer", "t.json", "--template"],
+        ["pair", "pairs.jsonl", "--prompt-template"],
+    ],
+    ids=["recipe", "template", "template of prompts"],
+)
+def test_small_files_without_an_end(
+    words: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused, whatever they are, before memory is full."""
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.jsonl").write_text('{"prompt": "Q", "chosen": "yes", "rejected": "no"}\n')
+    Path("t.json").write_text("{}")
+    if name == "pipe":
+        os.mkfifo(name)
+        Thread(target=_endless, args=(name,), daemon=True).start()
+    elif name == "large":
+        with Path(name).open("wb") as file:
+            file.truncate(1 << 40)
+    code, said, _ = run(*words, name, memory=3_000_000_000)
+    assert (code, said) == (1, f"error: {name}: it has more than 16 MB, which no such file needs\n")
+
+
+def _endless(name: str) -> None:
+    with suppress(BrokenPipeError), open(name, "wb") as pipe:
+        while True:
+            pipe.write(b"#" * 65_536)

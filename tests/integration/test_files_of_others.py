@@ -186,6 +186,44 @@ def test_a_file_that_comes_during_the_run(name: str) -> None:
     assert [path.name for path in Path("d").iterdir()] == [name]
 
 
+@pytest.mark.parametrize(
+    ("slow", "fast", "code"),
+    [
+        ("export --to customizer", "export --to trl", 2),
+        ("export --to trl", "export --to customizer", 2),
+        ("export --to openrlhf", "export --to ultrafeedback", 2),
+        ("export --to openrlhf", "export --to trl", 5),
+        ("split", "export --to trl", 5),
+        ("export --to trl", "export --to trl", 0),
+        ("export --to trl", "split", 0),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
+def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool) -> None:
+    """What another run writes meanwhile is no part of ours: one of the two stands there, alone."""
+    if there:
+        Path("d").mkdir()
+    os.mkfifo("pipe.jsonl")
+    words = [sys.executable, "-m", "prefpairs", *slow.split(), "pipe.jsonl", "--out-dir", "d", "-q"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as running:
+        with Path("pipe.jsonl").open("wb") as pipe:
+            pipe.write(Path("pairs.jsonl").read_bytes())
+            pipe.flush()
+            while not any(Path().rglob(".*.tmp")):  # it has looked into the folder
+                time.sleep(0.01)
+            assert _run(f"{fast} pairs.jsonl --out-dir d").returncode == 0
+            before = {name: data for name, data in _content().items() if ".tmp" not in name}
+        assert running.stderr is not None
+        said = running.stderr.read()
+    assert (running.returncode, b"error: d" in said) == (code, code != 0), said
+    if code:
+        assert _content() == before
+    else:
+        assert _run(f"{slow} pairs.jsonl --out-dir alone").returncode == 0
+        alone = {path.name: path.read_bytes() for path in Path("alone").iterdir()}
+        assert {path.name: path.read_bytes() for path in Path("d").iterdir()} == alone
+
+
 def test_force_in_a_recipe() -> None:
     """The same as the option."""
     Path("d").mkdir()
@@ -216,3 +254,70 @@ def test_o_replaces_what_it_names() -> None:
     Path("out.jsonl").write_text("mine\n")
     assert _run("dedupe pairs.jsonl -o out.jsonl").returncode == 0
     assert len(Path("out.jsonl").read_text().splitlines()) == 12
+
+
+LEFT = ".o.jsonl.prefpairs-abcdefgh.tmp"
+LEFT_FOLDER = ".new.prefpairs-abcdefgh.tmp"
+
+READ_ANYWAY = {
+    "an input": f"filter --min-gap 0 {LEFT} -o o.jsonl",
+    "standard input": f"filter --min-gap 0 -o o.jsonl < {LEFT}",
+    "a reference": f"dedupe --against {LEFT} rows.jsonl -o o.jsonl --allow-empty",
+    "a recipe": f"run {LEFT} --set write.output=o.jsonl --set read.inputs=rows.jsonl",
+    "an input in a folder": f"split d/{LEFT_FOLDER}/old.jsonl --out-dir d",
+    "a link": "filter --min-gap 0 link.jsonl -o o.jsonl",
+}
+
+
+@pytest.mark.parametrize("words", READ_ANYWAY.values(), ids=READ_ANYWAY.keys())
+def test_what_is_read_is_not_swept(words: str) -> None:
+    """A file that a killed run left may be all there is of its rows."""
+    text = "[filter]\nmin_gap = 0\n" if words.startswith("run") else Path("pairs.jsonl").read_text()
+    left = [Path(LEFT), Path("d", LEFT_FOLDER, "old.jsonl")]
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path(LEFT.replace("abcdefgh", "ijklmnop")).write_text("litter")
+    Path("rows.jsonl").write_text(Path("pairs.jsonl").read_text())
+    Path("link.jsonl").symlink_to(LEFT)
+    program = f"'{sys.executable}' -m prefpairs {words} --quiet"
+    done = subprocess.run(["sh", "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    read = left[1] if words.startswith("split") else left[0]
+    assert read.read_text() == text
+    assert Path("d/train.jsonl" if words.startswith("split") else "o.jsonl").exists()
+    assert Path(LEFT.replace("abcdefgh", "ijklmnop")).exists() == words.startswith("split")
+
+
+def test_a_value_that_looks_like_an_option() -> None:
+    """With `=` it is a value; without, it is an option, and the value is missing."""
+    assert _run("split pairs.jsonl --exact --out-dir --force").returncode == 2
+    assert _run("split pairs.jsonl --exact --out_dir=--force").returncode == 0
+    assert Path("--force/train.jsonl").exists()
+
+
+@pytest.mark.parametrize("words", ["split --exact pairs.jsonl --out-dir new", "run recipe.toml"])
+def test_bad_rows_in_a_folder_that_is_only_made(words: str) -> None:
+    """It is refused before the run; in a folder that is there they may be."""
+    words += " --on-error quarantine --quarantine new/bad.jsonl"
+    if words.startswith("run"):
+        bad = '[read]\non_error = "quarantine"\nquarantine = "new/bad.jsonl"'
+        recipe = RECIPE.replace("[read]", bad).replace('"d"', '"new"')
+        Path("recipe.toml").write_text(recipe)
+        words = "run recipe.toml"
+    done = _run(words)
+    assert (done.returncode, Path("new").exists()) == (2, False)
+    assert "--quarantine new/bad.jsonl: new appears only when the run ends well" in done.stderr
+    Path("new").mkdir()
+    with Path("pairs.jsonl").open("a") as file:
+        file.write("{oops\n")
+    assert _run(words).returncode == 0
+    assert len(Path("new/bad.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_pattern_in_a_folder_that_may_not_be_read() -> None:
+    """What is in it is not known, rather than nothing."""
+    Path("d").mkdir(mode=0o311)
+    done = _run("split d/*.jsonl --out-dir new")
+    assert (done.returncode, done.stderr) == (5, "error: d: Permission denied\n")

@@ -85,6 +85,7 @@ SEEN: dict[str, str] = {
     "engines.plan.MOST_PAIRS": "more pairs are refused; tests/unit/engines/test_engines_pair.py",
     "engines.processes._FILES_EACH": "how many workers there are; test_workers.py",
     "files.beside._LONGEST_NAME": "the name of a temporary file",
+    "files.noted.MOST_BYTES": "larger ones are refused; tests/hostile/test_long_lines_and_bombs.py",
     "files.inputs._HELD": "memory for what is held at once; tests/hostile/test_budgets.py",
     "files.inputs._HELD_TIMES": "memory for what is held at once; tests/hostile/test_budgets.py",
     "files.inputs._MOST_TIMES": "--max-unpacked; tests/hostile/test_long_lines_and_bombs.py",

@@ -59,6 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
             gc.disable()
             sys.unraisablehook = _swallowed
             _fill_gaps()
+            _wait_for_readers()
         _heed_signals(ours=ours)
         code = _run(words, ours=ours)
         return _EXIT_SIGNAL + _put_off.pop() if _put_off else code
@@ -74,8 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say_version() -> int:
+    from prefpairs.files.waiting import write_all
+
     try:
-        os.write(1, f"prefpairs {__version__}\n".encode())
+        write_all(1, f"prefpairs {__version__}\n".encode())
     except BrokenPipeError:
         return 0
     except OSError as error:
@@ -186,6 +189,16 @@ def _fill_gaps() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, how)
+
+
+def _wait_for_readers() -> None:
+    """Lose no message and no help where standard output or error was left non-blocking."""
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is not None and not os.get_blocking(number):
+            from prefpairs.files.waiting import waiting_text
+
+            setattr(sys, name, waiting_text(stream))
 
 
 def _heed_signals(*, ours: bool) -> None:

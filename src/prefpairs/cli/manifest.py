@@ -110,8 +110,25 @@ def manifest_of(
 
 def _file(given: Hashed, folder: str) -> FileModel:
     size, sha256 = given.digest
-    seen = os.path.relpath(os.path.realpath(given.path), folder)
+    seen = _seen_from(folder, given.path)
     return FileModel(path=seen, size=size, sha256=sha256, records=given.records)
+
+
+def _seen_from(folder: str, path: str) -> str:
+    """The relative path of a file from a folder that is given without links.
+
+    Links that lead to the file stay in it, so that it is still the name that the user gave when
+    they lead elsewhere. Only those are followed that come before a `..`, or lead to the folder.
+    """
+    parts = path.split(os.sep)
+    if os.pardir in parts:
+        after = len(parts) - parts[::-1].index(os.pardir)
+        path = os.path.join(os.path.realpath(os.sep.join(parts[:after])), *parts[after:])
+    above, name = os.path.split(os.path.abspath(path))
+    while os.path.commonpath([folder, real := os.path.realpath(above)]) != real:
+        above, last = os.path.split(above)
+        name = os.path.join(last, name)
+    return os.path.normpath(os.path.join(os.path.relpath(real, folder), name))
 
 
 def refuse_strange_manifest(path: str, recipe: str) -> None:

@@ -14,7 +14,7 @@ from prefpairs.cli.strangers import (
     refuse_strangers,
 )
 from prefpairs.engines.plan import ExportPlan
-from prefpairs.errors import UsageError
+from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.files.beside import naming_trouble
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
@@ -40,6 +40,8 @@ class Folder:
     """All files that such a run may write; those that this one does not are swept."""
     kinds: Mapping[str, IsOurs]
     """What tells each of them from files that no run wrote."""
+    of_others: Sequence[str] = ()
+    """Files of other targets: beside those of this run they would lie about them."""
     force: bool = False
     """Whether files that no run wrote may be lost."""
 
@@ -59,7 +61,14 @@ class Folder:
         return [given for given in files if os.path.realpath(given.path) not in replaced]
 
     def refuse_strangers(self) -> None:
-        """Raise if a file would be lost that no run wrote."""
+        """Raise if a file would be lost that no run wrote, or stay that is about other data."""
+        for path in (os.path.join(self.path, name) for name in self.of_others):
+            if os.path.exists(path):
+                problem = f"{path} is a file of another target"
+                raise UsageError(problem, "name another folder, or remove it")
+        if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
+            problem = "another run wrote a dataset there meanwhile; nothing was changed"
+            raise FileTrouble(self.path, problem)
         if not self.force:
             refuse_strangers(self.path, self.kinds)
 
@@ -89,7 +98,8 @@ def folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> 
     """The folder of a split."""
     family = [f"{side}.jsonl" for side in SIDES]
     files = {side: f"{side}.jsonl" for side in sides}
-    return Folder(path, files, family, dict.fromkeys(family, is_row), force)
+    kinds: dict[str, IsOurs] = dict.fromkeys(family, is_row)
+    return Folder(path, files, *_with_card(path, family, kinds), force=force)
 
 
 def folder_of_dataset(
@@ -98,15 +108,10 @@ def folder_of_dataset(
     """The folder of a trainer's dataset. It has no place for files of another target."""
     target = export.target
     family = [*target.files_of(target.files).values()]
-    for name in sorted(OF_TARGETS.difference(family)):
-        if os.path.exists(os.path.join(path, name)):
-            problem = f"{os.path.join(path, name)} is a file of another target"
-            raise UsageError(problem, "name another folder, or remove it")
     kinds = kinds_of_dataset(path, target, export.options)
-    if CARD not in family and _is_our_card(os.path.join(path, CARD)):
-        family.append(CARD)
-        kinds[CARD] = is_signed
-    return Folder(path, target.files_of(sides), family, kinds, force)
+    of_others = sorted(OF_TARGETS.difference(family))
+    family, kinds = _with_card(path, family, kinds)
+    return Folder(path, target.files_of(sides), family, kinds, of_others, force)
 
 
 def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
@@ -133,6 +138,15 @@ def note_sides_mixed(inputs: Sequence[Input], way_out: str, report: Report) -> N
     sides = dict.fromkeys(side_of(given.path) for given in inputs)
     if len(sides) > 1:
         report.note(f"{', '.join(sides)} go into one file; {way_out}")
+
+
+def _with_card(
+    path: str, family: list[str], kinds: dict[str, IsOurs]
+) -> tuple[list[str], dict[str, IsOurs]]:
+    """The same, and a card that we wrote: it tells of data that is replaced, so it goes, too."""
+    if CARD in family or not _is_our_card(os.path.join(path, CARD)):
+        return family, kinds
+    return [*family, CARD], {**kinds, CARD: is_signed}
 
 
 def _is_our_card(path: str) -> bool:

@@ -14,7 +14,7 @@ from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
-from prefpairs.files.output import is_stdout
+from prefpairs.files.output import refuse_stdout
 from prefpairs.files.tokenizer import open_decoder
 from prefpairs.reasons import SWITCHABLE
 from prefpairs.records.marks import MARKS
@@ -106,9 +106,7 @@ class InputWords:
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
-        if self.quarantine is not None and is_stdout(self.quarantine):
-            problem = f"--quarantine {self.quarantine} would mix bad rows into the data"
-            raise UsageError(problem, "name a file")
+        refuse_stdout("--quarantine", self.quarantine)
         if (on_error == "quarantine") != (self.quarantine is not None):
             problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")

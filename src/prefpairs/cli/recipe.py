@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from io import BytesIO, TextIOWrapper
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -24,9 +25,8 @@ from prefpairs.cli.values import check_value
 from prefpairs.cli.words import option_names, word_group
 from prefpairs.cli.writing import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
-from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input
-from prefpairs.files.noted import note
+from prefpairs.files.noted import read_noted
 from prefpairs.sieves.protocol import Sieve
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
@@ -148,10 +148,7 @@ class Recipe:
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
     try:
-        with naming_trouble(path):
-            note(path)
-            with open(path, encoding="utf-8-sig") as file:
-                text = file.read()
+        text = TextIOWrapper(BytesIO(read_noted(path)), "utf-8-sig").read()
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
     try:

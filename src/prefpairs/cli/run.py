@@ -10,13 +10,13 @@ from typer import Argument, Option
 
 from prefpairs.cli.summary import summary_of
 from prefpairs.cli.words import FLAG, command_of, word_group
-from prefpairs.cli.writing import TellWords, check_written
+from prefpairs.cli.writing import TellWords, check_quarantine, check_written
 from prefpairs.engines.sieve import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.digest import digest_file, stamp_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.noted import Stamp, noting
-from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.files.together import Together
 from prefpairs.report import Report
 
@@ -165,8 +165,8 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
     """Raise for files that could not be written, or whose names could not be."""
     from prefpairs.cli.manifest import for_make
 
-    if STDOUT in (pipeline.manifest, words.depfile):
-        raise UsageError("manifest and depfile have no place on standard output", "name files")
+    refuse_stdout("write.manifest", pipeline.manifest)
+    refuse_stdout("--depfile", words.depfile)
     if words.depfile is not None and pipeline.manifest is None:
         raise UsageError("--depfile is about the manifest, and there is none", "name an output")
     extra = [telling.summary, pipeline.plan.read.quarantine, pipeline.manifest, words.depfile]
@@ -174,6 +174,8 @@ def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> N
     check_written(
         [*pipeline.swept, *extra], read, new=pipeline.folder.path if pipeline.folder else None
     )
+    if pipeline.folder is not None:
+        check_quarantine(pipeline.plan.read.quarantine, pipeline.folder.path)
     if words.depfile is not None:
         for path in (pipeline.manifest or "", *_paths(words, pipeline)):
             for_make(path)

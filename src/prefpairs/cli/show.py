@@ -24,7 +24,9 @@ from prefpairs.engines.plan import InputPlan, PairPlan
 from prefpairs.engines.show import ShowPlan
 from prefpairs.engines.show import show as show_pairs
 from prefpairs.errors import MeansNothing, NotThere, UsageError
+from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import STDIN
+from prefpairs.files.watched import WatchedFile
 from prefpairs.looks.sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.looks.wrapping import Span
 from prefpairs.report import Report
@@ -155,7 +157,8 @@ class ShowReadWords(ReadWords):
             raise UsageError("--id - reads standard input, which is an input already", "name files")
         if sys.stdin is None:
             return []
-        return sys.stdin.buffer.read().decode("utf-8", "replace").lower().split()
+        with naming_trouble("stdin"), WatchedFile(0, None, closefd=False) as stdin:
+            return stdin.readall().decode("utf-8", "replace").lower().split()
 
     def group_plan(self, pairing: PairWords, temp_dir: str | None, report: Report) -> PairPlan:
         """The plan that these words ask for where rollouts are read."""

@@ -20,7 +20,7 @@ from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
 from prefpairs.files.beside import naming_trouble
 from prefpairs.files.inputs import Input, Limits, find_inputs
-from prefpairs.files.output import STDOUT, open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.files.sides import side_of
 from prefpairs.files.template import read_template
 from prefpairs.files.tokenizer import open_encoder
@@ -129,8 +129,7 @@ class ValidateWords:
         target = target_of(to, self.host)
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name the files of a dataset, or its folder")
-        if self.summary == STDOUT:
-            raise UsageError("--summary -: standard output is for findings", "name a file")
+        refuse_stdout("--summary", self.summary, is_for="findings")
         inputs = _inputs(self.inputs or [], target, limits_of(self.max_line, self.max_unpacked))
         return ValidatePlan(
             inputs=inputs,

@@ -7,6 +7,7 @@ a parameter whose type is a dataclass stands for all of its fields.
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
@@ -82,8 +83,14 @@ def _refuse_swallowed(values: dict[str, Any], parameters: list[inspect.Parameter
         for given in parameters
     }
     for name, text in odd:
-        if any(text in known for known in names.values()):
+        if any(text in known for known in names.values()) and not _is_glued(names[name], text):
             raise UsageError(f"{names[name][-1]} needs a value, and {text} is an option")
+
+
+def _is_glued(names: list[str], text: str) -> bool:
+    """Whether an option was typed together with its value, so that there is no doubt about it."""
+    typed = (word.partition("=") for word in sys.argv)
+    return any(value == text and name.replace("_", "-") in names for name, _, value in typed)
 
 
 def _options_in(value: Any) -> list[str]:

@@ -26,12 +26,14 @@ from prefpairs.errors import (
 )
 from prefpairs.files.beside import missing_folder, target_of
 from prefpairs.files.inputs import Input
+from prefpairs.files.litter import spare
 from prefpairs.files.output import (
     STDOUT,
     ClosedPipe,
     Output,
     open_output,
     refuse_same_file,
+    refuse_stdout,
     write_file,
 )
 from prefpairs.files.together import Together
@@ -104,8 +106,7 @@ class TellWords:
 
         The files of a run that ends well appear together, its summary among them.
         """
-        if self.summary == STDOUT:
-            raise UsageError("--summary -: standard output is for data", "name a file")
+        refuse_stdout("--summary", self.summary)
         try:
             with (
                 Together(hashed=hashed) as together,
@@ -143,6 +144,7 @@ class TellWords:
         """The files of a folder; they appear when the run ends well and meets its gates."""
         written = [*folder.swept, self.summary, plan.quarantine]
         check_written(written, [*plan.inputs, *also_read], new=folder.path)
+        check_quarantine(plan.quarantine, folder.path)
         folder.refuse_strangers()
         gates = self.gates(command)
         with (
@@ -315,6 +317,16 @@ def _is_within(folder: str, new: str) -> bool:
     return (folder + os.sep).startswith(os.path.realpath(new) + os.sep)
 
 
+def check_quarantine(path: str | None, new: str) -> None:
+    """Raise if bad rows would go into a folder that the run makes only when it ends well."""
+    if path is None:
+        return
+    folder = os.path.dirname(target_of(path))
+    if not os.path.isdir(folder) and _is_within(folder, new):
+        problem = f"--quarantine {path}: {new} appears only when the run ends well"
+        raise UsageError(problem, "name a file in a directory that is there")
+
+
 def opener_of(path: str, export: ExportPlan | None) -> Opener:
     """What opens this file: rows of trainers that know the type of each column may be Parquet."""
     if export is None or not export.target.typed or not path.endswith(".parquet"):
@@ -331,6 +343,7 @@ def check_written(
 
     What can be told before a run is told before it. `new` is a folder that the run may make.
     """
+    spare(0 if given.is_stdin else given.path for given in inputs)
     if STDOUT in written:
         refuse_same_file(STDOUT, inputs)
     files = [path for path in written if path is not None and path != STDOUT]

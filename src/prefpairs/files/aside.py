@@ -11,6 +11,8 @@ from prefpairs.files.beside import BUFFER, naming_trouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
+from prefpairs.files.temporary import temporary_folder
+from prefpairs.files.watched import WatchedFile
 
 _STDIN, _NAME = 0, "stdin"
 
@@ -30,12 +32,12 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
     elif not os.path.exists(source.path) or os.path.isfile(source.path):
         yield source
     else:
-        where = folder or tempfile.gettempdir()
+        where = folder or temporary_folder()
         with held_signals(), naming_trouble(where):
             aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
         with aside:
             with naming_trouble(source.label):
-                pipe = open(source.path, "rb")  # noqa: SIM115 - closed below
+                pipe = WatchedFile(source.path, None)
             with pipe:
                 _put_aside(pipe, source.label, aside.file, where)
             yield source._replace(path=aside.name)
@@ -48,11 +50,11 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
         yield
         return
     with held_signals():
-        where = folder or tempfile.gettempdir()  # which tries it out with a file
+        where = folder or temporary_folder()  # which tries it out with a file
     with naming_trouble(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:
-        with open(_STDIN, "rb", closefd=False) as pipe:
+        with WatchedFile(_STDIN, None, closefd=False) as pipe:
             _put_aside(pipe, _NAME, aside, where)
         before = os.dup(_STDIN)
         os.dup2(aside.fileno(), _STDIN)
@@ -63,7 +65,7 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
             os.close(before)
 
 
-def _put_aside(pipe: IO[bytes], name: str, aside: IO[bytes], where: str) -> None:
+def _put_aside(pipe: WatchedFile, name: str, aside: IO[bytes], where: str) -> None:
     """Read a pipe to its end into a file, which is then read from its beginning."""
     with naming_trouble(name):
         while block := pipe.read(BUFFER):

@@ -2,7 +2,7 @@
 
 What is made is locked for as long as the process lives that makes it. A temporary file that
 nobody holds a lock on was left by a process that was killed, and goes when its target is written
-the next time.
+the next time, unless that run reads it.
 """
 
 import errno
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from prefpairs.errors import FileTrouble
+from prefpairs.files.litter import is_litter
 
 BUFFER = 1 << 18
 LONGEST_WAIT = 20.0
@@ -139,11 +140,14 @@ class Place:
 
     def remove(self, name: str) -> None:
         """Remove a file or a folder with all that it holds, if that can be done."""
-        try:
-            self.unlink(name)
-        except OSError:
+        for remove in (self.unlink, self.remove_folder, self._remove_tree):
             with suppress(OSError):
-                shutil.rmtree(self._at(name), dir_fd=self._fd)
+                remove(name)
+                return
+
+    def _remove_tree(self, name: str) -> None:
+        """Remove a folder with all that it holds, for which it has to be opened."""
+        shutil.rmtree(self._at(name), dir_fd=self._fd)
 
     def open_to_all(self) -> None:
         """Give a folder that was made for us alone the user's mode."""
@@ -194,8 +198,7 @@ class Place:
             descriptor = os.open(self._at(name), flags, dir_fd=self._fd)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                mode = os.fstat(descriptor).st_mode
-                if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+                if is_litter(descriptor):
                     self.remove(name)
             finally:
                 os.close(descriptor)

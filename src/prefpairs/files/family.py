@@ -36,6 +36,8 @@ class Family:
         self.outer = Place(parent if self.is_new else self.target)
         self._staging: Place | None = None
         self._temporary = ""
+        self._folders: list[str] = []
+        """Those within it."""
         self._written: dict[str, Place] = {}
         """The folders in which files are written, as they are seen from the target."""
         self._homes: dict[str, Place] = {}
@@ -60,7 +62,8 @@ class Family:
             staging = self.outer.new_folder(self._name if self.is_new else _NEW)
             self._temporary, self._staging = staging
             self._written[""] = self._staging
-        for folder in sorted({os.path.dirname(name) for name in names} - {""}):
+        self._folders = sorted({os.path.dirname(name) for name in names} - {""})
+        for folder in self._folders:
             self._staging.make_folder(folder)
             with held_signals():
                 self._written[folder] = Place(os.path.join(self._staging.path, folder))
@@ -146,7 +149,7 @@ class Family:
         for staged in self.files.values():
             with suppress(OSError):
                 staged.file.close()
-        self._end_staging(well=well)
+        self._end_staging()
         if self._aside is not None:
             name, place = self._aside
             for _, _, kept in self._moved if well else ():
@@ -163,19 +166,20 @@ class Family:
         for place in (self.outer, *self._written.values(), *self._homes.values()):
             place.close()
 
-    def _end_staging(self, *, well: bool) -> None:
-        """Remove the folder in which files were written, unless it is the target by now."""
+    def _end_staging(self) -> None:
+        """Remove the folder in which files were written, unless it is the target by now.
+
+        One by one, for which no descriptors are needed: there may be none left.
+        """
         if self._staging is None or self._come:
             return
-        if not well:
-            self.outer.remove(self._temporary)
-            return
-        try:  # nothing is in it any more but what is the same as before
-            for name, staged in self.files.items():
-                if staged.stays():
+        try:
+            for name in self.files:
+                with suppress(FileNotFoundError):  # it has come
                     self._written[os.path.dirname(name)].unlink(os.path.basename(name))
-            for folder in sorted({*self._written} - {""}, reverse=True):
-                self._staging.remove_folder(folder)
+            for folder in reversed(self._folders):
+                with suppress(FileNotFoundError):  # it was not made any more
+                    self._staging.remove_folder(folder)
             self.outer.remove_folder(self._temporary)
         except OSError:
             self.outer.remove(self._temporary)

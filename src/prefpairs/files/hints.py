@@ -3,13 +3,12 @@
 import tomllib
 
 from prefpairs.errors import BadInput
-from prefpairs.files.beside import naming_trouble
+from prefpairs.files.noted import read_noted
 
 
 def read_hints(path: str) -> dict[str, str]:
     """The hint of each kind of error."""
-    with naming_trouble(path), open(path, "rb") as file:
-        data = file.read()
+    data = read_noted(path)
     try:
         hints = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -203,6 +203,11 @@ def _absence(word: str) -> FileTrouble | UsageError:
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):
             return FileTrouble.of(word, error)
+    folder = word
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    if folder != word and os.path.isdir(folder or "."):
+        _names_in(folder or ".")  # which may not be allowed
     return FileTrouble(word, "no such file", missing=True)
 
 

@@ -5,6 +5,7 @@ must be what was read. A file counts as unchanged if it is the same one, and its
 times are the same: the time of the last change (ctime) cannot be set.
 """
 
+import io
 import os
 import stat
 import time
@@ -12,7 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from prefpairs.errors import BadInput
 from prefpairs.files.beside import naming_trouble
+from prefpairs.files.watched import WatchedFile
+
+MOST_BYTES = 16_000_000
+"""No recipe, no chat template and no configuration is larger."""
 
 TICK = 20_000_000
 """Nanoseconds in which a file may change twice without its time telling so."""
@@ -47,12 +53,15 @@ def noting() -> Iterator[dict[str, Stamp]]:
         _noting.remove(noted)
 
 
-def read_noted(path: str) -> bytes:
-    """All bytes of a small file that is an input."""
+def read_noted(path: str, most: int = MOST_BYTES) -> bytes:
+    """All bytes of a small file that is an input; a device may have no end."""
     with naming_trouble(path):
         note(path)
-        with open(path, "rb") as file:
-            return file.read()
+        with io.BufferedReader(WatchedFile(path, None)) as file:
+            data = file.read(most + 1)
+    if len(data) > most:
+        raise BadInput(path, f"it has more than {most // 10**6} MB, which no such file needs")
+    return data
 
 
 def note(path: str) -> None:

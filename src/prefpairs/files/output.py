@@ -16,6 +16,7 @@ from prefpairs.files.beside import BUFFER, naming_trouble, status_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.screen import make_room
 from prefpairs.files.together import Together, joining
+from prefpairs.files.waiting import WaitingWriter, write_all
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -78,8 +79,6 @@ def open_output(
 
 def write_file(path: str, content: bytes, together: Together | None = None) -> None:
     """Write a small file, complete or not at all."""
-    if path == STDOUT:
-        raise UsageError("standard output is for data", "name a file")
     with naming_trouble(path), replaced_file(path, together=together) as file:
         file.write(content)
 
@@ -148,14 +147,13 @@ class _Stdout:
 
     def flush(self) -> None:
         lines = b"".join(self._lines)
-        data = memoryview(_harmless(lines) if self._terminal else lines)
+        data = _harmless(lines) if self._terminal else lines
         self._lines, self._size = [], 0
         self.begun = self.begun or bool(data)
         if data and self._seen:
             make_room()
         try:
-            while data:
-                data = data[os.write(1, data) :]
+            write_all(1, data)
         except BrokenPipeError:
             raise ClosedPipe from None
         except OSError as error:
@@ -238,12 +236,23 @@ def _descriptor_of(path: str) -> int | None:
 
 
 def is_stdout(path: str) -> bool:
-    """Whether a path is a name of standard output."""
-    return path == STDOUT or _descriptor_of(path) == 1
+    """Whether a path is a name of standard output, or leads to the file or pipe that it is."""
+    if path == STDOUT or _descriptor_of(path) == 1:
+        return True
+    with suppress(OSError):
+        there, ours = os.stat(path), os.fstat(1)
+        return os.path.samestat(there, ours) and not stat.S_ISCHR(ours.st_mode)
+    return False
+
+
+def refuse_stdout(option: str, path: str | None, *, is_for: str = "data") -> None:
+    """Raise if what an option writes would be mixed into what standard output is for."""
+    if path is not None and is_stdout(path):
+        raise UsageError(f"{option} {path}: standard output is for {is_for}", "name a file")
 
 
 def _harmless_on_terminals(descriptor: int) -> IO[bytes]:
-    file = open(descriptor, "wb", buffering=BUFFER)  # noqa: SIM115 - whoever asked closes it
+    file = io.BufferedWriter(WaitingWriter(descriptor), BUFFER)
     return cast("IO[bytes]", _Terminal(file)) if os.isatty(descriptor) else file
 
 

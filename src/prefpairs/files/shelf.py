@@ -14,6 +14,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.noted import TICK
 from prefpairs.files.reading import fingerprint
 from prefpairs.files.signals import held_signals
+from prefpairs.files.temporary import temporary_folder
 
 _MOST_OPEN = 16
 _SHARE_OPEN = 4
@@ -85,7 +86,7 @@ class Spool:
     label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
-        with held_signals(), naming_trouble(folder or tempfile.gettempdir()):
+        with held_signals(), naming_trouble(folder or temporary_folder()):
             self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
                 buffering=BUFFER, dir=folder, prefix="prefpairs-"
             )

@@ -2,10 +2,11 @@
 
 Each row of a table is an experience: a frame (TRXP) that holds all of it, since 0.6.0 in a table of
 its own, and columns beside it. What the columns say came later, and counts. The database is opened
-for reading only; nothing in it is run, and no file appears beside it unless somebody is writing.
+for reading only; nothing in it is run, and no file appears beside it.
 """
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +25,12 @@ _FRAME = "experience_bytes"
 _OF_IDENTITY = {"task_id": "task", "run_id": "run", "msg_id": "suffix"}
 _COLUMNS = (*_OF_IDENTITY, "model_version", "reward")
 _VIRTUAL = "CREATE VIRTUAL"
+_CHECKPOINT = (
+    "python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1])"
+    '.execute("PRAGMA wal_checkpoint(TRUNCATE)")\''
+)
+"""What moves the changes of a log into its database."""
+
 _SMALLEST_ROW = 6
 """A row takes four bytes in its page, and two that lead there."""
 
@@ -50,6 +57,7 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refu
     if packed or source.is_stdin or not os.path.isfile(source.path):
         problem = "a SQLite database cannot be read from a pipe or out of a packed file"
         raise BadInput(source.label, problem, "name the database itself")
+    _refuse_log(source)
     written, most = 0, source.limits.unpacked_from(os.path.getsize(source.path))
     try:
         with closing(_connected(source.path, source.limits)) as database:
@@ -65,15 +73,29 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refu
         raise BadInput(source.label, f"not a SQLite database that can be read ({error})") from None
 
 
+def _refuse_log(source: Input) -> None:
+    """Raise if rows are in a log beside the database: a manifest would not know of them.
+
+    To read them SQLite would also have to write a file there.
+    """
+    log = f"{source.path}-wal"
+    if os.path.exists(log) and os.path.getsize(log):
+        raise BadInput(
+            source.label,
+            f"not all of it is in the database: {os.path.basename(log)} holds newer changes",
+            f"{_CHECKPOINT} {shlex.quote(source.path)}",
+        )
+
+
 def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     """The database, for reading only.
 
-    Where nobody writes, it is opened as one that does not change, so that no file appears beside
-    it; if somebody begins to, we see that the file is another one, as of every input.
+    It is opened as one that does not change, so that no file appears beside it; if somebody
+    writes to it, we see that the file is another one, as of every input. Locks are used only
+    where its journal shows a change that may not be complete.
     """
     place = Path(os.path.abspath(path)).as_uri()
-    written = any(os.path.exists(path + ending) for ending in ("-wal", "-journal"))
-    words = "mode=ro" if written else "mode=ro&immutable=1"
+    words = "mode=ro" if os.path.exists(f"{path}-journal") else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode("utf-8", "replace")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.item)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 import prefpairs
 from prefpairs.cli.manifest import (
@@ -126,12 +128,50 @@ def test_paths_are_seen_from_the_manifest(path: str, seen: list[str]) -> None:
         assert [file.path for file in files] == seen
 
 
+def _seen(manifest: str, *paths: str) -> list[str]:
+    content = json.loads(manifest_of(manifest, _recipe(), _read(*paths), [], {}))
+    return [file["path"] for file in content["inputs"]]
+
+
 def test_files_behind_links() -> None:
-    """A link is followed, so that `..` leads where it should."""
+    """Their names are those that were given; a link is followed only where `..` comes after it."""
     Path("runs/link").symlink_to("../data")
-    read = _read("runs/link/train.jsonl", "runs/a.jsonl")
-    manifest = json.loads(manifest_of("m.json", _recipe(), read, [], {}))
-    assert [file["path"] for file in manifest["inputs"]] == ["data/train.jsonl", "runs/a.jsonl"]
+    Path("data/latest.jsonl").symlink_to("train.jsonl")
+    named = ["runs/link/train.jsonl", "data/latest.jsonl", "runs/a.jsonl"]
+    assert _seen("m.json", *named) == named
+    assert _seen("data/m.json", *named[:2]) == ["train.jsonl", "latest.jsonl"]
+    assert _seen("runs/m.json", *named[:2]) == ["link/train.jsonl", "../data/latest.jsonl"]
+    assert _seen("m.json", "runs/link/../runs/a.jsonl", "runs/../data/./latest.jsonl") == [
+        "runs/a.jsonl",
+        "data/latest.jsonl",
+    ]
+
+
+_PARTS = st.lists(st.sampled_from(["a", "b", "to_a", "to_b", "up", "..", "."]), max_size=6)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_PARTS, _PARTS, st.sampled_from(["f", "to_f"]), st.booleans())
+def test_a_path_leads_to_its_file(
+    tmp_path: Path, folder: list[str], parts: list[str], name: str, absolute: bool
+) -> None:
+    """Whatever links there are in it and in that of the manifest; its last word stays."""
+    if not os.path.lexists("a"):
+        for place in ("a/b", "b/a", "a/a", "b/b"):
+            Path(place).mkdir(parents=True)
+        for place in (".", *(os.path.relpath(path) for path in tmp_path.rglob("[ab]"))):
+            Path(place, "f").write_text(place)
+            Path(place, "to_f").symlink_to("f")
+            Path(place, "up").symlink_to("..")
+            for link in ("a", "b"):
+                Path(place, f"to_{link}").symlink_to(tmp_path / link)
+    path = os.path.join(*parts, name)
+    home = os.path.join(".", *folder)
+    assume(os.path.isfile(path) and os.path.isdir(home))
+    named = f"{os.getcwd()}/{path}" if absolute else path
+    [seen] = _seen(os.path.join(home, "m.json"), named)
+    assert os.path.samefile(os.path.join(os.path.realpath(home), seen), path)
+    assert os.path.basename(seen) == name
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from prefpairs.cli.verify import verify
 from prefpairs.cli.wording import word_error
 from prefpairs.errors import (
     BadRecords,
+    FilesDiffer,
     FileTrouble,
     GateNotMet,
     InputChanged,
@@ -262,6 +263,30 @@ def test_manifest_elsewhere() -> None:
     _run(settings=["write.manifest=m.json"])
     assert [*_files("data")] == ["data/o.jsonl"]
     assert _manifest("m.json")["outputs"][0]["path"] == "data/o.jsonl"
+
+
+@pytest.mark.parametrize("kind", ["a file", "a folder"])
+def test_an_input_behind_a_link(kind: str) -> None:
+    """It is listed as it was named: where the link leads elsewhere later, `verify` sees that."""
+    Path("runs/1").mkdir()
+    shutil.move("runs/in.jsonl", "runs/1/in.jsonl")
+    shutil.copytree("runs/1", "runs/2")
+    name = "runs/in.jsonl" if kind == "a file" else "runs/latest/in.jsonl"
+    link, leads = (Path(name), "1/in.jsonl") if kind == "a file" else (Path(name).parent, "1")
+    link.symlink_to(leads)
+    Path("data").rmdir()
+    Path("disk").mkdir()
+    Path("data").symlink_to("disk")
+    _run(RECIPE + SIDES, settings=[f"read.inputs={name}"])
+    assert [file["path"] for file in _manifest()["inputs"]] == [f"../{name}"]
+    assert [file["path"] for file in _manifest()["outputs"]] == ["train.jsonl", "val.jsonl"]
+    link.unlink()
+    link.symlink_to(leads.replace("1", "2"))
+    verify("data/manifest.json")  # the same bytes
+    with Path("runs/2/in.jsonl").open("a") as file:
+        file.write("\n")
+    with pytest.raises(FilesDiffer, match=f"input ../{name} has "):
+        verify("data/manifest.json")
 
 
 def test_manifest_of_another_recipe() -> None:

@@ -1,9 +1,11 @@
 """The words of show, and what it shows."""
 
 import inspect
-import io
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,18 @@ def _shown(capfd: pytest.CaptureFixture[str], *inputs: str, **words: Any) -> lis
     return [line for line in capfd.readouterr().out.splitlines() if line.startswith("── ")]
 
 
-def _stdin(data: bytes) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(data), "utf-8")
+@contextmanager
+def _stdin(data: bytes) -> Iterator[None]:
+    before, (ours, theirs) = os.dup(0), os.pipe()
+    os.write(theirs, data)
+    os.close(theirs)
+    os.dup2(ours, 0)
+    os.close(ours)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
 
 
 # Words ------------------------------------------------------------------------------------
@@ -81,26 +93,28 @@ def test_plan_of_ids() -> None:
     assert ShowReadWords(inputs=["p.jsonl"], limit=1).pairs_plan(choice, 0).most == 1
 
 
-def test_ids_of_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_of_standard_input() -> None:
     """A line each, as `diff --ids` prints them."""
-    monkeypatch.setattr(sys, "stdin", _stdin(f"{IDS[0]}\n\n{IDS[1].upper()}\n".encode()))
-    plan = ShowReadWords(inputs=["p.jsonl"]).pairs_plan(ChoiceWords(ids=["-", "abcd"]), 0)
+    with _stdin(f"{IDS[0]}\n\n{IDS[1].upper()}\n".encode()):
+        plan = ShowReadWords(inputs=["p.jsonl"]).pairs_plan(ChoiceWords(ids=["-", "abcd"]), 0)
     assert plan.ids == [IDS[0], IDS[1], "abcd"]
 
 
 def test_no_ids_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is shown, rather than all."""
-    for stdin in (_stdin(b"\n"), None):
-        monkeypatch.setattr(sys, "stdin", stdin)
-        with pytest.raises(NotThere) as caught:
-            _run(ids=["-"])
+    with _stdin(b"\n"), pytest.raises(NotThere) as none:
+        _run(ids=["-"])
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NotThere) as closed:
+        _run(ids=["-"])
+    for caught in (none, closed):
         assert (caught.value.names, caught.value.hint) == ((), "no ids came")
 
 
-def test_no_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text_on_standard_input() -> None:
     """Bytes that are no text are no ids."""
-    monkeypatch.setattr(sys, "stdin", _stdin(b"\x1f\x8b\xff"))
-    with pytest.raises(UsageError, match="expected 4 to 32 hexadecimal digits"):
+    error = pytest.raises(UsageError, match="expected 4 to 32 hexadecimal digits")
+    with _stdin(b"\x1f\x8b\xff"), error:
         _run(ids=["-"])
 
 

@@ -13,7 +13,7 @@ from backports import zstd
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import ClosedPipe, open_output, write_file
+from prefpairs.files.output import ClosedPipe, open_output, refuse_stdout, write_file
 from prefpairs.files.staged import same_bytes
 
 
@@ -283,8 +283,8 @@ def test_bad_rows_after_lines_on_standard_output(
 
 def test_no_summary_on_standard_output() -> None:
     """It would be mixed into the data."""
-    with pytest.raises(UsageError, match="standard output"):
-        write_file("-", b"{}")
+    with pytest.raises(UsageError, match="--summary -: standard output is for data"):
+        refuse_stdout("--summary", "-")
 
 
 def test_small_file(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import json
 import math
 import os
 import pickle
+import shlex
 import sqlite3
 import struct
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -173,12 +175,32 @@ def test_nothing_appears_beside_it(db: Path) -> None:
     assert os.listdir(db.parent) == ["x.db"]
 
 
-def test_while_somebody_writes(db: Path) -> None:
-    """What was written so far is read."""
+@pytest.mark.parametrize("name", ["x.db", "a b's.db"])
+def test_while_somebody_writes_a_log(db: Path, name: str) -> None:
+    """Its rows are in no file that a manifest lists; the hint moves them into the database."""
+    db = db.rename(db.with_name(name))
     _execute(db, "PRAGMA journal_mode = WAL")
     with closing(sqlite3.connect(db, isolation_level=None)) as writer:
         writer.execute("UPDATE pipeline_input SET reward = 0.125 WHERE id = 2")
+        before = sorted(os.listdir(db.parent))
+        with pytest.raises(BadInput, match=f"{name}-wal holds newer changes") as caught:
+            _rows(db)
+        assert sorted(os.listdir(db.parent)) == before
+        assert caught.value.hint is not None
+        subprocess.run(shlex.split(caught.value.hint), check=True)
         assert [row["reward"] for row in _rows(db)] == [1.0, 0.125]
+
+
+def test_nothing_is_written_beside_it(db: Path) -> None:
+    """A log that a writer left empty is no reason to open one of our own."""
+    _execute(db, "PRAGMA journal_mode = WAL")
+    db.with_name("x.db-wal").touch()
+    before = sorted(os.listdir(db.parent))
+    rows = open_input(Input(str(db), "x.db"))
+    with rows as opened:
+        next(opened.records)
+        assert sorted(os.listdir(db.parent)) == before
+    assert sorted(os.listdir(db.parent)) == before
 
 
 def test_a_database_that_changes(db: Path) -> None:
