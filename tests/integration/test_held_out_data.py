@@ -187,7 +187,9 @@ def test_hint_for_a_side_of_which_all_leaks() -> None:
     export = ("export", "--to", "customizer", "--last-message", "data", "--out-dir", "O")
     done = _run(*export)
     assert done.returncode == 3
-    command = done.stderr.split("`")[1]
-    assert command == ("prefpairs split --for customizer --last-message pairs.jsonl --out-dir data")
+    command = done.stderr.partition("hint: ")[2].strip()
+    assert command == (
+        "prefpairs split --for customizer --out-dir split-for-customizer --last-message data"
+    )
     assert _run(*shlex.split(command)[1:], "--exact").returncode == 0
-    assert _run(*export).returncode == 0
+    assert _run(*export[:-3], "split-for-customizer", *export[-2:]).returncode == 0

@@ -409,11 +409,9 @@ def test_chat_completions(run: Any) -> None:
         assert _told(pair, "chosen") in right["chosen"]
         assert _told(pair, "rejected") in right["rejected"]
         assert (pair["chosen_score"], pair["gap"]) == (right["chosen_score"], right["gap"])
-    assert [ran.rows[0][side][0]["reasoning_content"] for side in ("chosen", "rejected")] == [
-        "2+3=5",
-        "hm",
-    ]
     whole = run("pair", file, *paths, "--strategy", "exhaustive")
+    turns = [pair[side][0] for pair in whole.rows for side in ("chosen", "rejected")]
+    assert {turn.get("reasoning_content") for turn in turns} >= {"2+3=5", "hm"}
     assert whole.summary["marked"] == {"rejected_incomplete": 2}
 
 

@@ -405,7 +405,8 @@ def expected_of(row: Row) -> Expected:
 def _own_index(row: Row, side: str) -> int | None:
     """The source's own number; of several answers in a row it is the place of one of them."""
     index: int | None = row[f"{side}_index"]
-    return None if "#" in row[f"{side}_origin"] else index
+    is_place = "#" in row[f"{side}_origin"] and row["group"].startswith("prompt:")
+    return None if is_place else index
 
 
 def allowed(group: Sequence[Seen], bounds: Bounds) -> list[tuple[int, int]]:

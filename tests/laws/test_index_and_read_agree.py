@@ -27,6 +27,7 @@ from prefpairs.engines.plan import PairPlan, ReadPlan
 from prefpairs.engines.reading import reading_inputs
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
+from prefpairs.records.pair import POSITION
 from prefpairs.report import Report
 from prefpairs.strategies.allowed import PairOptions
 
@@ -114,7 +115,8 @@ def test_both_sides_of_a_pair_are_extracted_candidates(
                 candidate = candidates[f"rows.jsonl:{place}"]
                 assert _chat(pair[side], "assistant") == _chat(candidate["response"], "assistant")
                 assert pair[f"{side}_score"] == candidate["score"]
-                assert pair[f"{side}_index"] == candidate["index"]
+                position = candidate.get("meta", {}).get(POSITION, candidate["index"])
+                assert pair[f"{side}_index"] == position
                 assert pair["group"] == candidate["group"]
             asked_for = candidates[_place(pair["chosen_origin"])]["prompt"]
             assert _chat(pair["prompt"], "user") == _chat(asked_for, "user")

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from prefpairs.cli.remedies import with_choice
 from prefpairs.cli.wording import visible
 from prefpairs.report import Report
 
@@ -35,5 +34,7 @@ def notes_on_marked(report: Report) -> Iterator[str]:
 
 def _command(option: str, settled: Collection[str], reason: str) -> str:
     """The command as it was typed, with one more reason: in a recipe a value replaces another."""
+    from prefpairs.cli.remedies import with_choice
+
     reasons = {*settled, reason} if _typed[:1] == ["run"] else {reason}
     return with_choice(_typed, [option, ",".join(sorted(reasons))])

@@ -1,6 +1,5 @@
 """The options that say what is read: shared by every command that takes rollouts."""
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typer import Argument, Option
 from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
+from prefpairs.files.beside import is_folder
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import refuse_stdout
 from prefpairs.files.tokenizer import open_decoder
@@ -148,7 +148,7 @@ class AsideWords:
 
     def __post_init__(self) -> None:
         """Raise for a directory that is not there, whether it will be needed or not."""
-        if self.temp_dir is not None and not os.path.isdir(self.temp_dir):
+        if self.temp_dir is not None and not is_folder(self.temp_dir):
             raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
 
 

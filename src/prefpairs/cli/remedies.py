@@ -28,14 +28,14 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
     """The commands that settle an error; the first of them is the likeliest."""
     typed = Typed.of(words or ("pair",))
     match error:
-        case TwoReadings() | NothingCameOut():
-            yield from (_choosing(typed, choice) for choice in error.choices)
         case MeansNothing():
             yield typed.without(error.options).as_command(error.command)
         case SideLeaks() if typed.command == "export":
             kept = typed.with_only(_options_of("split") - {"--out-dir", "--summary", "--require"})
             name = f"split-for-{error.target}"
             yield kept.as_command("split", ["--for", error.target, "--out-dir", name])
+        case TwoReadings() | NothingCameOut():
+            yield from (_choosing(typed, choice) for choice in error.choices)
         case DoesNotTrain():
             yield typed.with_only(()).as_command(
                 "validate", ["--to", typed.value_of("--to") or "trl"]

@@ -256,6 +256,15 @@ def missing_folder(path: str) -> FileTrouble:
     return FileTrouble(path, f"there is no directory {folder}")
 
 
+def is_folder(path: str) -> bool:
+    """Whether a directory is there; trouble of the file system is no answer."""
+    with naming_trouble(path):
+        try:
+            return stat.S_ISDIR(os.stat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+
 def unmasked(mode: int) -> int:
     """What the umask leaves of a mode; it can only be asked for by setting it."""
     mask = os.umask(0o077)

@@ -4,10 +4,15 @@ Whether a descriptor blocks belongs to all programs that share it, so any of the
 any time, and it is not ours to change back. "Nothing yet" is neither the end nor an error: wait.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import select
-from typing import Any, TextIO
+
+TYPE_CHECKING = False  # `prefpairs --version` does not wait for typing to be loaded
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 
 def wait_to_read(descriptor: int) -> None:

@@ -215,7 +215,7 @@ def _answers(
     ) -> Answer:
         number, of = (place.number, place.of) if place is not None else (0, 1)
         marks = marks_at(own, path, no_marks, number, of) or {}
-        position = {} if place is None else {POSITION: number}
+        position = {POSITION: number} if of > 1 else {}
         return Answer(
             row,
             prompt,

@@ -9,6 +9,7 @@ from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.records.calls import tool_call
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.message import Unclear
+from prefpairs.records.pair import POSITION
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import looks_like, open_reader
 from prefpairs.sources.guess import find_fields
@@ -335,12 +336,12 @@ def test_keep_rows_without_a_score() -> None:
     ],
 )
 def test_several_answers_a_row(responses: str, rewards: str) -> None:
-    """Answers and scores stand in two lists; each place is a candidate, and its index."""
+    """Answers and scores stand in two lists; each place is a candidate, and known."""
     row = {"prompt": "Q", responses: ["A", "B"], rewards: [1, 0.5]}
     reading = _read(row)
     assert reading.kept == [
-        Candidate(GROUP_OF_Q, "Q", "A", 1.0, 0),
-        Candidate(GROUP_OF_Q, "Q", "B", 0.5, 1),
+        Candidate(GROUP_OF_Q, "Q", "A", 1.0, meta={POSITION: 0}),
+        Candidate(GROUP_OF_Q, "Q", "B", 0.5, meta={POSITION: 1}),
     ]
     assert reading.places == [1, 2]
 

@@ -7,6 +7,7 @@ import pytest
 
 from prefpairs.errors import BadField, NotOneEach
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.pair import POSITION
 from prefpairs.sources import nemo_gym
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import open_reader
@@ -60,8 +61,8 @@ def test_lists_in_lists() -> None:
         "s": [1, 2, 3],
     }
     kept = _read(row, response="a[].b[].c", scores=(("a[].b[].s", 1.0),), keep=("a[].m",))
-    assert [(one.response, one.score, one.index) for one in kept.kept] == [("A", 1, 0), ("B", 2, 1)]
-    assert [one.meta for one in kept.kept] == [{"a[].m": "x"}] * 2
+    assert [(one.response, one.score) for one in kept.kept] == [("A", 1), ("B", 2)]
+    assert [one.meta for one in kept.kept] == [{POSITION: at, "a[].m": "x"} for at in (0, 1)]
     assert kept.lost == ["no_score"]
     with pytest.raises(NotOneEach):  # nothing tells which of them belongs to which
         _read(row, response="a[].b[].c", scores=(("s[]", 1.0),))
@@ -89,7 +90,7 @@ def test_one_answer_has_one_score() -> None:
     """A list of one with a number beside it is no contradiction."""
     row = {"choices": [{"message": A}], "score": 0.5}
     (only,) = _kept(row, "choices[].message", "score")
-    assert (only.response, only.score, only.index) == ([A], 0.5, 0)
+    assert (only.response, only.score, only.meta) == ([A], 0.5, None)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,9 @@ def test_keep_by_position(keep: str, found: list[Any]) -> None:
         "scores": [1, 0],
     }
     kept = _kept(row, "samples[].text", "scores", keep=(keep,))
-    assert [one.meta for one in kept] == [{keep: value} for value in found]
+    assert [one.meta for one in kept] == [
+        {POSITION: at, keep: value} for at, value in enumerate(found)
+    ]
 
 
 def test_kept_list_of_another_length() -> None:
@@ -222,9 +225,12 @@ def test_marks_in_lists_beside_the_answers() -> None:
         "finish_reasons": ["stop", "length"],
         "errors": ["boom", ""],
     }
-    assert [one.meta for one in _read(row).kept] == [{"error": True}, {"finish_reason": "length"}]
+    assert [one.meta for one in _read(row).kept] == [
+        {"error": True, POSITION: 0},
+        {"finish_reason": "length", POSITION: 1},
+    ]
     row = {"responses": ["A", "B"], "rewards": [1, 0], "error": "boom"}
-    assert [one.meta for one in _read(row).kept] == [{"error": True}] * 2
+    assert [one.meta for one in _read(row).kept] == [{"error": True, POSITION: at} for at in (0, 1)]
 
 
 def test_a_mark_of_the_last_turn_of_a_conversation() -> None:
