@@ -17,6 +17,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
 from prefpairs.records.message import Text, asks_something
@@ -184,5 +185,5 @@ class _Plain:
 @lru_cache(_FEW)
 def _question_of(given: bytes) -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
-    prompt = read_text(decode(given), "prompt")
+    prompt, _ = number_calls(read_text(decode(given), "prompt"), "")
     return group_of_prompt(digest_prompt(prompt)), prompt

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest
 from prefpairs.records.message import Text, asks_something
@@ -112,4 +113,5 @@ def _prompt_of(given: bytes) -> Text | None:
     try:
         return [{"role": turn.role, "content": turn.content} for turn in _chat_of(given)]
     except msgspec.DecodeError:
-        return prompt_of(decode(given))
+        prompt = prompt_of(decode(given))
+        return None if prompt is None else number_calls(prompt, "")[0]
