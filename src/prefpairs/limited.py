@@ -170,9 +170,14 @@ def _serve(begin: Callable[[], Answer], asked: int, told: int, seconds: float) -
             _write(told, how + found)
 
 
-def _limit_memory() -> None:
+def memory_taken() -> int:
+    """The address space of this process, which is what `ulimit -v` counts. Linux only."""
     with open("/proc/self/statm", encoding="ascii") as file:
-        most = int(file.read().split()[0]) * resource.getpagesize() + MEMORY
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def _limit_memory() -> None:
+    most = memory_taken() + MEMORY
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
         most = min(most, soft)

@@ -140,7 +140,7 @@ BAD = {
     "invalid_utf8": "the line is not UTF-8",
     "too_deep": "the line is nested too deeply",
     "number_too_long": "a number has more than 4300 digits",
-    "too_many_values": "the line holds more lists and objects than one of its length should",
+    "too_many_values": "the values of the line would take more memory than its length allows",
     "refused_row": "a frame or a database holds the row in a form that is not read",
     "line_too_long": "the line is longer than --max-line allows (64 MB)",
     "lfs_pointer": "the file is a Git LFS pointer, not the data",

@@ -17,6 +17,7 @@ from hostile_kit import run
 from pyarrow.parquet import write_table
 
 from prefpairs.files.inputs import Limits
+from prefpairs.records import weight
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
 
@@ -113,15 +114,104 @@ def test_a_header_of_tensors_that_grows(unit: bytes, tmp_path: Path) -> None:
     assert (code, "no header of safetensors" in said, peak < 330) == (1, True, True)
 
 
-@pytest.mark.parametrize("unit", [b"[],", b'{"a":1},', b'{"":[{}]},'])
-@pytest.mark.parametrize("command", ["pair", "extract"])
-def test_a_line_of_lists(unit: bytes, command: str, tmp_path: Path) -> None:
-    """A row of 30 MB that would take 800 MB, and many seconds."""
-    good, begin = ROW + b"]}\n", b'{"response":"A","score":1,"prompt":['
-    path = packed(tmp_path / "in", good, begin, repeated(unit, 30 * MEGABYTE), b"[]]}\n", good)
+def keys(size: int) -> Iterator[bytes]:
+    """Members of an object with different keys, up to so many bytes."""
+    for block in range(size // 720_000):
+        yield b"".join(b'"%07x":1,' % (block * 60_000 + number) for number in range(60_000))
+
+
+HEAVY = {
+    "lists": b"[],",
+    "objects": b'{"a":1},',
+    "nested": b'{"":[{}]},',
+    "texts": b'"ab",',
+    "numbers": b"999,",
+    "fractions": b"0.5,",
+    "digits": b"7,",
+}
+
+
+@pytest.mark.parametrize("kind", [*HEAVY, "keys"])
+@pytest.mark.parametrize(("command", "field"), [("pair", "prompt"), ("stats", "y")])
+def test_a_line_of_values(kind: str, command: str, field: str, tmp_path: Path) -> None:
+    """A row that unpacks to 60 MB, and would take up to a gigabyte, is one bad row."""
+    given = {"prompt": b'"Q"', "response": b'"A"', "score": b"1", "z": b"NaN"}
+    given.pop(field, None)
+    begin = b"".join(b'"%b":%b,' % (name.encode(), value) for name, value in given.items())
+    size = 60 * MEGABYTE
+    many: list[bytes | Iterator[bytes]]
+    if kind == "keys":
+        many = [b"{", keys(size), b'"":0}']
+    else:
+        many = [b"[", repeated(HEAVY[kind], size), b"0]"]
+    good = ROW + b"]}\n"
+    path = packed(tmp_path / "in", good, b'{%b"%b":' % (begin, field.encode()), *many, b"}\n", good)
     code, said, peak = run(command, path)
-    assert (code, "in:2: it holds more lists and objects" in said) == (1, True)
-    assert peak < 200
+    assert (code, "in:2: its values would take more memory" in said) == (1, True), said
+    assert peak < 160
+
+
+MESSAGE = b'{"role":"user","content":"x"},'
+TURNS = b'{"role":"assistant","content":"a"},' + MESSAGE
+CALL = b'{"type":"function","function":{"name":"f","arguments":"{}"}},'
+CANDIDATE = (
+    b'"group":"g","prompt":"Q","response":"A","origin":"a:1","tokens":{"prompt":[1],"response":['
+)
+
+
+@pytest.mark.parametrize(
+    ("begin", "unit", "end"),
+    [
+        (b'"response":"A","prompt":[', MESSAGE, MESSAGE[:-1] + b"]"),
+        (b'"prompt":"Q","response":[', TURNS, TURNS[: -1 - len(MESSAGE)] + b"]"),
+        (
+            b'"prompt":"Q","response":[{"role":"assistant","content":"a","tool_calls":[',
+            CALL,
+            CALL[:-1] + b"]}]",
+        ),
+        (b'"prompt":"Q","response":"A","tools":[', CALL, CALL[:-1] + b"]"),
+        (CANDIDATE, b"31234,", b"1]}"),
+        (b'"prompt":"Q","response":"A","y":"\\ud83d","x":[', b'"ab",', b"1]"),
+        (b'"response":"A","prompt":"\xf0\x9f\x98\x80', b"x", b'"'),
+    ],
+)
+def test_the_largest_row_that_is_read(
+    begin: bytes, unit: bytes, end: bytes, tmp_path: Path
+) -> None:
+    """It takes no more than is promised: 400 MB, and twelve times its bytes."""
+    signs = sum(each * unit.count(sign) for sign, each in weight._WEIGHTS)  # noqa: SLF001
+    most = 60 * MEGABYTE // len(unit)
+    if signs > 2 * len(unit):
+        most = min(most, 250 * MEGABYTE // (signs - 2 * len(unit)))
+    line = b'{"score":1,' + begin + unit * most + end + b"}\n"
+    path = packed(tmp_path / "in", ROW + b"]}\n", line)
+    code, said, peak = run("extract", path, "-o", tmp_path / "out")
+    assert (code, peak < 400 + 12 * len(line) / MEGABYTE) == (0, True), (said, peak)
+
+
+def test_large_rows_of_honest_runs(tmp_path: Path) -> None:
+    """An answer of 12,000 tokens with 20 alternatives each, and 20 MB of turns with tools."""
+    token = {"token": " the", "logprob": -0.123456789, "bytes": [32, 116, 104, 101]}
+    logprobs = [{**token, "top_logprobs": [token] * 20}] * 12_000
+    call = {"name": "run", "arguments": json.dumps({"code": "print({'a': [1, 2]})\n" * 90})}
+    turn = [
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"type": "function", "function": call}],
+        },
+        {"role": "tool", "content": json.dumps([{"x": 1, "y": [2, 3]}] * 300)},
+    ]
+    answer = [*turn * 1600, {"role": "assistant", "content": "Done."}]
+    rows = [
+        {"prompt": "Q", "response": "A", "score": 1, "logprobs": {"content": logprobs}},
+        {"prompt": "Q", "response": answer, "score": 0},
+    ]
+    lines = [json.dumps(row).encode() + b"\n" for row in rows]
+    assert all(len(line) > 15 * MEGABYTE for line in lines)
+    (tmp_path / "in").write_bytes(b"".join(lines))
+    code, said, _ = run("extract", tmp_path / "in", "-o", tmp_path / "out", "--keep", "logprobs")
+    assert (code, "2 read = 2 used" in said) == (0, True), said
 
 
 def test_brackets_in_texts_are_no_lists(tmp_path: Path) -> None:
@@ -153,6 +243,69 @@ def test_frames_of_nothing(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
     (tmp_path / "in").write_bytes(zstd.compress(ROW + b"]}\n") * 20_000)
     assert "20,000 read = 20,000 used" in run("extract", tmp_path / "in", "-o", tmp_path / "o")[1]
+
+
+def tokens_of(count: int) -> bytes:
+    """A frame of two experiences with so many tokens each."""
+    header = {
+        f"{n}:tokens": {
+            "dtype": "I64",
+            "shape": [count],
+            "data_offsets": [n * 8 * count, (n + 1) * 8 * count],
+        }
+        for n in range(2)
+    }
+    told = json.dumps(header).encode()
+    tensors = struct.pack("<Q", len(told)) + told + struct.pack(f"<{count}q", *range(count)) * 2
+    metadata = pickle.dumps({"items": [experience(0), experience(1)]}, 5)
+    return head(len(metadata), len(tensors)) + metadata + tensors
+
+
+@pytest.mark.parametrize("memory", [60, 120, 300, 500, 600])
+@pytest.mark.parametrize(
+    "kind", ["tokens", "numbers in frames", "tools", "objects", "turns", "text"]
+)
+def test_libraries_that_crash_get_what_they_ask_for(kind: str, memory: int, tmp_path: Path) -> None:
+    """A sentence, or all is well: orjson and msgspec do not look whether they get memory."""
+    if kind == "tokens":
+        data = tokens_of(MEGABYTE)
+    elif kind == "numbers in frames":
+        large = {"x": list(range(100_000, 100_000 + MEGABYTE))}
+        data = items(*(experience(n, info=large) for n in range(2)))
+    else:
+        tool = b'"tools":[{"type":"function","function":{"name":"f","parameters":%b}}],'
+        members = b",".join(b'"%x":1' % number for number in range(200_000))
+        fields = {
+            "tools": tool % (b'{"x":[%b1]}' % (b"1," * 400_000)),
+            "objects": tool % (b"{%b}" % members),
+            "turns": b'"system":[%b],' % (MESSAGE * 20_000)[:-1],
+            "text": b'"system":"%b",' % (b"x" * MEGABYTE),
+        }
+        row = b'{"prompt":"Q",%b"response":"A%d","score":%d}\n'
+        data = b"".join(row % (fields[kind], n, n) for n in range(2))
+    (tmp_path / "in").write_bytes(data)
+    words: list[str | Path] = ["pair", tmp_path / "in", "-o", tmp_path / "out"]
+    code, said, _ = run(*words, memory=memory * MEGABYTE)
+    assert (code in (0, 1, 2, 3, 5), "Traceback" in said) == (True, False), said
+    assert code != 5 or "there is not enough memory" in said
+
+
+def test_a_limit_that_is_wide_enough_changes_nothing(tmp_path: Path) -> None:
+    """The same bytes, whatever writes them where memory is limited."""
+    odd = {"x": [1e16, 1e-7, 0.1, 2**63, -0.0, '\u00e9\U0001f600\x7f\u2028\\"']}
+    frames = items(*(experience(n, info=odd, messages=[]) for n in range(3))) + tokens_of(5)
+    lines = b"".join(
+        json.dumps({"prompt": "Q", "response": f"A{n}", "score": n, **odd}).encode() + b"\n"
+        for n in range(3)
+    )
+    for data in (frames, lines):
+        (tmp_path / "in").write_bytes(data)
+        written = []
+        for memory in (None, 2000 * MEGABYTE):
+            words: list[str | Path] = ["extract", tmp_path / "in", "-o", tmp_path / "out"]
+            assert run(*words, memory=memory)[0] == 0
+            written.append((tmp_path / "out").read_bytes())
+        assert written[0] == written[1]
 
 
 @pytest.mark.parametrize("memory", [200, 300, 800])

@@ -11,7 +11,8 @@ import pytest
 from hostile_kit import run
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files import tokenizer as of_tokenizer
 from prefpairs.limited import Limited, OverBudget, Refusal
 from prefpairs.targets import template as of_template
 from prefpairs.targets.template import compiled, facts_of
@@ -276,6 +277,47 @@ def test_a_tokenizer_that_panics_on_a_text(pairs: Path) -> None:
     code, said, _ = run("filter", *words, pairs)
     assert (code, "tokenizer.json: it makes no tokens of a text" in said) == (1, True)
     assert "Traceback" not in said
+
+
+def growing(times: int) -> dict[str, Any]:
+    """A normalizer that makes a thousand of each `z`, again and again, and leaves all else."""
+    one = {"type": "Replace", "pattern": {"Regex": "z"}, "content": "z" * 1000}
+    return {"type": "Sequence", "normalizers": [one] * times}
+
+
+def tried_on(text: str, change: dict[str, Any], pairs: Path) -> tuple[int, str, int]:
+    """What `filter` does with a text and a tokenizer of bytes in which something was changed."""
+    path = pairs.parent / "tokenizer.json"
+    path.write_text(json.dumps({**tokenizer(), **change}))
+    pairs.write_text(json.dumps({"prompt": "Q", "chosen": text, "rejected": "b"}) + "\n")
+    return run("filter", "--max-tokens", "99", "--tokenizer", path, pairs)
+
+
+def test_a_tokenizer_that_grows_on_some_texts_alone(pairs: Path) -> None:
+    """It is stopped in a process of its own; texts that it leaves alone are no trouble."""
+    code, said, peak = tried_on("z" * 40, {"normalizer": growing(4)}, pairs)
+    assert (code, "tokenizer.json: it makes no tokens of a text: it takes more" in said) == (
+        1,
+        True,
+    )
+    assert ("Traceback" in said, peak < 150) == (False, True)
+    assert tried_on("a" * 40, {"normalizer": growing(4)}, pairs)[0] == 0
+
+
+def test_a_tokenizer_that_takes_its_time_on_some_texts_alone(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A regular expression that goes through a text once for each of its characters."""
+    path = pairs.parent / "tokenizer.json"
+    slow = {"type": "Replace", "pattern": {"Regex": "z.*y"}, "content": "x"}
+    path.write_text(json.dumps({**tokenizer(), "normalizer": slow}))
+    monkeypatch.setattr(of_tokenizer, "SECONDS", 0.3)
+    tokens = of_tokenizer.Tokens(str(path))
+    assert tokens.encode("az") == ([tokens.id_of("a"), tokens.id_of("z")], [(0, 1), (1, 2)])
+    for _ in range(2):
+        with pytest.raises(BadInput, match=r"no tokens of a text: it takes more than 0\.3 seconds"):
+            tokens.encode("z" * 400_000)
+    assert len(tokens.encode("some other words, \u00e9\u4e16\U0001f600")[0]) > 10
 
 
 def test_dropout_is_switched_off(pairs: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prefpairs.engines.plan import ReadPlan
-from prefpairs.errors import NoSuchPath, NotJson
+from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.files.lines import Record
 from prefpairs.nearest import listed, near_of
 from prefpairs.records.path import MISSING, look_up, paths_of
@@ -67,8 +67,12 @@ class Formats:
         taken: list[Record] = []
         found = None
         for record in _few(records, taken):
-            like = self._like_the_last(record.data)
-            if like is None and (not record.whole or _row_of(record.data) is None):
+            try:
+                row = record.complete()
+            except BadRecord:
+                continue
+            like = self._like_the_last(row)
+            if like is None and _row_of(row) is None:
                 continue
             like = like or self._opened(label, record.data)
             found = found or like

@@ -13,6 +13,7 @@ from prefpairs.engines.reading import Reader
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.stretch import LongLine
+from prefpairs.records import spare, weight
 from prefpairs.report import RowCounts
 from prefpairs.sources.guess import Fact
 from prefpairs.sources.protocol import Opened, Scanned
@@ -40,6 +41,7 @@ class Scanner:
         self._how = how
         self._label = source.label
         self._longest = source.limits.line
+        self._light = min(self._longest, weight.LIGHT)
         self._shelf = shelf
         self._index = index
         self._reader = reader
@@ -75,12 +77,12 @@ class Scanner:
 
     def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
         shortcut = self._how.shortcut
-        scanned = [None] * len(lines) if shortcut is None else shortcut.scan(lines)
-        if max(map(len, lines)) > self._longest:
-            scanned = [
-                None if len(line) > self._longest else found
-                for line, found in zip(lines, scanned, strict=True)
-            ]
+        looked_at = lines
+        if max(map(len, lines)) > self._light:
+            looked_at = [b"" if len(line) > self._light else line for line in lines]
+        if spare.LIMITED:
+            spare.spare(max(map(weight.most_taken_by, looked_at)))
+        scanned = [None] * len(lines) if shortcut is None else shortcut.scan(looked_at)
         start, known = 0, self._index.questions
         for place, found in enumerate(scanned):
             if found is not None and (found[0] in known or self._learn(found[0], lines[place])):

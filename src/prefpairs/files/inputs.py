@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.limited import memory_taken
 
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
@@ -81,9 +82,7 @@ def _memory_left() -> int | None:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY or not os.path.exists("/proc/self/statm"):
         return None
-    with open("/proc/self/statm", encoding="ascii") as file:
-        taken = int(file.read().split()[0]) * resource.getpagesize()
-    return max(0, most - taken)
+    return max(0, most - memory_taken())
 
 
 class Input(NamedTuple):

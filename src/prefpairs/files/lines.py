@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
 from prefpairs.errors import BadRecord, NotJson
+from prefpairs.records import weight
 
 _HEAD_OF_LONG = 1 << 12
 """So much is kept of a line that is too long, to be told from others."""
@@ -31,11 +32,13 @@ class Record(NamedTuple):
         return self.whole and self.data.isspace()
 
     def complete(self) -> bytes:
-        """The bytes, if they are all there."""
+        """The bytes, if they are all there, and their values fit into memory."""
         if self.refused is not None:
             raise Refused(self.refused)
         if not self.whole:
             raise NotJson(f"the line is longer than {what_allows()}", "line_too_long")
+        if len(self.data) > weight.LOOKED_AT_FROM:
+            weight.look_at(self.data)
         return self.data
 
 

@@ -2,19 +2,32 @@
 
 import json
 import os
+import resource
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import IO, Any
 
 from prefpairs.errors import BadInput
 from prefpairs.extras import missing_library
 from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
+from prefpairs.limited import memory_taken
+from prefpairs.records.spare import LIMITED
 
 _BATCH, _BATCH_BYTES, _BATCH_VALUES = 128, 1 << 24, 1 << 20
+_AT_ONCE = 16
 _BYTES_A_VALUE = 8
 """One that is repeated takes next to nothing in the file, and forty bytes in memory."""
+
+_TIMES_A_GROUP = 3
+"""What a batch may take, in groups of rows, beside what any container may take at once."""
+
+_OUT_OF_MEMORY = "bad_alloc"
+"""What pyarrow says where it does not raise MemoryError."""
 
 
 def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
@@ -23,6 +36,8 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
     except ImportError:
+        if LIMITED and find_spec("pyarrow") is not None:  # it does not fit into memory
+            raise MemoryError from None
         raise missing_library("reading .parquet", "parquet") from None
     if not file.seekable():  # it is read from its end
         with tempfile.TemporaryFile() as aside:
@@ -31,7 +46,7 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
         return
     try:
         parquet = ParquetFile(file)
-        size = _unpacked_size(parquet.metadata)
+        size = sum(_sizes_of_groups(parquet.metadata))
         if size > source.limits.unpacked_from(file.seek(0, os.SEEK_END)):
             raise too_much(source)
         values = _values_a_row(parquet.metadata)
@@ -40,27 +55,78 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
             raise BadInput(source.label, problem)
         most = max(1, int(_BATCH_VALUES / max(1, values)))
         chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
-        for batch in parquet.iter_batches(
-            batch_size=min(most, _batch_of(parquet.metadata.num_rows, size))
-        ):
-            for row in _without_nanoseconds(batch).to_pylist():
-                for name in chats:
-                    row[name] = _unpacked(row[name])
-                yield json_line(row)
+        batches = parquet.iter_batches(
+            batch_size=min(most, _batch_of(parquet.metadata.num_rows, size)),
+            use_threads=False,
+        )
+        room = source.limits.held_from(file.seek(0, os.SEEK_END))
+        room += _TIMES_A_GROUP * max(_sizes_of_groups(parquet.metadata), default=0)
+        parts = _parts_of(batches)
+        while lines := _lines_of(parts, chats, room, source):
+            yield from lines
     except (pa.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of what stands on it
+        if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
+            raise MemoryError from None
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
 
-def _unpacked_size(metadata: Any) -> int:
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    return sum(group.total_byte_size for group in groups)
+def _parts_of(batches: Iterator[Any]) -> Iterator[Any]:
+    """A few rows at a time: as values of Python they take more than in a batch."""
+    for batch in batches:
+        fine = _without_nanoseconds(batch)
+        for start in range(0, fine.num_rows, _AT_ONCE):
+            yield fine.slice(start, _AT_ONCE)
+
+
+def _lines_of(parts: Iterator[Any], chats: list[str], room: int, source: Input) -> list[bytes]:
+    """The next few rows as JSON, if there are any."""
+    with _within(room, source):
+        for part in parts:
+            rows = part.to_pylist()
+            for row in rows:
+                for name in chats:
+                    row[name] = _unpacked(row[name])
+            return [json_line(row) for row in rows]
+    return []
+
+
+@contextmanager
+def _within(room: int, source: Input) -> Iterator[None]:
+    """Let a block take so much more memory; BadInput if it needs more.
+
+    A few bytes of the file may say a large text thousands of times: its sizes do not tell.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = memory_taken() + room
+    ours = soft == resource.RLIM_INFINITY or most < soft
+    if ours:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    except Exception as error:
+        if ours and (isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error)):
+            raise too_much(source) from None
+        raise
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _groups(metadata: Any) -> list[Any]:
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
+def _sizes_of_groups(metadata: Any) -> list[int]:
+    return [group.total_byte_size for group in _groups(metadata)]
 
 
 def _values_a_row(metadata: Any) -> float:
     """How many values a row has on average, in the column and the group with the most."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    groups = _groups(metadata)
     return max(
         (
             group.column(place).num_values / max(1, group.num_rows)

@@ -8,12 +8,14 @@ from functools import partial
 from math import prod
 from typing import Any
 
+import msgspec
+
 from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
 from prefpairs.extras import missing_library
 from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.noted import note, read_noted
 from prefpairs.files.output import naming_trouble
-from prefpairs.limited import Limited, OverBudget, Refusal
+from prefpairs.limited import SECONDS, Limited, OverBudget, Refusal
 from prefpairs.records.wire import decode, encode
 
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
@@ -37,6 +39,10 @@ class Model:
     tokenizer: str
     config: str | None = None
     template: str | None = None
+
+
+_NO_TOKENS = "it makes no tokens of a text"
+_told = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
 
 
 def model_at(path: str) -> Model:
@@ -132,12 +138,26 @@ class Tokens:
     def __init__(self, path: str, *, exact: bool = False) -> None:
         self._path = path
         self._tokenizer = _opened(path, exact=exact)
+        runs_away = _may_run_away(self._tokenizer)
+        self._limited = Limited(lambda: self._answer, SECONDS) if runs_away else None
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of a text, and the characters that each stands for."""
-        with _naming(self._path, "it makes no tokens of a text"):
-            encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        try:
+            with _naming(self._path, _NO_TOKENS, OverBudget):
+                if self._limited is None:
+                    return self._encoded(text)
+                return _told(self._limited(text.encode("utf-8", "surrogatepass")))
+        except OverBudget as error:
+            raise BadInput(self._path, f"{_NO_TOKENS}: {error.problem}") from None
+
+    def _encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return list(encoding.ids), list(encoding.offsets)
+
+    def _answer(self, question: bytes) -> bytes:
+        """What `encode` says, in a process of its own."""
+        return msgspec.msgpack.encode(self._encoded(question.decode("utf-8", "surrogatepass")))
 
     def id_of(self, token: str) -> int | None:
         """The id of a token, if there is one of that name."""
@@ -201,6 +221,12 @@ def _try(tokenizer: Any) -> bytes:
     return b""
 
 
+def _may_run_away(tokenizer: Any) -> bool:
+    """Whether a regular expression in it may take any time, or make a text as long as it likes."""
+    parts = (tokenizer.normalizer, tokenizer.pre_tokenizer)
+    return any(part is not None and b'"Regex":' in part.__getstate__() for part in parts)
+
+
 def _replaced(part: dict[str, Any]) -> Iterator[str]:
     """The texts that a normalizer writes something else for."""
     for one in part.get("normalizers", ()):
@@ -227,10 +253,12 @@ def _growth_by(part: dict[str, Any]) -> int:
 
 
 @contextmanager
-def _naming(path: str, problem: str) -> Iterator[None]:
+def _naming(path: str, problem: str, *others: type[Exception]) -> Iterator[None]:
     """Make one sentence of whatever the library raises: a panic in Rust is no Exception."""
     try:
         yield
+    except others:
+        raise
     except BaseException as error:
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             raise BadInput(path, f"{problem} ({error})") from None

@@ -23,6 +23,7 @@ from prefpairs.files.lines import Refused
 from prefpairs.files.pickled import unpickled
 from prefpairs.files.pickled_values import Damaged, NotRead
 from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
+from prefpairs.records.spare import LIMITED
 
 MAGIC = b"TRXP"
 _HEAD = struct.Struct("<4sBQQ")
@@ -264,7 +265,8 @@ class _Frame(NamedTuple):
             for field, (tensor, data) in self.tensors[number].items():
                 numbers = numbers_of(field, tensor, data, left)
                 left -= len(numbers)
-                write = json_line if tensor.dtype.startswith("F") else msgspec.json.encode
+                slowly = LIMITED or tensor.dtype.startswith("F")
+                write = json_line if slowly else msgspec.json.encode
                 line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
         except Damaged as damage:
             place = self.place + damage.place
@@ -272,7 +274,7 @@ class _Frame(NamedTuple):
         return line
 
     def _line(self, row: dict[str, Any]) -> bytes:
-        if self.simple:
+        if self.simple and not LIMITED:
             with suppress(TypeError):  # of what it does not know, such as half an emoji
                 return orjson.dumps(row)
         _measure(row, self.room, 0)

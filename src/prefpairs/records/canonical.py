@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from prefpairs.records.spare import dumps
+
 _PLAIN_FROM, _PLAIN_BELOW = 1e-4, 1e16
 """Numbers between these, in absolute terms, are written without an exponent."""
 
@@ -23,7 +25,7 @@ def canonical_json(value: Any) -> bytes:
     """
     if not _needs_exponent(value):
         try:
-            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+            return dumps(value, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a large integer, or deep nesting
             pass
     return _written(value).encode()
@@ -68,4 +70,4 @@ def _written(value: Any) -> str:
         return f"{digits}e{int(power)}" if exponent else digits
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return orjson.dumps(value).decode()
+    return dumps(value).decode()

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-import orjson
-
 from prefpairs.errors import NotJson
 from prefpairs.records.calls import answered_calls
 from prefpairs.records.canonical import canonical_json, is_deeper
 from prefpairs.records.message import Message, Text
+from prefpairs.records.spare import dumps
 from prefpairs.records.wire import DEEPEST, decode_counting, finite
 
 IDENTITY_VERSION = 2
@@ -140,7 +139,7 @@ def _said(role: str, words: str) -> bytes:
 
 def _thought(role: str, words: str, thoughts: str) -> bytes:
     """A message of words and thinking."""
-    return b"message\0" + orjson.dumps({"content": words, "reasoning": thoughts, "role": role})
+    return b"message\0" + dumps({"content": words, "reasoning": thoughts, "role": role})
 
 
 def _canonical_message(message: Message, answers: int | str) -> bytes:

@@ -15,6 +15,7 @@ import msgspec
 import orjson
 
 from prefpairs.errors import NotJson
+from prefpairs.records import spare, weight
 
 DEEPEST = 250
 """Rows that are nested deeper are refused."""
@@ -23,15 +24,12 @@ _SHORTEST_DEEP = 2 * DEEPEST
 """No shorter line can be nested so deeply."""
 
 _LONG, _LARGE = 1 << 16, 1 << 20
-"""From here on brackets are counted before anything else; from there on memory is watched."""
-
-_CONTAINERS, _BYTES_EACH = 500_000, 32
-"""So many lists and objects may be in a large line, and another one for so many bytes: each takes
-up to 230 bytes of memory, and the line may have written it in two."""
+"""From here on brackets are counted before anything else; from there on orjson is not asked."""
 
 _decode = msgspec.json.Decoder().decode
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LFS_POINTER = b"version https://git-lfs"
 _UNFINISHED = "the line ends in the middle of a JSON value"
 # Tokens of which a torn line may hold the beginning, and the length of a whole \\uXXXX.
@@ -54,8 +52,8 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
-    if len(line) > _LARGE:
-        _refuse_width(line)
+    if len(line) > weight.LOOKED_AT_FROM:
+        weight.look_at(line)
     try:
         value = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -77,36 +75,20 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     except ValueError:
         raise NotJson("a number of more than 4300 digits", "number_too_long") from None
     _refuse_depth(line, value)
-    return _mend(value)
-
-
-def _refuse_width(line: bytes) -> None:
-    """Raise for more lists and objects than memory should be taken for."""
-    most = _CONTAINERS + len(line) // _BYTES_EACH
-    if line.count(b"[") + line.count(b"{") > most:
-        bare = line.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in line else line
-        found, in_text = 0, 0
-        for start in range(0, len(bare), _LARGE):  # in pieces, for there may be millions of texts
-            parts = bare[start : start + _LARGE].split(b'"')
-            outside = b"".join(parts[in_text::2])  # brackets in texts are no lists
-            found += outside.count(b"[") + outside.count(b"{")
-            in_text ^= ~len(parts) & 1
-            if found > most:
-                problem = "it holds more lists and objects than a row of its length should"
-                raise NotJson(problem, "too_many_values")
+    return _mend(value) if _ESCAPED_SURROGATE.search(line) else (value, 0)
 
 
 def _refuse_depth(line: bytes, value: Any) -> None:
     """Raise for nesting that not every step after this one could follow.
 
     orjson is the quickest judge of short lines (it follows 254 levels), but reserves 160 bytes of
-    memory for each item of a list, and crashes where it gets none.
+    memory for each item of a list.
     """
     if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
         return
-    if len(line) <= _LARGE:
+    if len(line) <= _LARGE and not spare.LIMITED:
         try:
-            orjson.dumps(value)
+            spare.dumps(value)
         except TypeError:
             pass
         else:
@@ -133,7 +115,7 @@ def encode(value: Any) -> bytes:
     b'{"score":1.0,"big":18446744073709551616}'
     """
     try:
-        return orjson.dumps(value)
+        return spare.dumps(value)
     except TypeError:
         return _encode_slowly(value, sort_keys=False)
 
@@ -141,7 +123,7 @@ def encode(value: Any) -> bytes:
 def encode_line(value: Any) -> bytes:
     """One line of JSON, newline included."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+        return spare.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         return _encode_slowly(value, sort_keys=False) + b"\n"
 
@@ -153,7 +135,7 @@ def encode_sorted(value: Any) -> bytes:
     b'{"a":[2.0],"b":1}'
     """
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return spare.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return _encode_slowly(value, sort_keys=True)
 
@@ -167,24 +149,33 @@ def _encode_slowly(value: Any, *, sort_keys: bool) -> bytes:
 def encode_pretty(value: Any) -> bytes:
     """JSON for people, newline included."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        return spare.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # as in _encode_slowly
         text = json.dumps(finite(value), ensure_ascii=False, indent=2) + "\n"
         return text.encode("utf-8", "replace")
 
 
 def _mend(value: Any) -> tuple[Any, int]:
-    """The value with U+FFFD for every lone surrogate, and the number of those."""
+    """The value with U+FFFD for every lone surrogate, and the number of those.
+
+    Lists and objects are changed in place: a copy of them could take as much memory again.
+    """
+    count = 0
     if isinstance(value, str):
         return _SURROGATE.subn("\ufffd", value)
     if isinstance(value, list):
-        items = [_mend(item) for item in value]
-        return [item for item, _ in items], sum(count for _, count in items)
-    if isinstance(value, dict):
-        members = [(_mend(key), _mend(item)) for key, item in value.items()]
-        count = sum(key[1] + item[1] for key, item in members)
-        return {key[0]: item[0] for key, item in members}, count
-    return value, 0
+        for place, item in enumerate(value):
+            value[place], found = _mend(item)
+            count += found
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            value[key], found = _mend(item)
+            count += found
+        if any(map(_SURROGATE.search, value)):
+            members = [(*_mend(key), item) for key, item in value.items()]
+            value = {key: item for key, _, item in members}
+            count += sum(found for _, found, _ in members)
+    return value, count
 
 
 def finite(value: Any) -> Any:

@@ -1,0 +1,88 @@
+"""What the values of a line take, held against what they are said to take."""
+
+import json
+import tracemalloc
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prefpairs.errors import NotJson
+from prefpairs.records import weight
+from prefpairs.records.wire import decode
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=30),
+    lambda inside: st.lists(inside, max_size=6) | st.dictionaries(st.text(max_size=9), inside),
+    max_leaves=12,
+)
+COPIES = 500
+SMALL = 2000
+"""What the smallest things take that stand beside any value."""
+
+
+def taken(line: bytes) -> int:
+    """The most memory that was taken while a line was decoded."""
+    tracemalloc.start()
+    try:
+        msgspec.json.decode(line)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def allowed(line: bytes) -> int:
+    """What the signs of a line stand for; and its texts, of which a character takes four bytes."""
+    return weight.most_taken_by(line) + SMALL
+
+
+@settings(deadline=None, max_examples=60)
+@given(VALUES, st.booleans())
+def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool) -> None:
+    """Whatever stands many times in a line, and however its characters are written."""
+    line = json.dumps([value] * COPIES, ensure_ascii=as_text, separators=(",", ":"))
+    assert taken(data := line.encode("utf-8", "replace")) <= allowed(data)
+
+
+@settings(deadline=None, max_examples=60)
+@given(VALUES, st.integers(min_value=1, max_value=3000), st.text(max_size=3))
+def test_no_object_takes_more_than_its_signs_stand_for(value: Any, members: int, of: str) -> None:
+    """An object of any number of different keys, at whatever size it grew last."""
+    line = json.dumps({f"{of}{n:x}": value for n in range(members)}, separators=(",", ":")).encode()
+    assert taken(line) <= allowed(line)
+
+
+@pytest.mark.parametrize("unit", ["{},", "[],", '"",', '{"":0},', "0,", '"ab",', "[0],", "[[]],"])
+def test_light_lines_need_no_look(unit: str) -> None:
+    """No line below a length can be refused, whatever it holds: such lines are not looked at."""
+    line = f"[{unit * 1000}0]".encode()
+    most = weight._MOST / weight.LIGHT  # noqa: SLF001
+    assert weight._weight(line) <= len(line) * most  # noqa: SLF001
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(alphabet='ab"\\,:[]{}', max_size=12), min_size=1, max_size=30), st.data())
+def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject) -> None:
+    """However they are escaped, and wherever the line is cut into pieces."""
+    line = json.dumps(texts, separators=(",", ":")).encode()
+    plain = json.dumps(["" for _ in texts], separators=(",", ":")).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weight, "_PIECE", data.draw(st.integers(min_value=1, max_value=50)))
+        found = weight._weight_outside_texts(line, 1 << 62)  # noqa: SLF001
+    assert found == weight._weight(plain)  # noqa: SLF001
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line whose values take more; texts alone are no trouble."""
+    monkeypatch.setattr(weight, "_MOST", 1000)
+    monkeypatch.setattr(weight, "LOOKED_AT_FROM", 10)
+    assert decode(b'{"a":"%b"}' % (b"{},[]:" * 1000)) == {"a": "{},[]:" * 1000}
+    with pytest.raises(NotJson, match="its values would take more memory") as caught:
+        decode(b"[%b0]" % (b"{}," * 1000))
+    assert caught.value.code == "too_many_values"
