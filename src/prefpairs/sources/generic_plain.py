@@ -22,7 +22,7 @@ from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.wire import decode
+from prefpairs.records.wire import decode_part
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import NAMES, REFERENCES, RIVALS, Fact, Fields
@@ -185,5 +185,5 @@ class _Plain:
 @lru_cache(_FEW)
 def _question_of(given: bytes) -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
-    prompt, _ = number_calls(read_text(decode(given), "prompt"), "")
+    prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
     return group_of_prompt(digest_prompt(prompt)), prompt
