@@ -74,6 +74,8 @@ def data_for(words: list[str], count: int = 400) -> bytes:
 
 
 every_reader = pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
+
+
 def into(words: list[str], output: object) -> list[str]:
     """A command that writes to this file, in place of the one that its words name."""
     named = words[-2:-1] == ["-o"]
@@ -174,7 +176,7 @@ def test_a_bad_line_fails_and_keeps_the_old_file(words: list[str], tmp_path: Pat
     """One bad line: exit 1, its number is named, the old output stays, nothing is left behind."""
     output = tmp_path / "out.jsonl"
     output.write_text("old\n")
-    done = run(*into(words, output), , data=data_for(words) + b"{oops\n")
+    done = run(*into(words, output), data=data_for(words) + b"{oops\n")
     assert done.returncode == 1
     assert b"error: stdin:401: not JSON" in done.stderr
     assert output.read_text() == "old\n"
@@ -247,7 +249,7 @@ def test_a_full_disk_is_an_error(words: list[str]) -> None:
                 check=False,
             )
         assert (done.returncode, b"No space left" in done.stderr) == (5, True)
-    to_file = run(*into(words, "/dev/full"), , data=data_for(words))
+    to_file = run(*into(words, "/dev/full"), data=data_for(words))
     assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
 
 
@@ -320,7 +322,7 @@ def test_interrupts_leave_nothing_behind(words: list[str], tmp_path: Path) -> No
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         output = tmp_path / "out.jsonl"
         process = subprocess.Popen(
-            [sys.executable, "-m", "prefpairs", *into(words, output), ],
+            [sys.executable, "-m", "prefpairs", *into(words, output)],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -376,8 +378,8 @@ def test_a_gate_that_is_not_met_keeps_the_old_file(words: list[str], tmp_path: P
     """--require that fails is exit 4; nothing is replaced, nothing is left behind."""
     output = tmp_path / "out.jsonl"
     output.write_text("old\n")
-    done = run(*into(words, output), "--require", "rows.read>=401", , data=data_for(words))
+    done = run(*into(words, output), "--require", "rows.read>=401", data=data_for(words))
     assert (done.returncode, output.read_text()) == (4, "old\n")
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-    met = run(*into(words, output), "--require", "rows.read==400", , data=data_for(words))
+    met = run(*into(words, output), "--require", "rows.read==400", data=data_for(words))
     assert (met.returncode, output.read_text() != "old\n") == (0, True)

@@ -332,7 +332,8 @@ def _numbered(turns: Sequence[Row]) -> list[Row]:
             count += 1
             calls.append({**call, "id": f"call_{count}"})
         own = {"tool_calls": calls} if calls else {}
-        numbered.append({**turn, **own, **({"tool_call_id": f"call_{told}"} if told else {})})
+        bare = {key: turn[key] for key in turn if key != "tool_call_id"}
+        numbered.append({**bare, **own, **({"tool_call_id": f"call_{told}"} if told else {})})
     return numbered
 
 

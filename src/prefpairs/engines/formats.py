@@ -23,6 +23,7 @@ from prefpairs.sources.protocol import Opened
 from prefpairs.sources.rivals import Fact
 from prefpairs.sources.shown import Shown
 from prefpairs.sources.trinity import OWN_FIELDS
+from prefpairs.sources.unread import bounded, read_around
 
 _MOST_TRIED = 8
 _MOST_BYTES = 4 << 20
@@ -110,6 +111,12 @@ class Formats:
         def read(record: bytes) -> Reading:
             if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
                 return Reading([plain[0]], [1], shown=shortcut.shown)
+            try:
+                return read_in_full(record)
+            except NotJson as error:
+                return read_around(read_in_full, record, error)
+
+        def read_in_full(record: bytes) -> Reading:
             name = self._source_of(record)
             if name == GENERIC:
                 check_kind(record, self._plan.one_kind)
@@ -143,7 +150,11 @@ class Formats:
         """See which of the paths that options name a row has, as long as some were in none."""
         if not self._unseen:
             return
-        source, row = self._source_of(record), _row_of(record)
+        row = _row_of(record)
+        if row is None:
+            record = bounded(record)
+            row = _row_of(record)
+        source = self._source_of(record)
         if source == _POINTING_INTO_STEPS or row is None:
             return
         if source == _ADDING_FIELDS:

@@ -15,6 +15,7 @@ _ARGUMENTS = ("arguments", "args", "input", "parameters")
 
 _CALL_PART, _ANSWERED_BY_PART = "tool_use", "tool_use_id"
 """How the type of a part ends that is a call, and where a part names the call that it answers."""
+_Text = str | list[dict[str, Any]]
 
 _NUMBERED = re.compile("call_[1-9][0-9]{0,5}")
 """The ids that renumber_calls gives."""
@@ -151,7 +152,13 @@ class _Calls:
 def renumber_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages with their tool calls named `call_1`, `call_2`, ... in order.
 
-    Sources draw these names at random, which would make equal answers differ.
+    Sources draw these names at random, which would make equal answers differ. A result that answers
+    no call has no id: another call could have it by now.
+
+    >>> called = {"role": "assistant", "tool_calls": [tool_call("f", "{}", "x")]}
+    >>> results = [{"role": "tool", "tool_call_id": name} for name in ("x", "call_1")]
+    >>> [message.get("tool_call_id") for message in renumber_calls([called, *results])]
+    [None, 'call_1', None]
     """
     renumbered = []
     count = 0
@@ -162,9 +169,30 @@ def renumber_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             renumbered.append({**message, "tool_calls": fresh})
         elif answers:
             renumbered.append(in_order({**message, "tool_call_id": f"call_{answers}"}))
+        elif message["role"] == "tool" and "tool_call_id" in message:
+            renumbered.append({key: message[key] for key in message if key != "tool_call_id"})
         else:
             renumbered.append(message)
     return renumbered
+
+
+def number_calls(prompt: _Text, answer: _Text) -> tuple[_Text, _Text]:
+    """A prompt and its answer with the calls of both numbered as those of one conversation.
+
+    The ids in a prompt then are the same whatever answers it; plain text stays plain text.
+
+    >>> prompt = [{"role": "assistant", "tool_calls": [tool_call("f", "{}", "x")]}]
+    >>> number_calls(prompt, "Done.")[0][0]["tool_calls"][0]["id"]
+    'call_1'
+    """
+    asked, said = ([] if isinstance(text, str) else text for text in (prompt, answer))
+    if not any("tool_calls" in turn or turn["role"] == "tool" for turn in (*asked, *said)):
+        return prompt, answer
+    numbered = renumber_calls([*asked, *said])
+    return (
+        prompt if isinstance(prompt, str) else numbered[: len(asked)],
+        answer if isinstance(answer, str) else numbered[len(asked) :],
+    )
 
 
 _KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")

@@ -4,6 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_index, read_text, read_tools
 from prefpairs.records.identity import (
     digest_prompt,
@@ -132,7 +133,8 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
 
     Only prompt, chosen and rejected must be there: data sets made by others have no more. What
     hangs on the content (the id, the gap) is reckoned anew, for rows are edited on their way.
-    What a pair has no field for goes into meta.
+    What a pair has no field for goes into meta. Calls are numbered from the beginning of the
+    prompt; an answer to another prompt keeps its ids, which refer to calls of that prompt.
 
     >>> pair, _ = pair_of({"prompt": "Q", "chosen": "yes", "rejected": "no", "model": "m"})
     >>> pair.gap, pair.meta
@@ -141,6 +143,10 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
     prompt = read_text(row.get("prompt"), "prompt")
     chosen, rejected = (_read_answer(row.get(side), side) for side in ("chosen", "rejected"))
     tools = read_tools(row.get("tools"), "tools")
+    meta = _gathered_meta(row)
+    if not (meta and meta.get(OTHER_PROMPT)):
+        _, rejected = number_calls(prompt, rejected)
+    prompt, chosen = number_calls(prompt, chosen)
     digests = digests_of(prompt, tools, chosen, rejected)
     prompt, chosen, rejected = one_form(prompt, chosen, rejected)
     better, worse = _number(row, "chosen_score"), _number(row, "rejected_score")
@@ -161,7 +167,7 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
         tools=tools,
         chosen_tokens=_typed(row, "chosen_tokens", dict, "an object"),
         rejected_tokens=_typed(row, "rejected_tokens", dict, "an object"),
-        meta=_gathered_meta(row),
+        meta=meta,
     )
     return pair, digests
 

@@ -78,17 +78,29 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     return _mend(value) if _ESCAPED_SURROGATE.search(line) else (value, 0)
 
 
+def decode_part(part: bytes, levels: int) -> Any:
+    """The value of a part of a line that is so many levels down in it, held to the same limits.
+
+    >>> decode_part(b'{"a": 1}', 3)
+    {'a': 1}
+    """
+    value = decode(b"[" * levels + part + b"]" * levels)
+    for _ in range(levels):
+        (value,) = value
+    return value
+
+
 def _refuse_depth(line: bytes, value: Any) -> None:
     """Raise for nesting that not every step after this one could follow.
 
-    orjson is the quickest judge of short lines (it follows 254 levels), but reserves 160 bytes of
-    memory for each item of a list.
+    orjson is the quickest judge of short lines (it follows 254 levels, four more than a row may
+    have), but reserves 160 bytes of memory for each item of a list.
     """
     if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
         return
     if len(line) <= _LARGE and not spare.LIMITED:
         try:
-            spare.dumps(value)
+            spare.dumps([[[[value]]]])
         except TypeError:
             pass
         else:

@@ -1,5 +1,6 @@
 """Prompts that must not be trained on: those of a benchmark, or of a validation file."""
 
+from prefpairs.records.calls import number_calls
 from prefpairs.records.identity import digest_prompt
 from prefpairs.records.message import Text, says_something
 from prefpairs.sieves.near import NearTable, Shingles, shingles_of, words_of
@@ -56,4 +57,4 @@ def _questions(prompt: Text) -> list[Text]:
 
 
 def _digest(text: Text) -> bytes:
-    return digest_prompt(text.strip() if isinstance(text, str) else text)
+    return digest_prompt(text.strip() if isinstance(text, str) else number_calls(text, "")[0])

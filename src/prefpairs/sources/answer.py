@@ -6,7 +6,7 @@ from math import fsum
 from typing import Any, Literal, NamedTuple, Protocol
 
 from prefpairs.errors import BadField
-from prefpairs.records.calls import renumber_calls
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
@@ -236,7 +236,7 @@ def fair_turns(
 ) -> tuple[Text, Text]:
     """The prompt and the model's own turn: from its first word to its last."""
     if isinstance(response, str):
-        return prompt, _fair_text(response, options, answer)
+        return number_calls(prompt, _fair_text(response, options, answer))
     spoken = [place for place, turn in enumerate(response) if turn["role"] == "assistant"]
     if not spoken:
         raise Lost("empty_answer")
@@ -251,7 +251,7 @@ def fair_turns(
         turns = _final(turns, mends)
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
         raise Lost("empty_answer")
-    return _with_numbered_calls(prompt, turns)
+    return number_calls(prompt, turns)
 
 
 def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:
@@ -290,15 +290,6 @@ def _final(turns: list[Message], mends: list[str]) -> list[Message]:
 def says_text(turn: Message) -> bool:
     """Whether a message holds words, tool calls aside."""
     return says_something({"content": turn["content"]})
-
-
-def _with_numbered_calls(prompt: Text, turns: list[Message]) -> tuple[Text, Text]:
-    before = [] if isinstance(prompt, str) else prompt
-    if not any("tool_calls" in turn or turn["role"] == "tool" for turn in (*before, *turns)):
-        return prompt, turns
-    renumbered = renumber_calls([*before, *turns])
-    ours = renumbered[len(before) :]
-    return (prompt if isinstance(prompt, str) else renumbered[: len(before)]), ours
 
 
 def task_of(answer: Answer) -> str | None:

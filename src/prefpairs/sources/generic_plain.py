@@ -17,6 +17,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
@@ -25,7 +26,7 @@ from prefpairs.records.marks import is_marked
 from prefpairs.records.message import RENDERED, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.pair import OF_PAIRS
-from prefpairs.records.wire import decode
+from prefpairs.records.wire import decode, decode_part
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
@@ -303,7 +304,7 @@ class _Plain:
 @lru_cache(_FEW)
 def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
-    prompt = read_text(decode(given), "prompt")
+    prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
     task = task_of_verl({"uid": decode(uid), "gts": decode(right)})
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt

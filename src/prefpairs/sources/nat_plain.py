@@ -13,16 +13,20 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.identity import digest
 from prefpairs.records.message import Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.wire import decode, encode
+from prefpairs.records.wire import decode_part, encode
 from prefpairs.sources.answer import Reading
 from prefpairs.sources.nat_prompt import prompt_of, without_answer
 
 _LARGEST_INDEX = 2**53
 """Below it, whole numbers and floats are the same."""
+
+_LEVELS_OF_INPUT = 5
+"""Item, steps, step, payload, data."""
 
 
 class _Data(Struct, gc=False):
@@ -112,4 +116,5 @@ def _prompt_of(given: bytes) -> Text | None:
     try:
         return [{"role": turn.role, "content": turn.content} for turn in _chat_of(given)]
     except msgspec.DecodeError:
-        return prompt_of(decode(given))
+        prompt = prompt_of(decode_part(given, _LEVELS_OF_INPUT))
+        return None if prompt is None else number_calls(prompt, "")[0]

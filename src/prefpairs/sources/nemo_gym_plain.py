@@ -23,7 +23,7 @@ from prefpairs.records.content import CONTENT_KEYS
 from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
 from prefpairs.records.message import OTHER_KEYS, Message, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.wire import decode, encode
+from prefpairs.records.wire import decode_part, encode
 from prefpairs.sources.answer import Lost
 from prefpairs.sources.protocol import Scanned
 from prefpairs.sources.responses import ANSWER_FORMS, REQUEST, prompt_of, tools_of
@@ -233,7 +233,7 @@ def _are_one(one: Message, other: Message) -> bool:
 
 def _anything_asked_of(params: bytes) -> tuple[list[Message], Tools]:
     """The same, read as nemo_gym.py does."""
-    asked = decode(params)
+    asked = decode_part(params, 1)
     if not isinstance(asked, dict):
         return [], None
     messages = renumber_calls(prompt_of(asked))

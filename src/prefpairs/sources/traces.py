@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
+from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.content import MEDIA, parts_of
@@ -106,7 +107,8 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
     """The whole trace as an answer to what it was asked first."""
     spoken = _spoken(turns, range(len(turns)))
     start = len(turns) if spoken is None else spoken
-    prompt, task = whole(row, turns[:start]), row.get("task_id")
+    prompt, _ = number_calls(whole(row, turns[:start]), "")
+    task = row.get("task_id")
     known = group_of_prompt(digest_prompt(prompt)) if task is None else None
     return Answer(
         row=row,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
+from prefpairs.records.calls import renumber_calls
 from prefpairs.records.candidate import LARGEST_INDEX, read_tools
 from prefpairs.records.message import RENDERED, Message, Text, read_messages
 from prefpairs.records.parting import back_to_turn, shared_length
@@ -89,7 +90,8 @@ def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
     """
     _check_prompt(row)
     chosen, rejected = (
-        read_messages(row[field], field) for field in ("chosen_messages", "rejected_messages")
+        renumber_calls(read_messages(row[field], field))
+        for field in ("chosen_messages", "rejected_messages")
     )
     place = back_to_turn(chosen, rejected, shared_length(chosen, rejected))
     tokens, others = (

@@ -329,9 +329,10 @@ def test_renumbering_keeps_the_order_of_keys() -> None:
     assert list(renumbered) == ["role", "content", "reasoning_content", "tool_call_id", "name"]
 
 
-def test_result_without_any_call_stays() -> None:
-    """Nothing is made up for it."""
-    assert renumber_calls([_result("x", "42")]) == [_result("x", "42")]
+def test_result_without_any_call_loses_its_id() -> None:
+    """No call is made up for it, and its id cannot come to mean another one."""
+    (renumbered,) = renumber_calls([_result("x", "42")])
+    assert renumbered == {"role": "tool", "content": "42"}
 
 
 def test_renumbering_leaves_its_input_alone() -> None:
