@@ -189,7 +189,7 @@ def test_hint_for_a_side_of_which_all_leaks() -> None:
     assert done.returncode == 3
     command = done.stderr.partition("hint: ")[2].strip()
     assert command == (
-        "prefpairs split --for customizer --out-dir split-for-customizer --last-message data"
+        "prefpairs split --for customizer --out-dir split-for-customizer --last-message data --quiet"
     )
     assert _run(*shlex.split(command)[1:], "--exact").returncode == 0
     assert _run(*export[:-3], "split-for-customizer", *export[-2:]).returncode == 0

@@ -136,6 +136,8 @@ def test_version(tmp_path: Path, bare: set[str]) -> None:
         "prefpairs",
         "prefpairs.cli",
         "prefpairs.cli.main",
+        "prefpairs.files",
+        "prefpairs.files.waiting",
     }
 
 

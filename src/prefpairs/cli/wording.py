@@ -278,6 +278,8 @@ def visible(text: str) -> str:
     >>> visible("red \x1b[31m"), visible("caf\udce9.jsonl")
     ('red \\x1b[31m', 'caf\\xe9.jsonl')
     """
+    with suppress(UnicodeError):  # where Python reads names as ASCII they may be UTF-8 all the same
+        text = text.encode("utf-8", "surrogateescape").decode()
     return _CONTROL.sub(_written_out, text)
 
 
