@@ -181,15 +181,14 @@ def test_hint_for_a_side_of_which_all_leaks() -> None:
     histories = [[{"role": "system", "content": f"S{number}"}, *turns] for number in range(4)]
     others = [_pair(f"Q{number}") for number in range(4)]
     pairs = [_pair("") | {"prompt": history} for history in histories]
-    _write("histories.jsonl", *pairs)
-    assert _run("split", "--exact", "histories.jsonl", "--out-dir", "data").returncode == 0
-    _write("pairs.jsonl", *pairs, *others)
+    Path("data").mkdir()
+    _write("data/train.jsonl", *pairs[:2])
+    _write("data/val.jsonl", *pairs[2:], *others)
     export = ("export", "--to", "customizer", "--last-message", "data", "--out-dir", "O")
     done = _run(*export)
     assert done.returncode == 3
-    command = done.stderr.partition("hint: ")[2].strip()
-    assert command == (
-        "prefpairs split --for customizer --out-dir split-for-customizer --last-message data --quiet"
-    )
-    assert _run(*shlex.split(command)[1:], "--exact").returncode == 0
+    _, *command = shlex.split(done.stderr.partition("hint: ")[2])
+    split = ["split", "--for", "customizer", "--out-dir", "split-for-customizer"]
+    assert command == [*split, "--last-message", "data", "--quiet"]
+    assert _run(*command, "--exact").returncode == 0
     assert _run(*export[:-3], "split-for-customizer", *export[-2:]).returncode == 0
