@@ -78,12 +78,13 @@ def _refuse_log(source: Input) -> None:
 
     To read them SQLite would also have to write a file there.
     """
-    log = f"{source.path}-wal"
+    path = os.path.realpath(source.path)
+    log = f"{path}-wal"
     if os.path.exists(log) and os.path.getsize(log):
         raise BadInput(
             source.label,
             f"not all of it is in the database: {os.path.basename(log)} holds newer changes",
-            f"{_CHECKPOINT} {shlex.quote(source.path)}",
+            f"{_CHECKPOINT} {shlex.quote(path)}",
         )
 
 
@@ -94,7 +95,8 @@ def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     writes to it, we see that the file is another one, as of every input. Locks are used only
     where its journal shows a change that may not be complete.
     """
-    place = Path(os.path.abspath(path)).as_uri()
+    path = os.path.realpath(path)  # its log and its journal lie beside the file, not beside a link
+    place = Path(path).as_uri()
     words = "mode=ro" if os.path.exists(f"{path}-journal") else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode("utf-8", "replace")

@@ -191,6 +191,18 @@ def test_while_somebody_writes_a_log(db: Path, name: str) -> None:
         assert [row["reward"] for row in _rows(db)] == [1.0, 0.125]
 
 
+def test_a_log_beside_the_file_that_a_link_leads_to(db: Path, tmp_path: Path) -> None:
+    """It counts as if the file had been named itself."""
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(db)
+    _execute(db, "PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(db, isolation_level=None)) as writer:
+        writer.execute("UPDATE pipeline_input SET reward = 0.125 WHERE id = 2")
+        with pytest.raises(BadInput, match=r"x\.db-wal holds newer changes"):
+            _rows(link)
+
+
 def test_nothing_is_written_beside_it(db: Path) -> None:
     """A log that a writer left empty is no reason to open one of our own."""
     _execute(db, "PRAGMA journal_mode = WAL")
