@@ -482,7 +482,7 @@ class _Strings(ast.NodeVisitor):
             if str(page.relative_to(SOURCES)) in WORDING
             else set(TABLES)
         )
-        for name in names & self._assigned.keys():
+        for name in sorted(names & self._assigned.keys()):  # so that each worker collects them alike
             self._take(ast.Name(name))
 
     def visit_Call(self, node: ast.Call) -> None:
