@@ -197,6 +197,7 @@ def stage(scene: Scene, here: Path, library: Path | None = None) -> Stage:
     if scene.before is not None:
         more = data(2)
         for given in scene.inputs:
+            (here / given).parent.mkdir(parents=True, exist_ok=True)
             (here / given).write_bytes(more[given])
         subprocess.run(
             command(scene.before),
@@ -206,6 +207,7 @@ def stage(scene: Scene, here: Path, library: Path | None = None) -> Stage:
             check=True,
         )
     for given in scene.inputs:
+        (here / given).parent.mkdir(parents=True, exist_ok=True)
         (here / given).write_bytes(data()[given])
     old = tree_of(here)
     done = run(scene, here, library)

@@ -83,6 +83,7 @@ def data(times: int = 1) -> dict[str, bytes]:
         "rows.jsonl.zst": zstd.compress(_lines(rows)),
         "rows.json": json.dumps(rows).encode(),
         "bad.jsonl": _lines(rows) + b"{oops\n" * 3 * times,
+        **dict.fromkeys(_IN_FOLDERS, _lines(rows[:20])),
         "pairs.jsonl": _lines(pairs),
         "train.jsonl": _lines(pairs[8:]),
         "val.jsonl": _lines(pairs[:8]),
@@ -95,6 +96,13 @@ def data(times: int = 1) -> dict[str, bytes]:
     }
 
 
+_IN_FOLDERS = (
+    "runs/a/r.jsonl",
+    "runs/b/r.jsonl",
+    "deep/a/b/r.jsonl",
+    "of/a/r.jsonl",
+    "of/b/r.jsonl",
+)
 _TRAINED = ("prompt", "chosen", "rejected")
 _SPLIT = "split --exact --val-fraction 0.2 pairs.jsonl --out-dir data"
 _CUSTOMIZER = "export --to customizer train.jsonl --temp-dir . --out-dir data"
@@ -119,6 +127,9 @@ SCENES = {
     "pair from an array": _file("pair rows.json --temp-dir .", "rows.json"),
     "pair from a pipe": Scene(
         "pair --temp-dir . -o out.jsonl", ("rows.jsonl",), before=None, fed="rows.jsonl"
+    ),
+    "extract from patterns and folders": _file(
+        "extract runs/*/r.jsonl deep/**/r.jsonl of", *_IN_FOLDERS
     ),
     "pair as grouped": _file("pair --assume-grouped rows.jsonl", "rows.jsonl"),
     "pair to a dataset": Scene(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.beside import naming_trouble
+from prefpairs.files.beside import is_file, is_there, naming_trouble
 from prefpairs.files.digest import digest_file
 from prefpairs.files.staged import Written
 from prefpairs.files.watched import Passed
@@ -133,7 +133,7 @@ def _seen_from(folder: str, path: str) -> str:
 
 def refuse_strange_manifest(path: str, recipe: str) -> None:
     """Raise if what would be written over is no manifest, or that of another recipe."""
-    if not os.path.exists(path):
+    if not is_there(path):
         return
     elsewhere = "[write] manifest = FILE names another place, --force replaces it"
     try:
@@ -227,9 +227,9 @@ def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:
 
 
 def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
-    if not os.path.exists(path):
+    if not is_there(path):
         return "is missing"
-    if not os.path.isfile(path):  # a device has no end
+    if not is_file(path):  # a device has no end
         return "is no file"
     if (size := os.path.getsize(path)) != file.size:
         return f"has {size:,} bytes, not {file.size:,}"

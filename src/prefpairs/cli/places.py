@@ -15,7 +15,7 @@ from prefpairs.cli.strangers import (
 )
 from prefpairs.engines.plan import ExportPlan
 from prefpairs.errors import FileTrouble, UsageError
-from prefpairs.files.beside import naming_trouble
+from prefpairs.files.beside import is_file, is_there, naming_trouble
 from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output
@@ -63,7 +63,7 @@ class Folder:
     def refuse_strangers(self) -> None:
         """Raise if a file would be lost that no run wrote, or stay that is about other data."""
         for path in (os.path.join(self.path, name) for name in self.of_others):
-            if os.path.exists(path):
+            if is_there(path):
                 problem = f"{path} is a file of another target"
                 raise UsageError(problem, "name another folder, or remove it")
         if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
@@ -151,7 +151,7 @@ def _with_card(
 
 def _is_our_card(path: str) -> bool:
     """Whether a README.md is one that we wrote."""
-    if not os.path.isfile(path):
+    if not is_file(path):
         return False
     with naming_trouble(path), open(path, "rb") as file:
         return is_signed(file.read(1 << 16))

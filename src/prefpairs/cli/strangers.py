@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
-from prefpairs.files.beside import naming_trouble, status_of
+from prefpairs.files.beside import is_file, naming_trouble, status_of
 from prefpairs.files.digest import digest_file
 from prefpairs.records.pair import Pair
 from prefpairs.records.wire import decode
@@ -137,7 +137,7 @@ def _is_told_of(folder: str, name: str, target: Target, options: ExportOptions) 
     """Whether the card or the job beside the data is ours, and names this file or none at all."""
     teller = target.extra_names[0]
     path = os.path.join(folder, teller)
-    begin = _begin_of(path) if os.path.isfile(path) else None
+    begin = _begin_of(path) if is_file(path) else None
     if begin is None or not _like(teller, target, options)(begin):
         return False
     named = [file for file in target.files.values() if file.encode() in begin]

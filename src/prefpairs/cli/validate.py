@@ -18,7 +18,7 @@ from prefpairs.engines.looking import kind_of_inputs
 from prefpairs.engines.validate import ValidatePlan
 from prefpairs.engines.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
-from prefpairs.files.beside import naming_trouble
+from prefpairs.files.beside import is_file, naming_trouble
 from prefpairs.files.inputs import Input, Limits, find_inputs
 from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.files.sides import side_of
@@ -216,7 +216,7 @@ def validate(
     if judgement.rows_lost or judgement.files_lost:
         files = [visible(name) for name in judgement.files_lost]
         paths = [given.path for given in plan.inputs if not given.is_stdin]
-        again = plan.inputs if all(map(os.path.isfile, paths)) and paths else ()
+        again = plan.inputs if all(map(is_file, paths)) and paths else ()
         pairs = plan.target.unpaired or not again or kind_of_inputs(again) == PAIRS
         hint = hint_of(judgement, plan.target.name, paths, pairs=pairs)
         raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
@@ -227,7 +227,7 @@ def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
     found: list[str] = []
     for word in words or [STDOUT]:
         names = [os.path.join(word, name) for name in target.files.values()]
-        found += [name for name in names if os.path.isfile(name)] or [word]
+        found += [name for name in names if is_file(name)] or [word]
     return find_inputs(found, limits)
 
 
@@ -247,7 +247,7 @@ def _typed(inputs: list[Input]) -> frozenset[Input]:
 def _has_card(folder: str) -> bool:
     """Whether a card in a folder gives every column of its files a type."""
     card = os.path.join(folder, "README.md")
-    if not os.path.isfile(card):
+    if not is_file(card):
         return False
     with naming_trouble(card), open(card, "rb") as file:
         head = file.read(1 << 16)

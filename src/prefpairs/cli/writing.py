@@ -24,7 +24,7 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.files.beside import missing_folder, target_of
+from prefpairs.files.beside import is_folder, is_there, missing_folder, target_of
 from prefpairs.files.inputs import Input
 from prefpairs.files.litter import spare
 from prefpairs.files.output import (
@@ -322,7 +322,7 @@ def check_quarantine(path: str | None, new: str) -> None:
     if path is None:
         return
     folder = os.path.dirname(target_of(path))
-    if not os.path.isdir(folder) and _is_within(folder, new):
+    if not is_folder(folder, path) and _is_within(folder, new):
         problem = f"--quarantine {path}: {new} appears only when the run ends well"
         raise UsageError(problem, "name a file in a directory that is there")
 
@@ -351,8 +351,8 @@ def check_written(
         if not path:
             raise UsageError("an output has no name", "is a variable of your shell empty?")
         folder = os.path.dirname(target_of(path))
-        made = os.path.isdir(folder) or (new is not None and _is_within(folder, new))
-        if not made and not os.path.exists(path):
+        made = is_folder(folder, path) or (new is not None and _is_within(folder, new))
+        if not made and not is_there(path):
             raise missing_folder(path)
         refuse_same_file(path, inputs)
     for path, count in Counter(map(os.path.realpath, files)).items():

@@ -4,6 +4,7 @@ import os
 
 from prefpairs.engines.pairs import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileTrouble
+from prefpairs.files.beside import is_folder, is_there
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.files.reading import open_input
 from prefpairs.files.sides import side_named
@@ -14,8 +15,8 @@ from prefpairs.sources.pairs import PairReading
 
 def old_files(folder: str) -> list[Input]:
     """The files of a folder that are a side by their name."""
-    if not os.path.isdir(folder):
-        missing = not os.path.exists(folder)
+    if not is_folder(folder):
+        missing = not is_there(folder)
         problem = "no such directory" if missing else "not a directory"
         raise FileTrouble(folder, problem, missing=missing)
     inputs = (given._replace(label=given.path) for given in find_inputs([folder]))

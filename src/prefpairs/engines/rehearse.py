@@ -16,6 +16,7 @@ from typing import Any
 from prefpairs.engines.tiny_model import byte_tokenizer, random_model
 from prefpairs.errors import FileTrouble
 from prefpairs.extras import missing_library
+from prefpairs.files.beside import is_folder, is_there
 
 STEPS = 20
 MOST_ROWS = 8
@@ -73,7 +74,7 @@ class Rehearsal:
 
 def rehearse(plan: RehearsePlan) -> Rehearsal:
     """Load the dataset, let DPO tokenize all of it, and train on a few rows."""
-    if not os.path.exists(plan.path):
+    if not is_there(plan.path):
         raise FileTrouble(plan.path, "no such file")
     rehearsal = Rehearsal()
     with _offline() as folder:
@@ -130,7 +131,7 @@ def _load(path: str) -> Any:
     import datasets
 
     datasets.disable_progress_bars()
-    if os.path.isdir(path):
+    if is_folder(path):
         return datasets.load_dataset(path)["train"]
     kind = "parquet" if path.endswith(".parquet") else "json"
     return datasets.load_dataset(kind, data_files=path)["train"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import IO
 
-from prefpairs.files.beside import BUFFER, naming_trouble
+from prefpairs.files.beside import BUFFER, is_file, is_there, naming_trouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.reading import OpenInput, open_input
 from prefpairs.files.signals import held_signals
@@ -29,7 +29,7 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
     if source.is_stdin:
         with seekable_stdin(folder):
             yield source
-    elif not os.path.exists(source.path) or os.path.isfile(source.path):
+    elif not is_there(source.path) or is_file(source.path):
         yield source
     else:
         where = folder or temporary_folder()

@@ -241,6 +241,19 @@ def status_of(path: str) -> os.stat_result | None:
     return None
 
 
+def is_file(path: str) -> bool:
+    """Whether a regular file is there. That it cannot be told is an error."""
+    with naming_trouble(path):
+        status = status_of(path)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def is_there(path: str, name: str | None = None) -> bool:
+    """Whether anything is there. That it cannot be told is an error, which may say a name."""
+    with naming_trouble(path if name is None else name):
+        return status_of(path) is not None
+
+
 def target_of(path: str) -> str:
     """Where a file will stand, once links are followed."""
     if path.endswith("/"):
@@ -251,18 +264,16 @@ def target_of(path: str) -> str:
 def missing_folder(path: str) -> FileTrouble:
     """The trouble with a path whose folder is not there, or the folder that a link leads to."""
     folder = os.path.dirname(path.rstrip("/"))
-    if not folder or os.path.isdir(folder):
+    if not folder or is_folder(folder):
         folder = os.path.dirname(os.path.realpath(path))
     return FileTrouble(path, f"there is no directory {folder}")
 
 
-def is_folder(path: str) -> bool:
-    """Whether a directory is there; trouble of the file system is no answer."""
-    with naming_trouble(path):
-        try:
-            return stat.S_ISDIR(os.stat(path).st_mode)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+def is_folder(path: str, name: str | None = None) -> bool:
+    """Whether a directory is there. That it cannot be told is an error, which may say a name."""
+    with naming_trouble(path if name is None else name):
+        status = status_of(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def unmasked(mode: int) -> int:

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble
+from prefpairs.files.beside import (
+    Place,
+    is_folder,
+    is_there,
+    missing_folder,
+    mode_of,
+    naming_trouble,
+)
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, WrittenFile
 
@@ -24,12 +31,12 @@ class Family:
     def __init__(self, path: str, family: Sequence[str], *, keep_if_same: bool) -> None:
         self.path = path
         self.target = os.path.realpath(path)
-        self.is_new = not os.path.lexists(self.target)
+        self.is_new = not is_there(self.target, path)
         self.files: dict[str, Staged] = {}
         self._family = family
         self._keep_if_same = keep_if_same
         parent, self._name = os.path.split(self.target)
-        if self.is_new and not os.path.isdir(parent):
+        if self.is_new and not is_folder(parent, path):
             raise missing_folder(path)
         if not self.is_new:
             self._check_kinds()
@@ -93,14 +100,8 @@ class Family:
                 self.outer.check_unmoved()
                 self._homes[""] = self.outer
             self._check_kinds()
-            for folder in self._written:
-                if folder and not os.path.isdir(os.path.join(self.target, folder)):
-                    os.mkdir(os.path.join(self.target, folder))
-                    self._made.append(folder)
-            for folder in {*self._written, *map(os.path.dirname, self._family)}:
-                here = os.path.join(self.target, folder) if folder else self.target
-                if folder not in self._homes and os.path.isdir(here):
-                    self._homes[folder] = Place(here)
+            for folder in sorted({*self._written, *map(os.path.dirname, self._family)}):
+                self._open_home(folder)
             for name, staged in self.files.items():
                 staged.home = self._homes[os.path.dirname(name)]
                 staged.find_same()
@@ -196,12 +197,26 @@ class Family:
                 home.move(last, self._aside[1], str(number))
                 self._moved.append((home, last, str(number)))
 
+    def _open_home(self, folder: str) -> None:
+        """Hold a folder in which files will stand, or old ones do; make it if it is needed."""
+        if folder in self._homes:
+            return
+        path, here = (os.path.join(given, folder).rstrip("/") for given in (self.path, self.target))
+        with naming_trouble(path):
+            if not is_folder(here, path):
+                if folder not in self._written:
+                    return
+                os.mkdir(here)
+                self._made.append(folder)
+            self._homes[folder] = Place(here)
+
     def _check_kinds(self) -> None:
-        if not os.path.isdir(self.target):
+        if not is_folder(self.target, self.path):
             raise FileTrouble(self.path, "is a file, not a directory")
         for name in self._family:
-            if os.path.isdir(os.path.join(self.target, name)):
-                raise FileTrouble(os.path.join(self.path, name), "is a directory")
+            path = os.path.join(self.path, name)
+            if is_folder(os.path.join(self.target, name), path):
+                raise FileTrouble(path, "is a directory")
 
     def _sweep(self) -> None:
         """Remove what dead processes left of such files; old ones stay until new ones are there."""

@@ -1,7 +1,6 @@
 """Which files the words on the command line mean, and what to call them."""
 
 import errno
-import glob
 import os
 import re
 import resource
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.files.beside import is_folder, is_there
+from prefpairs.files.patterns import ABSENT, is_pattern, listed, paths_like
 from prefpairs.limited import memory_taken
 
 STDIN = "-"
@@ -80,7 +81,7 @@ def within_memory(limits: Limits) -> Limits:
 def _memory_left() -> int | None:
     """What a limit on memory leaves us, if there is one."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or not os.path.exists("/proc/self/statm"):
+    if most == resource.RLIM_INFINITY or not is_there("/proc/self/statm"):
         return None
     return max(0, most - memory_taken())
 
@@ -145,14 +146,15 @@ def _as_text(name: str) -> str:
 
 
 def _paths_of(word: str) -> list[str]:
-    if word == STDIN or (os.path.exists(word) and not os.path.isdir(word)):
+    there = None if word == STDIN else _status_of(word)
+    if word == STDIN or (there is not None and not stat.S_ISDIR(there.st_mode)):
         _refuse_table(word)
         return [word]
-    if os.path.isdir(word):
+    if there is not None:
         found = _data_in(word) or [
             path
             for name in sorted(_names_in(word))
-            if os.path.isdir(os.path.join(word, name)) and not name.startswith(".")
+            if not name.startswith(".") and is_folder(os.path.join(word, name))
             for path in _data_in(os.path.join(word, name))
         ]
         if not found:
@@ -161,10 +163,20 @@ def _paths_of(word: str) -> list[str]:
                 problem += f"; {others[0]} is read if it is named itself"
             raise FileTrouble(word, problem)
         return found
-    matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
+    matches = paths_like(word) if is_pattern(word) else []
     if not matches:
         raise _absence(word)
     return [path for match in matches for path in _paths_of(match)]
+
+
+def _status_of(word: str) -> os.stat_result | None:
+    """What stands under a word, if anything does; a pattern may be the name of a file, too."""
+    try:
+        return os.stat(word)
+    except OSError as error:
+        if is_pattern(word) and error.errno not in (*ABSENT, errno.ENAMETOOLONG):
+            raise FileTrouble.of(word, error) from None
+        return None  # if there is nothing to read, _absence says why
 
 
 def _refuse_table(path: str) -> None:
@@ -182,7 +194,7 @@ def databases_in(words: Sequence[str]) -> list[str]:
     return [
         os.path.join(word, name)
         for word in words
-        if os.path.isdir(word)
+        if is_folder(word)
         for name in sorted(_names_in(word))
         if name.endswith(_DATABASES) and not name.startswith(".")
     ]
@@ -203,11 +215,6 @@ def _absence(word: str) -> FileTrouble | UsageError:
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):
             return FileTrouble.of(word, error)
-    folder = word
-    while glob.has_magic(folder):
-        folder = os.path.dirname(folder)
-    if folder != word and os.path.isdir(folder or "."):
-        _names_in(folder or ".")  # which may not be allowed
     return FileTrouble(word, "no such file", missing=True)
 
 
@@ -217,7 +224,7 @@ def _data_in(folder: str) -> list[str]:
 
 def _names_in(folder: str) -> list[str]:
     try:
-        return os.listdir(folder)
+        return [entry.name for entry in listed(folder)]
     except OSError as error:
         raise FileTrouble.of(folder, error) from None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadInput
+from prefpairs.files.beside import is_file, is_there
 from prefpairs.files.inputs import Input, Limits, too_much
 from prefpairs.files.lines import Refused
 from prefpairs.files.pickled_values import Damaged
@@ -54,7 +55,7 @@ class _Table(NamedTuple):
 
 def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refused]:
     """Each experience as JSON; one of them is in memory at a time."""
-    if packed or source.is_stdin or not os.path.isfile(source.path):
+    if packed or source.is_stdin or not is_file(source.path):
         problem = "a SQLite database cannot be read from a pipe or out of a packed file"
         raise BadInput(source.label, problem, "name the database itself")
     _refuse_log(source)
@@ -80,7 +81,7 @@ def _refuse_log(source: Input) -> None:
     """
     path = os.path.realpath(source.path)
     log = f"{path}-wal"
-    if os.path.exists(log) and os.path.getsize(log):
+    if is_there(log) and os.path.getsize(log):
         raise BadInput(
             source.label,
             f"not all of it is in the database: {os.path.basename(log)} holds newer changes",
@@ -97,7 +98,7 @@ def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     """
     path = os.path.realpath(path)  # its log and its journal lie beside the file, not beside a link
     place = Path(path).as_uri()
-    words = "mode=ro" if os.path.exists(f"{path}-journal") else "mode=ro&immutable=1"
+    words = "mode=ro" if is_there(f"{path}-journal") else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode("utf-8", "replace")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.item)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.beside import BUFFER, Place, naming_trouble
+from prefpairs.files.beside import BUFFER, Place, is_file, naming_trouble
 
 
 class Written(NamedTuple):
@@ -150,7 +150,7 @@ class WrittenFile(io.FileIO):
 
 def same_bytes(path: str, other: str) -> bool:
     """Whether two files hold the same, if the other one is a file at all."""
-    return os.path.isfile(other) and filecmp.cmp(path, other, shallow=False)
+    return is_file(other) and filecmp.cmp(path, other, shallow=False)
 
 
 def _is_same(one: os.stat_result, other: os.stat_result | None) -> bool:

@@ -1,16 +1,16 @@
 """A chat template out of a file: Jinja, or the tokenizer_config.json that holds it."""
 
-import os
 from typing import Any
 
 from prefpairs.errors import BadInput, FileTrouble, NotJson
+from prefpairs.files.beside import is_folder
 from prefpairs.files.noted import read_noted
 from prefpairs.records.wire import decode
 
 
 def read_template(path: str) -> str:
     """The source of the chat template; of several, the one for tools, else the default."""
-    if os.path.isdir(path):
+    if is_folder(path):
         problem = "it is a folder; name the chat_template.jinja or tokenizer_config.json in it"
         raise FileTrouble(path, problem)
     data = read_noted(path).removeprefix(b"\xef\xbb\xbf")

@@ -14,7 +14,15 @@ from typing import Self
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files import beside
-from prefpairs.files.beside import Place, missing_folder, mode_of, naming_trouble, target_of
+from prefpairs.files.beside import (
+    Place,
+    is_folder,
+    is_there,
+    missing_folder,
+    mode_of,
+    naming_trouble,
+    target_of,
+)
 from prefpairs.files.family import Family
 from prefpairs.files.signals import held_signals
 from prefpairs.files.staged import Staged, Written, WrittenFile
@@ -58,7 +66,7 @@ class Together:
             with naming_trouble(path):
                 return self._family.add(path, name, hashed=self._hashed)
         folder, name = os.path.split(target)
-        if not os.path.isdir(folder):
+        if not is_folder(folder, path):
             raise missing_folder(path)
         with naming_trouble(path), held_signals():
             home = Place(folder)
@@ -102,7 +110,7 @@ class Together:
         family = self._family
         if family is not None and family.is_new:
             with _locked([family.outer, *homes]):
-                if not os.path.lexists(family.target):
+                if not is_there(family.target, family.path):
                     self._swap()
                     return
         if family is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
 from prefpairs.extras import missing_library
-from prefpairs.files.beside import naming_trouble
+from prefpairs.files.beside import is_file, is_folder, naming_trouble
 from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.noted import note, read_noted
 from prefpairs.limited import SECONDS, Limited, OverBudget, Refusal
@@ -47,12 +47,12 @@ _told = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
 
 def model_at(path: str) -> Model:
     """The files in a folder; or a tokenizer.json alone."""
-    if not os.path.isdir(path):
+    if not is_folder(path):
         return Model(path)
     there = {
         name: os.path.join(path, name)
         for name in (_CONFIG, "chat_template.jinja")
-        if os.path.isfile(os.path.join(path, name))
+        if is_file(os.path.join(path, name))
     }
     config = there.get(_CONFIG)
     return Model(os.path.join(path, _FILE), config, there.get("chat_template.jinja", config))
@@ -175,8 +175,8 @@ def _opened(path: str, *, exact: bool) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise missing_library("--tokenizer", "tokens") from None
-    if not os.path.isfile(path):
-        raise FileTrouble(path, "is a directory" if os.path.isdir(path) else "no such file")
+    if not is_file(path):
+        raise FileTrouble(path, "is a directory" if is_folder(path) else "no such file")
     note(path)
     made = (Tokenizer.from_str, _exact(path)) if exact else (Tokenizer.from_file, path)
     make = partial(_whole_texts, *made)

@@ -1,0 +1,114 @@
+"""Patterns mean what they do in Python's glob module, but no folder is passed over."""
+
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefpairs.errors import FileTrouble
+from prefpairs.files.inputs import find_inputs
+from prefpairs.files.patterns import is_pattern, paths_like
+
+NAMES = ("a", "b", "a.d", ".h", "[x]", "r.jsonl")
+PARTS = (
+    "*",
+    "**",
+    "?",
+    "a",
+    "a*",
+    "*.d",
+    ".*",
+    "[ab]",
+    "[[]x]",
+    "[",
+    "r.jsonl",
+    "*.jsonl",
+    ".",
+    "",
+)
+NOBODY = 65534
+
+
+@contextmanager
+def within(folder: str) -> Iterator[None]:
+    """The working directory, for the time of a block."""
+    before = os.open(".", os.O_RDONLY)
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """A block in which permissions count, also where tests run as root."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), st.booleans())),
+    st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=4), min_size=1, max_size=20),
+)
+def test_patterns_mean_what_they_do_in_python(
+    made: list[tuple[list[str], bool]], patterns: list[list[str]]
+) -> None:
+    """Where all folders may be listed. Some versions of it name `nothing/` for `nothing/**`."""
+    with TemporaryDirectory() as folder, within(folder):
+        for parts, is_folder in made:
+            path = Path(*parts)
+            if not any(part.is_file() for part in (path, *path.parents)):
+                (path if is_folder else path.parent).mkdir(parents=True, exist_ok=True)
+                if not path.exists():
+                    path.touch()
+        for pattern in map("/".join, patterns):
+            if is_pattern(pattern) and not pattern.startswith("/"):
+                found = set(glob.glob(pattern, recursive=True))
+                assert paths_like(pattern) == sorted(filter(os.path.lexists, found))
+
+
+def test_links() -> None:
+    """They are followed; those that lead nowhere, or round and round, are as if they were not."""
+    with TemporaryDirectory() as folder, within(folder):
+        os.makedirs("there/deep")
+        Path("there/deep/r.jsonl").touch()
+        os.symlink("there", "link")
+        os.symlink("nowhere", "lost")
+        os.symlink("round", "round")
+        assert paths_like("*/deep/r.jsonl") == ["link/deep/r.jsonl", "there/deep/r.jsonl"]
+        assert paths_like("**/r.jsonl") == ["link/deep/r.jsonl", "there/deep/r.jsonl"]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444], ids=["shut", "only its names"])
+@pytest.mark.parametrize(
+    "word", ["runs/*/r.jsonl", "runs/*/*.jsonl", "runs/**/r.jsonl", "runs/*", "runs", "runs/*/*/r"]
+)
+def test_no_folder_is_passed_over(tmp_path: Path, word: str, mode: int) -> None:
+    """What may lie in a folder among others that cannot be looked into is not lost."""
+    if mode == 0o444 and word in ("runs/*/*.jsonl", "runs/*", "runs"):
+        pytest.skip("its files are found, and cannot be opened")
+    for name in ("a", "shut", "z"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "r.jsonl").touch()
+    tmp_path.chmod(0o755)
+    (tmp_path / "runs" / "shut").chmod(mode)
+    try:
+        with within(str(tmp_path)), as_nobody(), pytest.raises(FileTrouble) as caught:
+            find_inputs([word])
+    finally:
+        (tmp_path / "runs" / "shut").chmod(0o755)
+    assert caught.value.problem == "Permission denied"
+    assert caught.value.path.startswith("runs/shut")
