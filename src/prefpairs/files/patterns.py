@@ -9,7 +9,6 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 from prefpairs.errors import FileTrouble
 
@@ -56,10 +55,8 @@ def _paths_in(folder: str, part: str) -> Iterator[str]:
         fits = re.compile(fnmatch.translate(part)).match
         entries = _entries(folder) if part.startswith(".") else _visible(folder)
         yield from (f"{folder}{entry.name}" for entry in entries if fits(entry.name))
-    else:
-        with _naming_trouble(folder + part):
-            os.lstat(folder + part or ".")
-            yield folder + part
+    elif _is_there(folder + part):
+        yield folder + part
 
 
 def _visible(folder: str) -> "list[os.DirEntry[str]]":
@@ -67,29 +64,41 @@ def _visible(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def _entries(folder: str) -> "list[os.DirEntry[str]]":
-    with _naming_trouble(folder):
+    try:
         return listed(folder or ".")
+    except OSError as error:
+        _raise_trouble(folder, error)
     return []
 
 
 def listed(folder: str) -> "list[os.DirEntry[str]]":
     """What is in a folder. If a signal comes between, it is asked again, as with open()."""
     while True:
-        with suppress(InterruptedError), os.scandir(folder) as entries:
-            return [*entries]
+        try:
+            with os.scandir(folder) as entries:
+                return [*entries]
+        except InterruptedError:
+            continue
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path or ".")
+    except OSError as error:
+        _raise_trouble(path, error)
+        return False
+    return True
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    with _naming_trouble(entry.path):
+    try:
         return entry.is_dir()
+    except OSError as error:
+        _raise_trouble(entry.path, error)
     return False
 
 
-@contextmanager
-def _naming_trouble(path: str) -> Iterator[None]:
+def _raise_trouble(path: str, error: OSError) -> None:
     """Raise what the system says, with the name; that nothing is there is no trouble."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in ABSENT:
-            raise FileTrouble.of(path.rstrip("/") or "the working directory", error) from None
+    if error.errno not in ABSENT:
+        raise FileTrouble.of(path.rstrip("/") or "the working directory", error) from None
