@@ -107,6 +107,14 @@ def test_files_of_a_folder() -> None:
     assert _labels("in.jsonl", "d") == ["in.jsonl", "train.jsonl", "val.jsonl"]
 
 
+def test_a_file_of_a_folder_that_cannot_be_looked_at() -> None:
+    """It is not passed over."""
+    _write("d/train.jsonl", ROW)
+    Path("d/val.jsonl").symlink_to("val.jsonl")
+    with pytest.raises(FileTrouble, match=r"d/val\.jsonl"):
+        _labels("d")
+
+
 @pytest.mark.parametrize("second", ["in.jsonl", "./in.jsonl", "link.jsonl", "data"])
 def test_a_file_that_is_named_twice(second: str) -> None:
     """Its rows would count twice; also by a link, or in its folder."""

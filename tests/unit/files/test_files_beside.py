@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from prefpairs.files.beside import Place
+from prefpairs.errors import FileTrouble
+from prefpairs.files.beside import Place, is_file, is_folder, is_there
 
 _DIES = """
 import os, signal, sys
@@ -166,3 +168,16 @@ def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.M
     name, _ = place.new_folder("o")
     assert os.listdir(tmp_path) == [name]
     assert taken != [name]
+
+
+@pytest.mark.parametrize("ask", [is_there, is_file, is_folder])
+def test_trouble_is_no_answer(tmp_path: Path, ask: Callable[[str], bool]) -> None:
+    """What cannot be looked at may be there; what is behind a file is not."""
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "file").touch()
+    with pytest.raises(FileTrouble, match="symbolic links"):
+        ask(str(tmp_path / "round"))
+    assert not ask(str(tmp_path / "nothing"))
+    assert not ask(str(tmp_path / "file" / "x"))
+    assert ask(str(tmp_path)) == (ask is not is_file)
+    assert ask(str(tmp_path / "file")) == (ask is not is_folder)
