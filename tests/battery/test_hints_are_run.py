@@ -482,7 +482,8 @@ class _Strings(ast.NodeVisitor):
             if str(page.relative_to(SOURCES)) in WORDING
             else set(TABLES)
         )
-        for name in sorted(names & self._assigned.keys()):  # so that each worker collects them alike
+        # sorted, so that each worker collects them alike
+        for name in sorted(names & self._assigned.keys()):
             self._take(ast.Name(name))
 
     def visit_Call(self, node: ast.Call) -> None:
