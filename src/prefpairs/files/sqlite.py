@@ -112,6 +112,7 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
         problem = "no table of this database holds experiences of Trinity-RFT"
         raise BadInput(source.label, problem, "those have a column experience_bytes")
     seen, most = 0, _most_rows(database)
+    database.text_factory = _text
     for table in tables:
         for number, *told, data in database.execute(table.query()):
             seen += 1
@@ -124,6 +125,14 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
                 place = f"row {number} of {table.name}: byte {damage.place}"
                 more = f" ({NEWER_FRAMES})" if damage.problem == OLD_PICKLE else ""
                 yield Refused(f"{place}: {damage.problem}{more}")
+
+
+def _text(data: bytes) -> str | bytes:
+    """A text of a row; bytes where it is none, for with U+FFFD in them two ids may become one."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _most_rows(database: sqlite3.Connection) -> int:

@@ -62,6 +62,15 @@ def test_rows(db: Path) -> None:
     assert rows[0]["eid"] == {"batch": 5, "task": "0", "run": 0, "step": 0, "suffix": "000000"}
 
 
+def test_ids_that_are_no_text(db: Path) -> None:
+    """Two tasks whose names differ in a broken byte stay two tasks."""
+    for number, task in ((1, "ff31"), (2, "fe31")):
+        task_id = f"CAST(x'{task}' AS TEXT)"
+        _execute(db, f"UPDATE pipeline_input SET task_id = {task_id} WHERE id = {number}")  # noqa: S608
+    tasks = [row["eid"]["task"] for row in _rows(db)]
+    assert tasks == [{"raw_base64": "/zE="}, {"raw_base64": "/jE="}]
+
+
 def test_columns_win(db: Path) -> None:
     """What a client said later of an experience stands in the columns alone."""
     _execute(
