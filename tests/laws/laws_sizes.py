@@ -148,6 +148,7 @@ NO_SIZE: dict[str, str] = {
     "files.aside._STDIN": "a descriptor",
     "files.pickled": "bounds of containers: tests/unit/files and tests/fuzz",
     "files.noted.TICK": "how long a run waits before it reads a file that has just changed",
+    "files.pickled_sizes": "bounds of containers: tests/unit/files and tests/fuzz",
     "files.pickled_values": "bounds of containers: tests/unit/files and tests/fuzz",
     "files.shelf._SHARE_OPEN": "a share of the files that may be open",
     "files.tensors": "bounds of containers: tests/unit/files and tests/fuzz",
