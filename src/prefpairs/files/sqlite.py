@@ -111,12 +111,13 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
     if not tables:
         problem = "no table of this database holds experiences of Trinity-RFT"
         raise BadInput(source.label, problem, "those have a column experience_bytes")
-    seen, most = 0, _most_rows(database)
+    size, seen, taken = _size(database), 0, 0
     database.text_factory = _text
     for table in tables:
         for number, *told, data in database.execute(table.query()):
-            seen += 1
-            if seen > most:
+            seen += _SMALLEST_ROW
+            taken += sum(len(value) for value in (*told, data) if isinstance(value, (str, bytes)))
+            if max(seen, taken) > size:
                 problem = "not a SQLite database that can be read (its pages lead to each other)"
                 raise BadInput(source.label, problem)
             try:
@@ -135,11 +136,11 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-def _most_rows(database: sqlite3.Connection) -> int:
-    """As many rows as its pages have room for: of those that are damaged, one may come again."""
+def _size(database: sqlite3.Connection) -> int:
+    """The bytes of all pages: those of a damaged database may lead to a row, or its end, again."""
     ((pages,),) = database.execute("PRAGMA page_count")
     ((size,),) = database.execute("PRAGMA page_size")
-    return int(pages * size // _SMALLEST_ROW)
+    return int(pages * size)
 
 
 def _tables(database: sqlite3.Connection) -> list[_Table]:

@@ -270,3 +270,27 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="its pages lead to each other"):
         for _ in sqlite_rows(Input(str(path), "x.db")):
             pass
+
+
+@pytest.mark.parametrize("kind", ["BLOB", "TEXT"])
+def test_rows_that_share_their_bytes(kind: str, tmp_path: Path) -> None:
+    """Thirty kilobytes would have seven rows of thirty kilobytes, each read once more."""
+    column = "experience_bytes" if kind == "BLOB" else "task_id"
+    path = _execute(
+        tmp_path / "x.db",
+        "PRAGMA page_size = 512",
+        "CREATE TABLE exp (id INTEGER PRIMARY KEY, task_id TEXT, experience_bytes BLOB)",
+    )
+    whole, here = 39 + 508 * 59, 39  # a row goes on in 59 more pages
+    value = f"CAST(zeroblob({whole - 6}) AS {kind})"  # behind the kinds of three columns
+    for _ in range(7):
+        _execute(path, f"INSERT INTO exp ({column}) VALUES ({value})")  # noqa: S608 - our own
+    data = bytearray(path.read_bytes()[: 512 * (2 + 59)])
+    data[28:32] = struct.pack(">I", len(data) // 512)
+    cells = struct.unpack_from(">7H", data, 512 + 8)
+    for cell in cells:
+        begin = 512 + cell + 4 + here  # behind its length and its number
+        data[begin : begin + 4] = struct.pack(">I", 3)
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match="its pages lead to each other"):
+        list(sqlite_rows(Input(str(path), "x.db")))
