@@ -6,7 +6,7 @@ import resource
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import IO, Any
@@ -30,11 +30,15 @@ _OUT_OF_MEMORY = "bad_alloc"
 """What pyarrow says where it does not raise MemoryError."""
 
 
-def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
-    """Each row as JSON. Only a batch of rows is in memory at a time."""
+def parquet_rows(
+    file: IO[bytes], source: Input, packed: Callable[[], int] | None = None
+) -> Iterator[bytes]:
+    """Each row as JSON. Only a batch of rows is in memory at a time.
+
+    `packed` tells how many bytes of the file itself were read, where it is a packed one.
+    """
     try:
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetFile
+        import pyarrow.parquet
     except ImportError:
         if LIMITED and find_spec("pyarrow") is not None:  # it does not fit into memory
             raise MemoryError from None
@@ -42,34 +46,49 @@ def parquet_rows(file: IO[bytes], source: Input) -> Iterator[bytes]:
     if not file.seekable():  # it is read from its end
         with tempfile.TemporaryFile() as aside:
             shutil.copyfileobj(file, aside)
-            yield from parquet_rows(aside, source)
-        return
+            size = aside.tell() if packed is None else packed()
+            yield from _rows(aside, source, size, pyarrow.ArrowException)
+    else:
+        yield from _rows(file, source, file.seek(0, os.SEEK_END), pyarrow.ArrowException)
+
+
+def _rows(file: IO[bytes], source: Input, packed: int, trouble: type[Exception]) -> Iterator[bytes]:
+    """The rows of a file that can be read from its end, out of so many packed bytes."""
+    room = source.limits.held_from(packed)
     try:
-        parquet = ParquetFile(file)
-        size = sum(_sizes_of_groups(parquet.metadata))
-        if size > source.limits.unpacked_from(file.seek(0, os.SEEK_END)):
-            raise too_much(source)
-        values = _values_a_row(parquet.metadata)
-        if values > source.limits.item // _BYTES_A_VALUE:
-            problem = f"its rows hold {values:,.0f} values in one column, which no row does"
-            raise BadInput(source.label, problem)
-        most = max(1, int(_BATCH_VALUES / max(1, values)))
-        chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
-        batches = parquet.iter_batches(
-            batch_size=min(most, _batch_of(parquet.metadata.num_rows, size)),
-            use_threads=False,
-        )
-        room = source.limits.held_from(file.seek(0, os.SEEK_END))
-        room += _TIMES_A_GROUP * max(_sizes_of_groups(parquet.metadata), default=0)
-        parts = _parts_of(batches)
-        while lines := _lines_of(parts, chats, room, source):
+        with _within(room, source):
+            parts, chats, largest = _opened(file, source, source.limits.unpacked_from(packed))
+        while lines := _lines_of(parts, chats, room + _TIMES_A_GROUP * largest, source):
             yield from lines
-    except (pa.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
+    except (trouble, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of what stands on it
         if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
             raise MemoryError from None
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
+
+
+def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], list[str], int]:
+    """The rows of a file in parts; the columns that hold JSON; the size of the largest group."""
+    from pyarrow.parquet import ParquetFile
+
+    parquet = ParquetFile(file)
+    sizes = [group.total_byte_size for group in _groups(parquet.metadata)]
+    if min(sizes, default=0) < 0:
+        raise BadInput(source.label, "not a Parquet file that can be read (sizes below zero)")
+    if sum(sizes) > most:
+        raise too_much(source)
+    values = _values_a_row(parquet.metadata)
+    if values > source.limits.item // _BYTES_A_VALUE:
+        problem = f"its rows hold {values:,.0f} values in one column, which no row does"
+        raise BadInput(source.label, problem)
+    chats = [field.name for field in parquet.schema_arrow if _holds_json(field.type)]
+    at_once = max(1, int(_BATCH_VALUES / max(1, values)))
+    batches = parquet.iter_batches(
+        batch_size=min(at_once, _batch_of(parquet.metadata.num_rows, sum(sizes))),
+        use_threads=False,
+    )
+    return _parts_of(batches), chats, max(sizes, default=0)
 
 
 def _parts_of(batches: Iterator[Any]) -> Iterator[Any]:
@@ -116,21 +135,16 @@ def _within(room: int, source: Input) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def _groups(metadata: Any) -> list[Any]:
-    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-
-
-def _sizes_of_groups(metadata: Any) -> list[int]:
-    return [group.total_byte_size for group in _groups(metadata)]
+def _groups(metadata: Any) -> Iterator[Any]:
+    return map(metadata.row_group, range(metadata.num_row_groups))
 
 
 def _values_a_row(metadata: Any) -> float:
     """How many values a row has on average, in the column and the group with the most."""
-    groups = _groups(metadata)
     return max(
         (
             group.column(place).num_values / max(1, group.num_rows)
-            for group in groups
+            for group in _groups(metadata)
             for place in range(group.num_columns)
         ),
         default=0,

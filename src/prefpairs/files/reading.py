@@ -158,14 +158,15 @@ def _rows_of_container(
     stream: io.BufferedReader, begin: bytes, source: Input, *, packed: Counted | None
 ) -> Iterator[bytes | Refused] | None:
     """The rows of what is neither lines nor an array, as JSON."""
+    passed = None if packed is None else packed.passed
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 
-        return parquet_rows(stream, source)
+        return parquet_rows(stream, source, passed)
     if begin.startswith(_TRXP):
         from prefpairs.files.trxp import trxp_rows
 
-        return trxp_rows(stream, source, None if packed is None else packed.passed)
+        return trxp_rows(stream, source, passed)
     if begin.startswith(_SQLITE):
         from prefpairs.files.sqlite import sqlite_rows
 
