@@ -23,7 +23,12 @@ from prefpairs.files.lines import Refused
 from prefpairs.files.pickled import unpickled
 from prefpairs.files.pickled_sizes import Sizes
 from prefpairs.files.pickled_values import Damaged, NotRead
-from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
+from prefpairs.files.tensors import (
+    LARGEST_HEADER,
+    Tensor,
+    numbers_of,
+    read_header,
+)
 from prefpairs.records.spare import LIMITED
 
 MAGIC = b"TRXP"
@@ -161,7 +166,8 @@ class _Frames:
         if length > min(LARGEST_HEADER, size - _LENGTH.size):
             raise Damaged(begin, f"a header of {length} bytes, which is too large")
         try:
-            header = read_header(self._take(length), size - _LENGTH.size - length)
+            text = self._take(length)
+            header = read_header(text, size - _LENGTH.size - length, self._hold)
             return self._wanted(header, count)
         except Damaged as damage:
             if damage.place:
@@ -199,10 +205,13 @@ class _Frames:
             parts.append(part)
             count -= len(part)
             self.place += len(part)
-            self._held += 2 * len(part)  # for a moment in pieces, too
-            if self._room() < 0:
-                raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
+            self._hold(2 * len(part))  # for a moment in pieces, too
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._room() < 0:
+            raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
 
     def _pass_over(self, count: int) -> None:
         while count > 0:

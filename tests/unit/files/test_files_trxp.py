@@ -202,6 +202,17 @@ def test_an_item_that_is_refused_many_times(info: Any, tensors: Any) -> None:
     assert time.process_time() - begin < 2
 
 
+def test_tensors_that_take_memory() -> None:
+    """A header that packs into next to nothing, and lists half a million empty tensors."""
+    one = b'"%d":{"data_offsets":[0,0]}'
+    header = b"{%s}" % b",".join(one % number for number in range(500_000))
+    whole_part = struct.pack("<Q", len(header)) + header
+    data = around(pickle.dumps({"items": [item()]}, protocol=5), whole_part)
+    (row,) = trxp_rows(io.BytesIO(data), SOURCE, lambda: 100_000)
+    assert isinstance(row, Refused)
+    assert "more than should be in memory" in row.problem
+
+
 def test_a_prompt_that_all_share() -> None:
     """It stands once in the frame, however often it is written."""
     shared = "x" * 10_000
