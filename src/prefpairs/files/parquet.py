@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from prefpairs.errors import BadInput
 from prefpairs.extras import missing_library
+from prefpairs.files.arrow_values import OUT_OF_MEMORY, rows_of, without_nanoseconds
 from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
 from prefpairs.limited import memory_taken
@@ -25,9 +26,6 @@ _BYTES_A_VALUE = 8
 
 _TIMES_A_GROUP = 3
 """What a batch may take, in groups of rows, beside what any container may take at once."""
-
-_OUT_OF_MEMORY = "bad_alloc"
-"""What pyarrow says where it does not raise MemoryError."""
 
 
 def parquet_rows(
@@ -63,7 +61,7 @@ def _rows(file: IO[bytes], source: Input, packed: int, trouble: type[Exception])
     except (trouble, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of what stands on it
-        if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
+        if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
             raise MemoryError from None
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
@@ -72,7 +70,7 @@ def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], l
     """The rows of a file in parts; the columns that hold JSON; the size of the largest group."""
     from pyarrow.parquet import ParquetFile
 
-    parquet = ParquetFile(file)
+    parquet = ParquetFile(file, page_checksum_verification=True)
     sizes = [group.total_byte_size for group in _groups(parquet.metadata)]
     if min(sizes, default=0) < 0:
         raise BadInput(source.label, "not a Parquet file that can be read (sizes below zero)")
@@ -94,7 +92,7 @@ def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], l
 def _parts_of(batches: Iterator[Any]) -> Iterator[Any]:
     """A few rows at a time: as values of Python they take more than in a batch."""
     for batch in batches:
-        fine = _without_nanoseconds(batch)
+        fine = without_nanoseconds(batch)
         for start in range(0, fine.num_rows, _AT_ONCE):
             yield fine.slice(start, _AT_ONCE)
 
@@ -103,7 +101,7 @@ def _lines_of(parts: Iterator[Any], chats: list[str], room: int, source: Input) 
     """The next few rows as JSON, if there are any."""
     with _within(room, source):
         for part in parts:
-            rows = part.to_pylist()
+            rows = rows_of(part)
             for row in rows:
                 for name in chats:
                     row[name] = _unpacked(row[name])
@@ -128,7 +126,7 @@ def _within(room: int, source: Input) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if ours and (isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error)):
+        if ours and (isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error)):
             raise too_much(source) from None
         raise
     finally:
@@ -166,29 +164,3 @@ def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
         return [_unpacked(item) for item in value]
     return json.loads(value) if isinstance(value, str) else value
-
-
-def _without_nanoseconds(batch: Any) -> Any:
-    """The batch with its times in microseconds, which is as fine as Python's own are."""
-    import pyarrow as pa
-
-    columns = [column.with_type(_coarse(column.type)) for column in batch.schema]
-    schema = pa.schema(columns, metadata=batch.schema.metadata)
-    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
-
-
-def _coarse(kind: Any) -> Any:
-    """A type of Arrow with microseconds for nanoseconds, however deep they stand in it."""
-    import pyarrow as pa
-
-    if pa.types.is_struct(kind):
-        fields = (kind.field(place) for place in range(kind.num_fields))
-        return pa.struct([field.with_type(_coarse(field.type)) for field in fields])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return make(kind.value_field.with_type(_coarse(kind.value_type)))
-    if getattr(kind, "unit", None) != "ns":
-        return kind
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")

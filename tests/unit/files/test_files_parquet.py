@@ -1,6 +1,7 @@
 """The rows of a Parquet file, as JSON."""
 
 import io
+import struct
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -140,3 +141,28 @@ def test_json_that_is_nested_too_deeply() -> None:
     """It is told in a sentence."""
     with pytest.raises(BadInput):
         list(parquet_rows(_of_json("[" * 100_000), X))
+
+
+def test_a_page_that_changed() -> None:
+    """A checksum tells, where there is one: another score would give other pairs."""
+    file = io.BytesIO()
+    table = pa.table({"score": [0.25, 0.75]})
+    write_table(table, file, write_page_checksum=True, use_dictionary=False, compression="none")
+    data = file.getvalue()
+    assert [decode(row) for row in parquet_rows(io.BytesIO(data), X)] == table.to_pylist()
+    place = data.index(struct.pack("<2d", 0.25, 0.75))
+    changed = data[:place] + struct.pack("<2d", 0.75, 0.25) + data[place + 16 :]
+    with pytest.raises(BadInput, match="CRC"):
+        list(parquet_rows(io.BytesIO(changed), X))
+
+
+def test_columns_that_nobody_reads() -> None:
+    """A date that Python has no form for is no reason to refuse a file."""
+    far = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
+    file = io.BytesIO()
+    write_table(pa.table({"prompt": ["Q", "Q"], "far": far}), file)
+    file.seek(0)
+    assert [decode(row) for row in parquet_rows(file, X)] == [
+        {"prompt": "Q", "far": {"type": "date32[day]", "value": 4_000_000}},
+        {"prompt": "Q", "far": "1970-01-01"},
+    ]
