@@ -158,6 +158,18 @@ def test_a_group_of_parquet_below_zero(tmp_path: Path) -> None:
     assert (code, "sizes below zero" in said) == (1, True), said
 
 
+@pytest.mark.parametrize("value", ["A", ["A"]], ids=["text", "list"])
+def test_a_column_of_parquet_that_ends_pyarrow(value: object, tmp_path: Path) -> None:
+    """Its counts of levels are not those of its type: asked for them, pyarrow ends our process."""
+    path = tmp_path / "x.parquet"
+    write_table(pa.table({**with_rows(4), "x": [value] * 4}), path, row_group_size=2)
+    optional, required = b"\x02\x18\x01x", b"\x00\x18\x01x"
+    path.write_bytes(path.read_bytes().replace(optional, required))
+    code, said, _ = run("pair", path, "-o", tmp_path / "out")
+    assert (code, "histogram size mismatch" in said) == (1, True), said
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("memory", [100, 200, 300, 400, 600])
 def test_parquet_under_a_limit_on_memory(memory: int, tmp_path: Path) -> None:
     """Where memory runs out, that is what is said: the file is not called damaged."""

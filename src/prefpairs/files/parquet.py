@@ -76,7 +76,7 @@ def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], l
         raise BadInput(source.label, "not a Parquet file that can be read (sizes below zero)")
     if sum(sizes) > most:
         raise too_much(source)
-    values = _values_a_row(parquet.metadata)
+    values = _values_a_row(parquet)
     if values > source.limits.item // _BYTES_A_VALUE:
         problem = f"its rows hold {values:,.0f} values in one column, which no row does"
         raise BadInput(source.label, problem)
@@ -137,16 +137,20 @@ def _groups(metadata: Any) -> Iterator[Any]:
     return map(metadata.row_group, range(metadata.num_row_groups))
 
 
-def _values_a_row(metadata: Any) -> float:
-    """How many values a row has on average, in the column and the group with the most."""
-    return max(
-        (
-            group.column(place).num_values / max(1, group.num_rows)
-            for group in _groups(metadata)
-            for place in range(group.num_columns)
-        ),
-        default=0,
-    )
+def _values_a_row(parquet: Any) -> float:
+    """How many values a row has on average, in the list and the group with the most.
+
+    A row is read before any metadata of a column are asked for: where they are damaged, reading
+    raises an exception, but asking ends our process.
+    """
+    columns = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
+    lists = {place: one.path for place, one in enumerate(columns) if one.max_repetition_level}
+    most = 0.0
+    for number, group in enumerate(_groups(parquet.metadata) if lists else ()):
+        next(parquet.iter_batches(1, [number], list(lists.values()), use_threads=False), None)
+        for place in lists:
+            most = max(most, group.column(place).num_values / max(1, group.num_rows))
+    return most
 
 
 def _batch_of(rows: int, size: int) -> int:
