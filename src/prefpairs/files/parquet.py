@@ -6,6 +6,7 @@ import resource
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -76,6 +77,10 @@ def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], l
         raise BadInput(source.label, "not a Parquet file that can be read (sizes below zero)")
     if sum(sizes) > most:
         raise too_much(source)
+    for name, count in Counter(parquet.schema_arrow.names).most_common(1):
+        if count > 1:
+            problem = f'{count} of its columns are called "{name[:60]}"'
+            raise BadInput(source.label, problem, "give each a name of its own")
     values = _values_a_row(parquet)
     if values > source.limits.item // _BYTES_A_VALUE:
         problem = f"its rows hold {values:,.0f} values in one column, which no row does"

@@ -28,6 +28,10 @@ PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 """How pickles of the last twenty years begin."""
 CONTAINERS = (*PACKED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that are no lines."""
+_WINDOW = "Frame requires too much memory"
+_SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"
+"""What zstd says of a window of more than 128 MB, as `zstd --ultra --long=31` writes; what helps."""
+
 _BUFFER = 1 << 18
 _SMALL = 1 << 16
 """Smaller files are read at once: of thousands, most of the time went into opening them."""
@@ -205,7 +209,8 @@ class NamingTrouble:
             return
         packed = isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile))
         if packed or type(error).__name__ == "ZstdError":  # a type that may not be installed
-            raise BadInput(self._label, _packing_problem(error)) from None
+            hint = _SMALLER_WINDOW if _WINDOW in str(error) else None
+            raise BadInput(self._label, _packing_problem(error), hint) from None
         if isinstance(error, OSError):
             raise FileTrouble.of(self._label, error) from None
 

@@ -166,3 +166,13 @@ def test_columns_that_nobody_reads() -> None:
         {"prompt": "Q", "far": {"type": "date32[day]", "value": 4_000_000}},
         {"prompt": "Q", "far": "1970-01-01"},
     ]
+
+
+def test_columns_of_one_name() -> None:
+    """Only one of them could be read, and which one is not for us to say."""
+    file = io.BytesIO()
+    table = pa.table([["Q"], ["a"], ["b"]], names=["prompt", "response", "response"])
+    write_table(table, file)
+    file.seek(0)
+    with pytest.raises(BadInput, match='2 of its columns are called "response"'):
+        list(parquet_rows(file, X))
