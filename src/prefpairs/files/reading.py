@@ -30,7 +30,7 @@ CONTAINERS = (*PACKED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that are no lines."""
 _WINDOW = "Frame requires too much memory"
 _SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"
-"""What zstd says of a window of more than 128 MB, as `zstd --ultra --long=31` writes; what helps."""
+"""What zstd says of a window of more than 128 MB, and what helps."""
 
 _BUFFER = 1 << 18
 _SMALL = 1 << 16

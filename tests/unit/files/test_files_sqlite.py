@@ -273,16 +273,19 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["BLOB", "TEXT"])
-def test_rows_that_share_their_bytes(kind: str, tmp_path: Path) -> None:
-    """Thirty kilobytes would have seven rows of thirty kilobytes, each read once more."""
-    column = "experience_bytes" if kind == "BLOB" else "task_id"
+@pytest.mark.parametrize("column", ["task_id", "other", "experience_bytes"])
+def test_rows_that_share_their_bytes(kind: str, column: str, tmp_path: Path) -> None:
+    """Thirty kilobytes would have seven rows of thirty kilobytes, each read once more.
+
+    Or walked over, where a column is not read.
+    """
     path = _execute(
         tmp_path / "x.db",
         "PRAGMA page_size = 512",
-        "CREATE TABLE exp (id INTEGER PRIMARY KEY, task_id TEXT, experience_bytes BLOB)",
+        "CREATE TABLE exp (id INTEGER PRIMARY KEY, other, task_id, experience_bytes)",
     )
     whole, here = 39 + 508 * 59, 39  # a row goes on in 59 more pages
-    value = f"CAST(zeroblob({whole - 6}) AS {kind})"  # behind the kinds of three columns
+    value = f"CAST(zeroblob({whole - 7}) AS {kind})"  # behind the kinds of four columns
     for _ in range(7):
         _execute(path, f"INSERT INTO exp ({column}) VALUES ({value})")  # noqa: S608 - our own
     data = bytearray(path.read_bytes()[: 512 * (2 + 59)])
