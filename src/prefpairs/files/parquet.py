@@ -55,10 +55,14 @@ def _rows(file: IO[bytes], source: Input, packed: int, trouble: type[Exception])
     """The rows of a file that can be read from its end, out of so many packed bytes."""
     room = source.limits.held_from(packed)
     try:
+        left = source.limits.unpacked_from(packed)
         with _within(room, source):
-            parts, chats, largest = _opened(file, source, source.limits.unpacked_from(packed))
+            parts, chats, largest = _opened(file, source, left)
         while lines := _lines_of(parts, chats, room + _TIMES_A_GROUP * largest, source):
             yield from lines
+            left -= sum(map(len, lines))
+            if left < 0:  # rows of nulls take nothing in the file
+                raise too_much(source)
     except (trouble, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of what stands on it

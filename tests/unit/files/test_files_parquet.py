@@ -11,7 +11,7 @@ import pytest
 from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input
+from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.records.wire import decode
 
@@ -176,3 +176,14 @@ def test_columns_of_one_name() -> None:
     file.seek(0)
     with pytest.raises(BadInput, match='2 of its columns are called "response"'):
         list(parquet_rows(file, X))
+
+
+def test_rows_that_take_nothing() -> None:
+    """A million nulls take a few bytes: what they are as JSON counts."""
+    file = io.BytesIO()
+    write_table(pa.table({"x": pa.nulls(1_000_000)}), file)
+    file.seek(0)
+    rows = parquet_rows(file, X._replace(limits=Limits(unpacked=5000)))
+    with pytest.raises(BadInput, match="more than a file of rows should"):
+        for count, _ in enumerate(rows):
+            assert count < 1000
