@@ -5,6 +5,8 @@ form in Python. Such a value becomes another one that is no text, number or mess
 rows that need it are bad; different ones stay different.
 """
 
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 OUT_OF_MEMORY = "bad_alloc"
@@ -22,7 +24,7 @@ def _values(column: Any) -> list[Any]:
     """The values of a column; one by one, where one of them has no form in Python."""
     try:
         found: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError) as error:
+    except (OverflowError, ValueError, KeyError) as error:
         _raise_for_memory(error)
         return [_value(one) for one in column]
     return found
@@ -47,13 +49,29 @@ def _value(scalar: Any) -> Any:
 
 def _single(scalar: Any) -> Any:
     """A value that holds no others; bytes for a text that is none, or its type and number."""
+    if not _is_known_zone(getattr(scalar.type, "tz", None)):
+        return _as_number(scalar)
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
         return scalar.as_buffer().to_pybytes()
     except (OverflowError, ValueError) as error:
         _raise_for_memory(error)
-        return {"type": str(scalar.type), "value": scalar.value}
+        return _as_number(scalar)
+
+
+def _as_number(scalar: Any) -> dict[str, Any]:
+    return {"type": str(scalar.type), "value": scalar.value}
+
+
+@cache
+def _is_known_zone(name: str | None) -> bool:
+    """Whether Python knows a time zone, if one is named: it looks through folders for each time."""
+    import pyarrow as pa
+
+    with suppress(ValueError, KeyError):  # the latter of pytz, where it is installed
+        return name is None or pa.lib.string_to_tzinfo(name) is not None
+    return False
 
 
 def _members(names: list[str], scalar: Any) -> Any:

@@ -13,6 +13,9 @@ _KEEPING = frozenset({"ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Strip"}
 _LONGEST_WORD, _LONGEST_TOKEN, _LONGEST_MARK = 200, 256, 64
 """What a model of others looks at for each character: BERT has words of 100, and marks of 2."""
 
+_MOST_STEPS, _USUAL_GROWTH = 64, 18
+"""Steps of others are ten or so; NFKC, as SentencePiece writes it down, makes 18 signs of one."""
+
 _TIMES_EACH = {"ByteLevel": 4, "BertNormalizer": 3}
 """Normalizers that make a text longer each time. Those of Unicode do so once, by 18 at most."""
 
@@ -28,18 +31,23 @@ def growth_of_normalizer(tokenizer: Any) -> int:
 
 
 def encoder_runs_away(tokenizer: Any) -> bool:
-    """Whether a text may take any time, or a regular expression may make it as long as it likes."""
+    """Whether a text may take any time, or become far longer than others make it."""
     parts = (tokenizer.normalizer, tokenizer.pre_tokenizer)
-    return any(map(_has_regex, parts)) or _is_slow(tokenizer)
+    long = growth_of_normalizer(tokenizer) > _USUAL_GROWTH
+    return long or any(map(_takes_any_time, parts)) or _is_slow(tokenizer)
 
 
 def decoder_runs_away(tokenizer: Any) -> bool:
-    """Whether a regular expression in the decoder may take any time."""
-    return _has_regex(tokenizer.decoder)
+    """Whether tokens may take any time to become text."""
+    return _takes_any_time(tokenizer.decoder)
 
 
-def _has_regex(part: Any) -> bool:
-    return part is not None and b'"Regex":' in part.__getstate__()
+def _takes_any_time(part: Any) -> bool:
+    """Whether there is a regular expression, or more steps than anybody needs."""
+    if part is None:
+        return False
+    told = part.__getstate__()
+    return b'"Regex":' in told or told.count(b'"type":') > _MOST_STEPS
 
 
 def _is_slow(tokenizer: Any) -> bool:

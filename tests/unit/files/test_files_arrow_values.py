@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from time import process_time
 from typing import Any
 
 import pyarrow as pa
@@ -76,6 +77,14 @@ def test_a_time_zone_that_nobody_knows() -> None:
         column = pa.array([1000, 2000, None], pa.timestamp(unit, "Foo/Bar"))
         first, second, nothing = _rows(column)
         assert (first != second, nothing) == (True, None)
+
+
+def test_many_times_of_such_a_zone() -> None:
+    """It is looked for once."""
+    column = pa.array(range(50_000), pa.timestamp("us", "Foo/Baz"))
+    begin = process_time()
+    assert len(_rows(column)) == 50_000
+    assert process_time() - begin < 1
 
 
 def test_nanoseconds_in_containers() -> None:

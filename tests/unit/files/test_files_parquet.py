@@ -4,6 +4,7 @@ import io
 import struct
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -185,5 +186,4 @@ def test_rows_that_take_nothing() -> None:
     file.seek(0)
     rows = parquet_rows(file, X._replace(limits=Limits(unpacked=5000)))
     with pytest.raises(BadInput, match="more than a file of rows should"):
-        for count, _ in enumerate(rows):
-            assert count < 1000
+        list(islice(rows, 1000))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from prefpairs.files.tokenizer_bounds import (
     decoder_runs_away,
@@ -110,3 +110,21 @@ def test_regular_expressions() -> None:
     assert growth_of_decoder(_tokenizer(decoder=regex)) == 2
     replacing = normalizers.Replace(Regex("a+"), "b" * 9999)
     assert encoder_runs_away(_tokenizer(normalizer=replacing))
+
+
+@pytest.mark.parametrize("count", [10, 1000])
+def test_steps_beyond_number(count: int) -> None:
+    """Each of them looks at the whole text."""
+    steps = normalizers.Sequence([normalizers.NFC()] * count)
+    splits = pre_tokenizers.Sequence([pre_tokenizers.Whitespace()] * count)
+    joined = decoders.Sequence([decoders.Fuse()] * count)
+    assert encoder_runs_away(_tokenizer(normalizer=steps)) is (count > 100)
+    assert encoder_runs_away(_tokenizer(pre_tokenizer=splits)) is (count > 100)
+    assert decoder_runs_away(_tokenizer(decoder=joined)) is (count > 100)
+
+
+def test_texts_that_become_far_longer() -> None:
+    """A text of a few megabytes would take gigabytes."""
+    for times, apart in ((18, False), (19, True)):
+        longer = normalizers.Replace("z", "z" * times)
+        assert encoder_runs_away(_tokenizer(normalizer=longer)) is apart
