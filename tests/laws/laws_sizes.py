@@ -152,6 +152,7 @@ NO_SIZE: dict[str, str] = {
     "files.pickled_values": "bounds of containers: tests/unit/files and tests/fuzz",
     "files.shelf._SHARE_OPEN": "a share of the files that may be open",
     "files.tensors": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.sqlite._NOT_STORED": "a kind of columns",
     "files.tokenizer_bounds": "what tokenizers of others have; tests/unit/files",
     "files.trxp": "bounds of containers: tests/unit/files and tests/fuzz",
     "limited._LENGTH": _FORM,
