@@ -83,3 +83,13 @@ def test_values_that_hold_themselves() -> None:
     one.append(other)
     sizes = Sizes({id(one): one, id(other): other}, 1 << 30)
     assert [_fits(sizes, value) for value in ([other], one, [1, [2]])] == [False, False, True]
+
+
+def test_the_reason_is_told_each_time() -> None:
+    """Not that it has no end, as is assumed of a value while it is measured."""
+    middle = [NotRead(7, "no")]
+    sizes = Sizes(_shared([middle, middle]), 800)
+    for _ in range(2):
+        with pytest.raises(Damaged) as caught:
+            sizes.check({}, {"": middle})
+        assert (caught.value.place, caught.value.problem) == (7, "no")
