@@ -332,6 +332,7 @@ NOT_RUN = {
     "`git lfs pull` fetches the file itself": "needs a repository",
     "`jq -c .` writes each JSON value on a line of its own": "needs jq",
     "`zstd -dc FILE | zstd > NEW` packs it anew": "needs zstd",
+    "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew": "needs zstd",
     "--group-by names a field that no row has": "says why, and nothing to type",
 }
 """Hints that need what a test has not."""

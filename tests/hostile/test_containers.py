@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - the statements are our own
 
+import gzip
 import json
 import sqlite3
 import sys
@@ -116,6 +117,57 @@ def test_many_rows_in_a_group_of_parquet(tmp_path: Path) -> None:
     write_table(pa.table(columns), tmp_path / "in", row_group_size=count)
     code, _, peak = run("extract", tmp_path / "in", "--limit", "3000", "-o", tmp_path / "out")
     assert (code, peak < PYARROW + 40) == (0, True), peak
+
+
+def footer(columns: int, groups: int, size: bytes = b"\0") -> bytes:
+    """A Parquet file of nothing but a footer, which lists groups of empty columns.
+
+    In Thrift's compact form: a byte says which field is next and of what type, and 0 ends a struct.
+    """
+
+    def listed(count: int, one: bytes) -> bytes:
+        return b"\xfc" + number(count) + one * count
+
+    def number(value: int) -> bytes:
+        high, low = divmod(value, 128)
+        return bytes([low | 128]) + number(high) if high else bytes([low])
+
+    root = b"\x48\x01r\x15" + number(2 * columns) + b"\0"
+    leaf = b"\x15\x02\x25\x00\x18\x01x\0"
+    group = b"\x19" + listed(columns, b"\x26\x08\0") + b"\x16" + size + b"\x16\x00\0"
+    schema = b"\xfc" + number(1 + columns) + root + leaf * columns
+    found = b"\x15\x02\x19" + schema + b"\x16\x00\x19" + listed(groups, group) + b"\0"
+    return b"PAR1" + found + len(found).to_bytes(4, "little") + b"PAR1"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_footer_of_parquet(packed: bool, tmp_path: Path) -> None:
+    """Three megabytes, or four kilobytes of gzip, that list a million empty columns."""
+    path = tmp_path / "x.parquet"
+    data = footer(1000, 1000)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    code, said, peak = run("pair", path)
+    assert (code, "more than a file of rows should" in said) == (1, True), said
+    assert peak < PYARROW + 1.2 * max(HELD, 0 if packed else 100 * len(data) / MEGABYTE)
+
+
+def test_a_group_of_parquet_below_zero(tmp_path: Path) -> None:
+    """Its size would make room for another one that is as large as it likes."""
+    (tmp_path / "x.parquet").write_bytes(footer(1, 1, b"\x01"))
+    code, said, _ = run("pair", tmp_path / "x.parquet")
+    assert (code, "sizes below zero" in said) == (1, True), said
+
+
+@pytest.mark.parametrize("value", ["A", ["A"]], ids=["text", "list"])
+def test_a_column_of_parquet_that_ends_pyarrow(value: object, tmp_path: Path) -> None:
+    """Its counts of levels are not those of its type: asked for them, pyarrow ends our process."""
+    path = tmp_path / "x.parquet"
+    write_table(pa.table({**with_rows(4), "x": [value] * 4}), path, row_group_size=2)
+    optional, required = b"\x02\x18\x01x", b"\x00\x18\x01x"
+    path.write_bytes(path.read_bytes().replace(optional, required))
+    code, said, _ = run("pair", path, "-o", tmp_path / "out")
+    assert (code, "histogram size mismatch" in said) == (1, True), said
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("memory", [100, 200, 300, 400, 600])

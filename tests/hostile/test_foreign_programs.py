@@ -233,6 +233,8 @@ BAD: list[dict[str, Any]] = [
             {"type": "Replace", "pattern": {"String": "\u00df"}, "content": "z" * 3_000_000},
         ],
     }},
+    {"normalizer": {"type": "Replace", "pattern": {"String": "zq"}, "content": "z" * 999}},
+    {"normalizer": {"type": "Prepend", "prepend": "z" * 999}},
     {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
     {"pre_tokenizer": {
         "type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False,
@@ -318,6 +320,45 @@ def test_a_tokenizer_that_takes_its_time_on_some_texts_alone(
         with pytest.raises(BadInput, match=r"no tokens of a text: it takes more than 0\.3 seconds"):
             tokens.encode("z" * 400_000)
     assert len(tokens.encode("some other words, \u00e9\u4e16\U0001f600")[0]) > 10
+
+
+def of_words(**more: Any) -> dict[str, Any]:
+    """A tokenizer of a few words."""
+    vocabulary = {"u": 0, "a": 1, "##a": 2, "a" * 40 + "!": 3}
+    marks = {"unk_token": "u", "continuing_subword_prefix": "##"}
+    model = {"type": "WordPiece", **marks, "max_input_chars_per_word": 10**9, "vocab": vocabulary}
+    return {**tokenizer(), "pre_tokenizer": None, "decoder": None, "model": model, **more}
+
+
+def test_a_model_that_takes_its_time(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of any length, each piece of which is looked up."""
+    path = pairs.parent / "tokenizer.json"
+    path.write_text(json.dumps(of_words()))
+    monkeypatch.setattr(of_tokenizer, "SECONDS", 0.3)
+    tokens = of_tokenizer.Tokens(str(path))
+    with pytest.raises(BadInput, match=r"no tokens of a text: it takes more than 0\.3 seconds"):
+        tokens.encode("a" * 20_000)
+    assert tokens.encode("aa")[0] == [1, 2]
+
+
+def test_a_decoder_that_takes_its_time(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Or that panics: nothing of that is seen but a sentence."""
+    path = pairs.parent / "tokenizer.json"
+    regex = {"type": "Replace", "pattern": {"Regex": "(?:a|aa|aaa)+$"}, "content": ""}
+    path.write_text(json.dumps(of_words(decoder=regex)))
+    monkeypatch.setattr(of_tokenizer, "SECONDS", 0.001)
+    decoder = of_tokenizer.open_decoder(str(path))
+    for _ in range(2):
+        with pytest.raises(BadInput, match=r"no text of tokens: it takes more than 0\.001 seconds"):
+            decoder.text([3] * 100_000)
+    monkeypatch.setattr(of_tokenizer, "SECONDS", 10)
+    decoder = of_tokenizer.open_decoder(str(path))
+    with pytest.raises(BadInput, match=r"no text of tokens .*retry-limit"):
+        decoder.text([3])
+    assert decoder.text([0, 2]) == "u##"
+    assert capfd.readouterr() == ("", "")
 
 
 def test_dropout_is_switched_off(pairs: Path) -> None:

@@ -25,8 +25,9 @@ _AT_ONCE, _SLOT = 1024, 20
 """Instructions between two looks at the budget. Each may take a place on the stack, and another one
 in the memo or in a list, and places are made in advance."""
 
-_LIST, _DICT, _FIRST_MEMBER, _MEMBER = 72, 80, 160, 40
-"""What an empty one takes, what the first member of an object takes, and what each takes."""
+_LIST, _DICT, _FIRST_MEMBER, _MEMBER, _SHARED = 72, 80, 160, 40, 300
+"""What an empty one takes, what the first member of an object takes, what each takes, and what one
+takes beside that where it stands twice: its size is kept then."""
 
 _MOST_MARKS = 1000
 
@@ -46,6 +47,8 @@ class Unpickled(NamedTuple):
     """How many characters stand there by reference alone."""
     taken: int = 0
     """The memory that was counted."""
+    shared: dict[int, Any] = {}  # noqa: RUF012 - never changed
+    """The lists and objects that stand there more than once, by their ids."""
 
 
 def unpickled(data: bytes, room: int | None = None) -> Unpickled:
@@ -68,6 +71,7 @@ class _Reader(PickledValues):
         self._memo: list[Any] = []
         self._given = room
         self._repeated = 0
+        self._shared: dict[int, Any] = {}
 
     def read(self) -> Unpickled:
         """Do what each instruction says, up to the last one."""
@@ -93,7 +97,8 @@ class _Reader(PickledValues):
         if isinstance(value, NotRead):
             raise value.damage
         simple = self._simple and self._repeated <= _REPEATS * len(self._data)
-        return Unpickled(value, simple, self._repeated, self._given - self._room)
+        taken = self._given - self._room
+        return Unpickled(value, simple, self._repeated, taken, self._shared)
 
     def _begin(self, value: Any, size: int) -> None:
         self._take(size)
@@ -206,6 +211,9 @@ class _Reader(PickledValues):
             self._repeated += len(value)
         elif isinstance(value, (list, dict, tuple)):
             self._simple = False
+            if id(value) not in self._shared:
+                self._take(_SHARED)
+                self._shared[id(value)] = value
         self._stack.append(value)
 
     # The numbers of numpy ---------------------------------------------------------------------

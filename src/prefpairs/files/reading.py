@@ -28,6 +28,10 @@ PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 """How pickles of the last twenty years begin."""
 CONTAINERS = (*PACKED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that are no lines."""
+_WINDOW = "Frame requires too much memory"
+_SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"
+"""What zstd says of a window of more than 128 MB, and what helps."""
+
 _BUFFER = 1 << 18
 _SMALL = 1 << 16
 """Smaller files are read at once: of thousands, most of the time went into opening them."""
@@ -158,14 +162,15 @@ def _rows_of_container(
     stream: io.BufferedReader, begin: bytes, source: Input, *, packed: Counted | None
 ) -> Iterator[bytes | Refused] | None:
     """The rows of what is neither lines nor an array, as JSON."""
+    passed = None if packed is None else packed.passed
     if begin.startswith(_PARQUET):
         from prefpairs.files.parquet import parquet_rows
 
-        return parquet_rows(stream, source)
+        return parquet_rows(stream, source, passed)
     if begin.startswith(_TRXP):
         from prefpairs.files.trxp import trxp_rows
 
-        return trxp_rows(stream, source, None if packed is None else packed.passed)
+        return trxp_rows(stream, source, passed)
     if begin.startswith(_SQLITE):
         from prefpairs.files.sqlite import sqlite_rows
 
@@ -204,7 +209,8 @@ class NamingTrouble:
             return
         packed = isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile))
         if packed or type(error).__name__ == "ZstdError":  # a type that may not be installed
-            raise BadInput(self._label, _packing_problem(error)) from None
+            hint = _SMALLER_WINDOW if _WINDOW in str(error) else None
+            raise BadInput(self._label, _packing_problem(error), hint) from None
         if isinstance(error, OSError):
             raise FileTrouble.of(self._label, error) from None
 

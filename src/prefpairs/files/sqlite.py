@@ -32,8 +32,16 @@ _CHECKPOINT = (
 )
 """What moves the changes of a log into its database."""
 
+_NOT_STORED = 2
+"""What SQLite says of columns that are generated when they are read."""
+
 _SMALLEST_ROW = 6
 """A row takes four bytes in its page, and two that lead there."""
+
+
+_LENGTH = (
+    "CASE typeof({0}) WHEN 'blob' THEN length({0}) WHEN 'text' THEN length(CAST({0} AS BLOB)) END"
+)
 
 
 class _Table(NamedTuple):
@@ -42,10 +50,15 @@ class _Table(NamedTuple):
     name: str
     columns: list[str]
     frames: str | None
+    passed: list[str]
+    """The columns that are not read, but lie before one that is: SQLite walks over them."""
 
     def query(self) -> str:
         """What asks for all rows in the order of their ids, which is that of the table itself."""
-        given = ", ".join(f"one.{column}" for column in ("id", *self.columns))
+        given = ", ".join(
+            [f"one.{column}" for column in ("id", *self.columns)]
+            + [_LENGTH.format(column) for column in self.passed]
+        )
         table = f"{_quoted(self.name)} one NOT INDEXED"
         if self.frames is None:
             return f"SELECT {given}, one.{_FRAME} FROM {table}"  # noqa: S608 - names are quoted
@@ -112,11 +125,16 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
     if not tables:
         problem = "no table of this database holds experiences of Trinity-RFT"
         raise BadInput(source.label, problem, "those have a column experience_bytes")
-    seen, most = 0, _most_rows(database)
+    size, seen, taken = _size(database), 0, 0
+    database.text_factory = _text
     for table in tables:
-        for number, *told, data in database.execute(table.query()):
-            seen += 1
-            if seen > most:
+        known = len(table.columns)
+        for number, *values, data in database.execute(table.query()):
+            told, lengths = values[:known], values[known:]
+            seen += _SMALLEST_ROW
+            taken += sum(len(value) for value in (*told, data) if isinstance(value, (str, bytes)))
+            taken += sum(filter(None, lengths))
+            if max(seen, taken) > size:
                 problem = "not a SQLite database that can be read (its pages lead to each other)"
                 raise BadInput(source.label, problem)
             try:
@@ -127,11 +145,19 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
                 yield Refused(f"{place}: {damage.problem}{more}")
 
 
-def _most_rows(database: sqlite3.Connection) -> int:
-    """As many rows as its pages have room for: of those that are damaged, one may come again."""
+def _text(data: bytes) -> str | bytes:
+    """A text of a row; bytes where it is none, for with U+FFFD in them two ids may become one."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _size(database: sqlite3.Connection) -> int:
+    """The bytes of all pages: those of a damaged database may lead to a row, or its end, again."""
     ((pages,),) = database.execute("PRAGMA page_count")
     ((size,),) = database.execute("PRAGMA page_size")
-    return int(pages * size // _SMALLEST_ROW)
+    return int(pages * size)
 
 
 def _tables(database: sqlite3.Connection) -> list[_Table]:
@@ -145,21 +171,36 @@ def _tables(database: sqlite3.Connection) -> list[_Table]:
     columns = {name: own for name in sorted(names) if (own := _columns(database, name))}
     found = []
     for name, own in columns.items():
-        known = [column for column in _COLUMNS if column in own]
-        if _FRAME in columns.get(name + _BLOB, ()):
-            found.append(_Table(name, known, name + _BLOB))
-        elif _FRAME in own and not (name.endswith(_BLOB) and name.removesuffix(_BLOB) in columns):
-            found.append(_Table(name, known, None))
+        known = [column for column in _COLUMNS if own.get(column)]
+        if (theirs := columns.get(name + _BLOB, {})).get(_FRAME):
+            passed = _passed("one", own, known) + _passed("two", theirs, [_FRAME])
+            found.append(_Table(name, known, name + _BLOB, passed))
+        elif own.get(_FRAME) and not (name.endswith(_BLOB) and name.removesuffix(_BLOB) in columns):
+            found.append(_Table(name, known, None, _passed("one", own, [*known, _FRAME])))
     return found
 
 
-def _columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
-    """The columns of a table whose rows can be found by a number, as all of the toolkit's can."""
-    columns = list(database.execute(f"PRAGMA table_info({_quoted(table)})"))
-    keys = [(name, str(kind).upper()) for _, name, kind, _, _, key in columns if key]
+def _columns(database: sqlite3.Connection, table: str) -> dict[str, bool]:
+    """The columns of a table whose rows can be found by a number, as all of the toolkit's can.
+
+    They come as they lie in a row; False for those that are generated, and are not read.
+    """
+    columns = list(database.execute(f"PRAGMA table_xinfo({_quoted(table)})"))
+    keys = [(name, str(kind).upper()) for _, name, kind, _, _, key, _ in columns if key]
     if keys != [("id", "INTEGER")]:
-        return frozenset()
-    return frozenset(name for _, name, *_ in columns if isinstance(name, str))
+        return {}
+    return {
+        name: hidden == 0
+        for _, name, *_, hidden in columns
+        if isinstance(name, str) and hidden != _NOT_STORED
+    }
+
+
+def _passed(table: str, columns: dict[str, bool], read: list[str]) -> list[str]:
+    """The columns before the last one that is read."""
+    names = list(columns)
+    last = max(map(names.index, read), default=0)
+    return [f"{table}.{_quoted(name)}" for name in names[:last] if name not in read]
 
 
 def _quoted(name: str) -> str:

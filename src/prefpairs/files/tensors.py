@@ -5,6 +5,7 @@ bits) may be neighbours of those that are wanted.
 """
 
 import struct
+from collections.abc import Callable
 from itertools import pairwise
 from math import prod
 
@@ -23,6 +24,10 @@ _CODES = {
 _SIZES = {**{name: struct.calcsize(f"<{code}") for name, code in _CODES.items()}, "BF16": 2}
 
 
+_A_TENSOR, _A_NUMBER, _WIDEST = 450, 40, 4
+"""What a tensor of a header takes in memory, each number and member of it, and each character."""
+
+
 class Tensor(msgspec.Struct, gc=False):
     """One tensor: its type, its axes, and from which byte to which it stands."""
 
@@ -34,13 +39,24 @@ class Tensor(msgspec.Struct, gc=False):
 _tensors_of = msgspec.json.Decoder(dict[str, Tensor]).decode
 
 
-def read_header(text: bytes, size: int) -> dict[str, Tensor]:
-    """The tensors of a header, in the order in which they stand in so many bytes behind it."""
+def memory_of_header(text: bytes) -> int:
+    """What the tensors of a header take, before any of them is made."""
+    narrow = text.isascii() and b"\\u" not in text
+    names = len(text) * (1 if narrow else _WIDEST)
+    return names + _A_TENSOR * text.count(b'"data_offsets"') + _A_NUMBER * text.count(b",")
+
+
+def read_header(text: bytes, size: int, hold: Callable[[int], object] = int) -> dict[str, Tensor]:
+    """The tensors of a header, in the order in which they stand in so many bytes behind it.
+
+    `hold` is told how much memory they take before they are made, and may raise.
+    """
     told = text.count(b'"data_offsets"')
     if text.count(b"{") > _MOST_BRACES + 2 * told:
         raise Damaged(0, "no header of safetensors (objects that are no tensors)")
     if text.count(b",") > _MOST_BRACES + _MOST_COMMAS * told:
         raise Damaged(0, "no header of safetensors (more numbers than tensors have)")
+    hold(memory_of_header(text))
     try:
         tensors = _tensors_of(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

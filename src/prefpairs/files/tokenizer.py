@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from math import prod
 from typing import Any
 
 import msgspec
@@ -15,6 +14,12 @@ from prefpairs.extras import missing_library
 from prefpairs.files.beside import is_file, is_folder, naming_trouble
 from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.noted import note, read_noted
+from prefpairs.files.tokenizer_bounds import (
+    decoder_runs_away,
+    encoder_runs_away,
+    growth_of_decoder,
+    growth_of_normalizer,
+)
 from prefpairs.limited import SECONDS, Limited, OverBudget, Refusal
 from prefpairs.records.wire import decode, encode
 
@@ -25,9 +30,6 @@ _SECONDS, _LONGER = 60, 64
 
 _LONGEST, _TIMES_A_TEXT = 64_000_000, 4
 """The most characters that the tokens of one row may stand for; what they take beside a line."""
-
-_KEEPING = frozenset({"ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Strip"})
-"""Decoders that make no text longer. What is not here makes it twice as long, at most."""
 
 _PROBES = ("", "Hello, 7 \u00e9\u4e16\U0001f600\t\n<|x|>", "word " * 200, "a" * 200 + "!")
 
@@ -41,8 +43,9 @@ class Model:
     template: str | None = None
 
 
-_NO_TOKENS = "it makes no tokens of a text"
+_NO_TOKENS, _NO_TEXT = "it makes no tokens of a text", "it makes no text of tokens"
 _told = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
+_ids = msgspec.msgpack.Decoder(list[int]).decode
 
 
 def model_at(path: str) -> Model:
@@ -91,13 +94,17 @@ class TokenizerDecoder:
     widest: int
     """The most characters that a token may stand for, as far as the file tells."""
     growth: int
+    decode: Callable[[Sequence[int]], str]
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of tokens, the special ones spelt out."""
         if len(ids) * self.widest > _most_text():
             self._refuse_long(ids)
-        with _naming(self.path, "it makes no text of tokens"):
-            return str(self.tokenizer.decode(ids, skip_special_tokens=False))
+        try:
+            with _naming(self.path, _NO_TEXT, OverBudget):
+                return self.decode(ids)
+        except OverBudget as error:
+            raise BadInput(self.path, f"{_NO_TEXT}: {error.problem}") from None
 
     def _refuse_long(self, ids: Sequence[int]) -> None:
         """Raise for more text than a row may have, before any of it is made."""
@@ -121,9 +128,21 @@ def open_decoder(path: str) -> TokenizerDecoder:
     special = frozenset(number for number, token in added.items() if token.special)
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     size = 1 + max(vocabulary.values(), default=-1)
-    growth = _growth(tokenizer)
+    growth = growth_of_decoder(tokenizer)
     widest = growth * (1 + max(map(len, vocabulary), default=0))
-    return TokenizerDecoder(path, tokenizer, special, size, widest, growth)
+    decode_here = partial(tokenizer.decode, skip_special_tokens=False)
+    limited = _decoding_apart(decode_here) if decoder_runs_away(tokenizer) else None
+    return TokenizerDecoder(path, tokenizer, special, size, widest, growth, limited or decode_here)
+
+
+def _decoding_apart(decode_here: Callable[[Sequence[int]], str]) -> Callable[[Sequence[int]], str]:
+    """The same in a process of its own."""
+
+    def answer(question: bytes) -> bytes:
+        return decode_here(_ids(question)).encode()
+
+    limited = Limited(lambda: answer, SECONDS)
+    return lambda ids: limited(msgspec.msgpack.encode(ids)).decode()
 
 
 def open_encoder(path: str) -> Callable[[str], list[int]]:
@@ -138,7 +157,7 @@ class Tokens:
     def __init__(self, path: str, *, exact: bool = False) -> None:
         self._path = path
         self._tokenizer = _opened(path, exact=exact)
-        runs_away = _may_run_away(self._tokenizer)
+        runs_away = encoder_runs_away(self._tokenizer)
         self._limited = Limited(lambda: self._answer, SECONDS) if runs_away else None
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -206,50 +225,20 @@ def _whole_texts(make: Callable[[str], Any], given: str) -> Any:
 
 def _try(tokenizer: Any) -> bytes:
     """Use a tokenizer once: some files break it, and the process with it."""
-    if (growth := _growth(tokenizer)) > _LONGER:
-        raise ValueError(f"its decoder may make {growth} characters of one")
+    parts = {"decoder": growth_of_decoder, "normalizer": growth_of_normalizer}
+    for name, growth_of in parts.items():
+        if (growth := growth_of(tokenizer)) > _LONGER:
+            raise ValueError(f"its {name} may make {growth} characters of one")
     for text in _PROBES:
         with suppress(Exception):  # it need not know every sign
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             tokenizer.decode(ids, skip_special_tokens=False)
     if tokenizer.normalizer is not None:
-        replaced = _replaced(decode(tokenizer.normalizer.__getstate__()))
-        for text in (*_PROBES, *replaced):
+        for text in _PROBES:
             length = len(tokenizer.normalizer.normalize_str(text))
             if length > _LONGER * (len(text) + _LONGER):
                 raise ValueError(f"it makes {length} characters of {len(text)}")
     return b""
-
-
-def _may_run_away(tokenizer: Any) -> bool:
-    """Whether a regular expression in it may take any time, or make a text as long as it likes."""
-    parts = (tokenizer.normalizer, tokenizer.pre_tokenizer)
-    return any(part is not None and b'"Regex":' in part.__getstate__() for part in parts)
-
-
-def _replaced(part: dict[str, Any]) -> Iterator[str]:
-    """The texts that a normalizer writes something else for."""
-    for one in part.get("normalizers", ()):
-        yield from _replaced(one)
-    if part.get("type") == "Replace":
-        yield part["pattern"].get("String", "")
-
-
-def _growth(tokenizer: Any) -> int:
-    """How many characters the decoder may make of one, or of the end of a token."""
-    if tokenizer.decoder is None:
-        return 1
-    return _growth_by(decode(tokenizer.decoder.__getstate__()))
-
-
-def _growth_by(part: dict[str, Any]) -> int:
-    if part.get("type") == "Sequence":
-        return prod(map(_growth_by, part["decoders"]))
-    if part.get("type") == "Replace":
-        content, pattern = len(part["content"]), part["pattern"].get("String")
-        # A regular expression may find nothing, between any two characters.
-        return max(1, -(-content // len(pattern))) if pattern else content + 1
-    return 1 if part.get("type") in _KEEPING else 2
 
 
 @contextmanager

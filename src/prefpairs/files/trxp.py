@@ -21,8 +21,14 @@ from prefpairs.files.as_json import json_line
 from prefpairs.files.inputs import Input, too_much
 from prefpairs.files.lines import Refused
 from prefpairs.files.pickled import unpickled
+from prefpairs.files.pickled_sizes import Sizes
 from prefpairs.files.pickled_values import Damaged, NotRead
-from prefpairs.files.tensors import LARGEST_HEADER, Tensor, numbers_of, read_header
+from prefpairs.files.tensors import (
+    LARGEST_HEADER,
+    Tensor,
+    numbers_of,
+    read_header,
+)
 from prefpairs.records.spare import LIMITED
 
 MAGIC = b"TRXP"
@@ -37,7 +43,6 @@ _FIELDS = (
 )  # fmt: skip
 
 _BLOCK = 1 << 20
-_DEEPEST = 240
 _LARGEST_ITEM, _TIMES = 1 << 16, 20
 """An item may take so much, and so many times the bytes of what holds all items.
 
@@ -73,7 +78,8 @@ def item_line(
 ) -> bytes:
     """The one experience of a frame, or of none, as JSON, after something was changed in it."""
     if data is None:
-        return _Frame([change({})], [{}], simple=False, room=_LARGEST_ITEM, most=0, place=0).line(0)
+        sizes = Sizes({}, _LARGEST_ITEM)
+        return _Frame([change({})], [{}], simple=False, sizes=sizes, most=0, place=0).line(0)
     frames = _Frames(io.BytesIO(data), source)
     frame = frames.next()
     if isinstance(frame, Refused):
@@ -143,7 +149,8 @@ class _Frames:
         simple = found.simple and metadata_size + found.repeated <= longest
         room = min(_LARGEST_ITEM + _TIMES * metadata_size, longest)
         most = longest // _BYTES_A_NUMBER
-        return _Frame(items, self._tensors(tensors_size, len(items)), simple, room, most, begin)
+        sizes = Sizes(found.shared, room)
+        return _Frame(items, self._tensors(tensors_size, len(items)), simple, sizes, most, begin)
 
     def _room(self) -> int:
         """How much memory may yet be taken for this frame."""
@@ -159,7 +166,8 @@ class _Frames:
         if length > min(LARGEST_HEADER, size - _LENGTH.size):
             raise Damaged(begin, f"a header of {length} bytes, which is too large")
         try:
-            header = read_header(self._take(length), size - _LENGTH.size - length)
+            text = self._take(length)
+            header = read_header(text, size - _LENGTH.size - length, self._hold)
             return self._wanted(header, count)
         except Damaged as damage:
             if damage.place:
@@ -197,10 +205,13 @@ class _Frames:
             parts.append(part)
             count -= len(part)
             self.place += len(part)
-            self._held += 2 * len(part)  # for a moment in pieces, too
-            if self._room() < 0:
-                raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
+            self._hold(2 * len(part))  # for a moment in pieces, too
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._room() < 0:
+            raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
 
     def _pass_over(self, count: int) -> None:
         while count > 0:
@@ -241,8 +252,8 @@ class _Frame(NamedTuple):
     items: list[Any]
     tensors: list[dict[str, tuple[Tensor, bytes]]]
     simple: bool
-    room: int
-    """How much an item may take, of which nobody knows how large it is."""
+    sizes: Sizes
+    """Of the items that are not simple."""
     most: int
     """How many numbers the tensors of an item may have together."""
     place: int
@@ -260,43 +271,27 @@ class _Frame(NamedTuple):
         try:
             item = _plain(self.items[number])
             row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
-            line = self._line({"eid": {}, "prompt_length": None, **row})
-            left = self.most
-            for field, (tensor, data) in self.tensors[number].items():
-                numbers = numbers_of(field, tensor, data, left)
-                left -= len(numbers)
-                slowly = LIMITED or tensor.dtype.startswith("F")
-                write = json_line if slowly else msgspec.json.encode
-                line = b'%s,"%s":%s}' % (line[:-1], field.encode(), write(numbers))
+            tensors = self._tensors_of(number)  # what is refused costs less than a line
+            line = self._line(item, {"eid": {}, "prompt_length": None, **row})
         except Damaged as damage:
             place = self.place + damage.place
             raise Damaged(place, f"item {number}: {damage.problem}") from None
-        return line
+        return b",".join([line[:-1], *tensors]) + b"}"
 
-    def _line(self, row: dict[str, Any]) -> bytes:
+    def _tensors_of(self, number: int) -> list[bytes]:
+        """The members of an item that are tensors."""
+        left, found = self.most, []
+        for field, (tensor, data) in self.tensors[number].items():
+            numbers = numbers_of(field, tensor, data, left)
+            left -= len(numbers)
+            slowly = LIMITED or tensor.dtype.startswith("F")
+            write = json_line if slowly else msgspec.json.encode
+            found.append(b'"%s":%s' % (field.encode(), write(numbers)))
+        return found
+
+    def _line(self, item: dict[str, Any], row: dict[str, Any]) -> bytes:
         if self.simple and not LIMITED:
             with suppress(TypeError):  # of what it does not know, such as half an emoji
                 return orjson.dumps(row)
-        _measure(row, self.room, 0)
+        self.sizes.check(item, row)
         return json_line(row)
-
-
-def _measure(value: Any, room: int, depth: int) -> int:
-    """The room that is left behind a value; Damaged where it is not plain, or has no end."""
-    if room < 0:
-        raise Damaged(0, "it repeats itself too often, or is longer than a line may be")
-    if depth > _DEEPEST:
-        raise Damaged(0, "nested too deeply")
-    if type(value) in (str, bytes):
-        room -= len(value)
-    elif type(value) is dict:
-        for key, item in value.items():
-            room = _measure(item, _measure(key, room, depth) + 1, depth + 1)
-    elif type(value) in (list, tuple):
-        for item in value:
-            room = _measure(item, room, depth + 1)
-    elif type(value) is NotRead:
-        raise value.damage
-    elif value is not None and type(value) not in (bool, int, float):
-        raise Damaged(0, "a type of numpy where a value should be")
-    return room - 1

@@ -1,8 +1,10 @@
 """The rows of a Parquet file, as JSON."""
 
 import io
+import struct
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pytest
 from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input
+from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.parquet import parquet_rows
 from prefpairs.records.wire import decode
 
@@ -49,7 +51,9 @@ def test_more_rows_than_a_batch() -> None:
         (2**63 - 1, 2**63 - 1),
         (True, True),
         (Decimal("0.70"), 0.7),
-        (b"caf\xc3\xa9 \xff", "café \ufffd"),
+        (Decimal(10**20 + 1), 10**20 + 1),
+        (b"caf\xc3\xa9", "café"),
+        (b"\xff1", {"raw_base64": "/zE="}),
         (date(2026, 1, 2), "2026-01-02"),
         (time(3, 4, 5), "03:04:05"),
         (timedelta(seconds=90), "0:01:30"),
@@ -138,3 +142,48 @@ def test_json_that_is_nested_too_deeply() -> None:
     """It is told in a sentence."""
     with pytest.raises(BadInput):
         list(parquet_rows(_of_json("[" * 100_000), X))
+
+
+def test_a_page_that_changed() -> None:
+    """A checksum tells, where there is one: another score would give other pairs."""
+    file = io.BytesIO()
+    table = pa.table({"score": [0.25, 0.75]})
+    write_table(table, file, write_page_checksum=True, use_dictionary=False, compression="none")
+    data = file.getvalue()
+    assert [decode(row) for row in parquet_rows(io.BytesIO(data), X)] == table.to_pylist()
+    place = data.index(struct.pack("<2d", 0.25, 0.75))
+    changed = data[:place] + struct.pack("<2d", 0.75, 0.25) + data[place + 16 :]
+    with pytest.raises(BadInput, match="CRC"):
+        list(parquet_rows(io.BytesIO(changed), X))
+
+
+def test_columns_that_nobody_reads() -> None:
+    """A date that Python has no form for is no reason to refuse a file."""
+    far = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
+    file = io.BytesIO()
+    write_table(pa.table({"prompt": ["Q", "Q"], "far": far}), file)
+    file.seek(0)
+    assert [decode(row) for row in parquet_rows(file, X)] == [
+        {"prompt": "Q", "far": {"type": "date32[day]", "value": 4_000_000}},
+        {"prompt": "Q", "far": "1970-01-01"},
+    ]
+
+
+def test_columns_of_one_name() -> None:
+    """Only one of them could be read, and which one is not for us to say."""
+    file = io.BytesIO()
+    table = pa.table([["Q"], ["a"], ["b"]], names=["prompt", "response", "response"])
+    write_table(table, file)
+    file.seek(0)
+    with pytest.raises(BadInput, match='2 of its columns are called "response"'):
+        list(parquet_rows(file, X))
+
+
+def test_rows_that_take_nothing() -> None:
+    """A million nulls take a few bytes: what they are as JSON counts."""
+    file = io.BytesIO()
+    write_table(pa.table({"x": pa.nulls(1_000_000)}), file)
+    file.seek(0)
+    rows = parquet_rows(file, X._replace(limits=Limits(unpacked=5000)))
+    with pytest.raises(BadInput, match="more than a file of rows should"):
+        list(islice(rows, 1000))

@@ -338,3 +338,11 @@ def test_a_long_array_in_the_first_line_is_the_same_from_a_pipe(
         except BadInput as error:
             results.append([error.problem.encode()])
     assert results[0] == results[1] == results[2]
+
+
+def test_a_window_that_is_too_large(tmp_path: Path) -> None:
+    """As `zstd --ultra --long=28` writes it: a hint says how to get a smaller one."""
+    packing = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 28})
+    with pytest.raises(BadInput, match="too much memory") as caught:
+        _records(tmp_path, packing.compress(DATA) + packing.flush())
+    assert caught.value.hint == "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"

@@ -62,6 +62,15 @@ def test_rows(db: Path) -> None:
     assert rows[0]["eid"] == {"batch": 5, "task": "0", "run": 0, "step": 0, "suffix": "000000"}
 
 
+def test_ids_that_are_no_text(db: Path) -> None:
+    """Two tasks whose names differ in a broken byte stay two tasks."""
+    for number, task in ((1, "ff31"), (2, "fe31")):
+        task_id = f"CAST(x'{task}' AS TEXT)"
+        _execute(db, f"UPDATE pipeline_input SET task_id = {task_id} WHERE id = {number}")  # noqa: S608
+    tasks = [row["eid"]["task"] for row in _rows(db)]
+    assert tasks == [{"raw_base64": "/zE="}, {"raw_base64": "/jE="}]
+
+
 def test_columns_win(db: Path) -> None:
     """What a client said later of an experience stands in the columns alone."""
     _execute(
@@ -261,3 +270,30 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="its pages lead to each other"):
         for _ in sqlite_rows(Input(str(path), "x.db")):
             pass
+
+
+@pytest.mark.parametrize("kind", ["BLOB", "TEXT"])
+@pytest.mark.parametrize("column", ["task_id", "other", "experience_bytes"])
+def test_rows_that_share_their_bytes(kind: str, column: str, tmp_path: Path) -> None:
+    """Thirty kilobytes would have seven rows of thirty kilobytes, each read once more.
+
+    Or walked over, where a column is not read.
+    """
+    path = _execute(
+        tmp_path / "x.db",
+        "PRAGMA page_size = 512",
+        "CREATE TABLE exp (id INTEGER PRIMARY KEY, other, task_id, experience_bytes)",
+    )
+    whole, here = 39 + 508 * 59, 39  # a row goes on in 59 more pages
+    value = f"CAST(zeroblob({whole - 7}) AS {kind})"  # behind the kinds of four columns
+    for _ in range(7):
+        _execute(path, f"INSERT INTO exp ({column}) VALUES ({value})")  # noqa: S608 - our own
+    data = bytearray(path.read_bytes()[: 512 * (2 + 59)])
+    data[28:32] = struct.pack(">I", len(data) // 512)
+    cells = struct.unpack_from(">7H", data, 512 + 8)
+    for cell in cells:
+        begin = 512 + cell + 4 + here  # behind its length and its number
+        data[begin : begin + 4] = struct.pack(">I", 3)
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match="its pages lead to each other"):
+        list(sqlite_rows(Input(str(path), "x.db")))

@@ -1,13 +1,14 @@
 """Headers of safetensors, held against the bytes that they speak of."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from trinity_kit import tensors, whole
 
 from prefpairs.files.pickled_values import Damaged
-from prefpairs.files.tensors import Tensor, numbers_of, read_header
+from prefpairs.files.tensors import Tensor, memory_of_header, numbers_of, read_header
 
 
 def _header(given: Any, size: int) -> dict[str, Tensor]:
@@ -85,3 +86,22 @@ def test_no_row_of_numbers(dtype: str, shape: list[int]) -> None:
     """A type that nobody reads here, or several axes."""
     with pytest.raises(Damaged, match="no row of numbers"):
         numbers_of("a", Tensor(dtype, shape, (0, 4)), b"1234")
+
+
+@pytest.mark.parametrize(("axes", "axis"), [(0, 0), (1, 0), (1, 300), (16, 300), (4, 1 << 40)])
+@pytest.mark.parametrize("name", ["", "long" * 100, "\U0001f600" + "long" * 100, "\\u4e16"])
+def test_memory_of_a_header(axes: int, axis: int, name: str) -> None:
+    """No header takes more than is counted for it before it is read."""
+    count = 2000
+    told = []
+    for place in range(1000, 1000 + count):
+        told.append(f'"{name}{place}":{{"dtype":"F4","shape":{[axis] * axes},')
+        told[-1] += f'"data_offsets":[{place},{place + 1}]}}'
+    text = f"{{{','.join(told)}}}".replace("[1000,1001]", "[0,1001]").replace(" ", "").encode()
+    tracemalloc.start()
+    try:
+        assert len(read_header(text, 1000 + count)) == count
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert memory_of_header(text) / 3 < peak < memory_of_header(text)

@@ -25,6 +25,7 @@ from prefpairs.files.trxp import trxp_rows
 
 SOURCE = Input("x.trxp", "x.trxp")
 NO_TENSORS = tensors({})
+SQUARES = {f"{at}:tokens": ("U8", [1, 1], b"7") for at in range(5000)}
 
 
 def _taken(data: bytes, source: Input = SOURCE) -> list[bytes | Refused]:
@@ -92,7 +93,7 @@ def test_identity_that_lacks() -> None:
     [
         ("cut \ud83d", "cut \ud83d"),
         (2**100, 2**100),
-        (b"\xff", "\ufffd"),
+        (b"\xff", {"raw_base64": "/w=="}),
         ((1, (2,)), [1, [2]]),
         ([["shared"]] * 3, [["shared"]] * 3),
         (math.inf, math.inf),
@@ -177,13 +178,39 @@ def _deep() -> list[Any]:
     [
         (_laughs(), "it repeats itself too often"),
         (["x" * 10_000] * 10_000, "it repeats itself too often"),
-        (_cycle(), "nested too deeply"),
+        (_cycle(), "it repeats itself too often"),
         (_deep(), "nested too deeply"),
     ],
 )
 def test_values_without_end(value: Any, words: str) -> None:
     """Nothing is written of what would fill the disk."""
     assert f"byte 21: item 1: {words}" in _problem(frame([item(), item(info=value)]))
+
+
+@pytest.mark.parametrize(
+    ("info", "tensors"),
+    [(_laughs(), {}), ([*[0] * 100_000, {1, 2}], {}), ([0] * 100_000, SQUARES)],
+    ids=["by its size", "by its end", "by its tensors"],
+)
+def test_an_item_that_is_refused_many_times(info: Any, tensors: Any) -> None:
+    """It is looked at once, however often it is named."""
+    data = frame([item(info=info)] * 5000, tensors)
+    begin = time.process_time()
+    rows = _taken(data)
+    assert len(rows) == 5000
+    assert all(isinstance(row, Refused) for row in rows)
+    assert time.process_time() - begin < 2
+
+
+def test_tensors_that_take_memory() -> None:
+    """A header that packs into next to nothing, and lists half a million empty tensors."""
+    one = b'"%d":{"data_offsets":[0,0]}'
+    header = b"{%s}" % b",".join(one % number for number in range(500_000))
+    whole_part = struct.pack("<Q", len(header)) + header
+    data = around(pickle.dumps({"items": [item()]}, protocol=5), whole_part)
+    (row,) = trxp_rows(io.BytesIO(data), SOURCE, lambda: 100_000)
+    assert isinstance(row, Refused)
+    assert "more than should be in memory" in row.problem
 
 
 def test_a_prompt_that_all_share() -> None:

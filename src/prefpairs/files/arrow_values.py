@@ -1,0 +1,130 @@
+"""Rows of Arrow as values of Python, whatever stands in a column that nobody may read.
+
+Dates after the year 9999, time zones that are not known here and texts that are no UTF-8 have no
+form in Python. Such a value becomes another one that is no text, number or message, so that only
+rows that need it are bad; different ones stay different.
+"""
+
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+OUT_OF_MEMORY = "bad_alloc"
+"""What pyarrow says where it does not raise MemoryError."""
+
+
+def rows_of(batch: Any) -> list[dict[str, Any]]:
+    """The rows of a batch."""
+    names = batch.schema.names
+    columns = [_values(column) for column in batch.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; one by one, where one of them has no form in Python."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError, KeyError) as error:
+        _raise_for_memory(error)
+        return [_value(one) for one in column]
+    return found
+
+
+def _value(scalar: Any) -> Any:
+    """A value, or what stands for it."""
+    import pyarrow as pa
+
+    kind = scalar.type
+    if not scalar.is_valid:
+        return None
+    if pa.types.is_struct(kind):
+        return _members([kind.field(place).name for place in range(kind.num_fields)], scalar)
+    if hasattr(scalar, "values"):  # of a list or a map
+        of_one = _pair if pa.types.is_map(kind) else _value
+        return [of_one(one) for one in scalar.values]
+    if isinstance(scalar, (pa.DictionaryScalar, pa.ExtensionScalar)):
+        return _value(scalar.value)
+    return _single(scalar)
+
+
+def _single(scalar: Any) -> Any:
+    """A value that holds no others; bytes for a text that is none, or its type and number."""
+    if not _is_known_zone(getattr(scalar.type, "tz", None)):
+        return _as_number(scalar)
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return scalar.as_buffer().to_pybytes()
+    except (OverflowError, ValueError) as error:
+        _raise_for_memory(error)
+        return _as_number(scalar)
+
+
+def _as_number(scalar: Any) -> dict[str, Any]:
+    return {"type": str(scalar.type), "value": scalar.value}
+
+
+@cache
+def _is_known_zone(name: str | None) -> bool:
+    """Whether Python knows a time zone, if one is named: it looks through folders for each time."""
+    import pyarrow as pa
+
+    with suppress(ValueError, KeyError):  # the latter of pytz, where it is installed
+        return name is None or pa.lib.string_to_tzinfo(name) is not None
+    return False
+
+
+def _members(names: list[str], scalar: Any) -> Any:
+    """An object; members of which two have one name, in pairs."""
+    values = [_value(scalar[place]) for place in range(len(names))]
+    pairs = list(zip(names, values, strict=True))
+    return dict(pairs) if len({*names}) == len(names) else pairs
+
+
+def _pair(scalar: Any) -> tuple[Any, Any]:
+    """A member of a map."""
+    return _value(scalar[0]), _value(scalar[1])
+
+
+def _raise_for_memory(error: Exception) -> None:
+    """Raise what is no fault of a value."""
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
+        raise error
+
+
+def without_nanoseconds(batch: Any) -> Any:
+    """The batch with its times in microseconds, which is as fine as Python's own are."""
+    import pyarrow as pa
+
+    columns = [column.with_type(_coarse(column.type)) for column in batch.schema]
+    schema = pa.schema(columns, metadata=batch.schema.metadata)
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
+
+
+def _coarse(kind: Any) -> Any:
+    """A type of Arrow with microseconds for nanoseconds, however deep they stand in it."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return pa.struct([_coarse_field(kind.field(place)) for place in range(kind.num_fields)])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(_coarse_field(kind.value_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_coarse_field(kind.value_field), kind.list_size)
+    if pa.types.is_map(kind):
+        fields = _coarse_field(kind.key_field), _coarse_field(kind.item_field)
+        return pa.map_(*fields, kind.keys_sorted)
+    return _coarse_single(kind) if getattr(kind, "unit", None) == "ns" else kind
+
+
+def _coarse_field(field: Any) -> Any:
+    return field.with_type(_coarse(field.type))
+
+
+def _coarse_single(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")

@@ -1,0 +1,95 @@
+"""How long values are as JSON: what is named more than once is measured once."""
+
+from collections import Counter
+from collections.abc import Iterator
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefpairs.files.as_json import json_line
+from prefpairs.files.pickled_sizes import Sizes
+from prefpairs.files.pickled_values import Damaged, NotRead
+
+SINGLE = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab")
+VALUES = st.recursive(
+    SINGLE, lambda inner: st.lists(inner) | st.dictionaries(st.text("ab"), inner), max_leaves=20
+)
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, dict)):
+        yield value
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _containers(inner)
+
+
+def _shared(value: Any) -> dict[int, Any]:
+    times = Counter(map(id, _containers(value)))
+    return {id(one): one for one in _containers(value) if times[id(one)] > 1}
+
+
+def _fits(sizes: Sizes, value: Any) -> bool:
+    try:
+        sizes.check({}, {"": value})
+    except Damaged:
+        return False
+    return True
+
+
+@given(VALUES, st.integers(1, 4), st.integers(0, 300))
+def test_what_is_shared_counts_in_full(value: Any, times: int, room: int) -> None:
+    """The verdict does not depend on what was measured before, nor on what is named twice."""
+    several = [value] * times
+    values = [value, several, [several, value], value]
+    sizes = Sizes(_shared(values), room)
+    assert [_fits(sizes, one) for one in values] == [_fits(Sizes({}, room), one) for one in values]
+
+
+@given(VALUES)
+def test_no_value_is_longer_than_it_was_measured(value: Any) -> None:
+    """A room that it fits into has a place for each sign of its JSON."""
+    size = len(json_line(value).replace(b" ", b""))
+    assert not _fits(Sizes({}, size // 2 - 2), value)
+
+
+def test_what_many_name_is_looked_at_once() -> None:
+    """A thousand times a value that holds a billion numbers and one too many: no second in all."""
+    value: list[Any] = [0] * 250
+    levels = [value := [value] * 250 for _ in range(3)]
+    sizes = Sizes({id(one): one for one in (*levels, levels[0][0])}, 1_000_000_000)
+    begin = process_time()
+    assert not any(_fits(sizes, levels[-1]) for _ in range(1000))
+    assert process_time() - begin < 1
+
+
+@pytest.mark.parametrize("inner", [NotRead(7, "no"), "x" * 900])
+def test_what_holds_something_refused_is_refused(inner: Any) -> None:
+    """Also when it is met again, by way of something else."""
+    middle = [inner]
+    above = {"a": [middle, 1]}
+    sizes = Sizes(_shared([middle, above, middle, above]), 800)
+    assert [_fits(sizes, one) for one in (above, middle, [1], [above], {"b": middle})] == [
+        False, False, True, False, False,
+    ]  # fmt: skip
+
+
+def test_values_that_hold_themselves() -> None:
+    """And one that leads to such a one, and one beside it."""
+    one: list[Any] = [1]
+    other = {"one": one}
+    one.append(other)
+    sizes = Sizes({id(one): one, id(other): other}, 1 << 30)
+    assert [_fits(sizes, value) for value in ([other], one, [1, [2]])] == [False, False, True]
+
+
+def test_the_reason_is_told_each_time() -> None:
+    """Not that it has no end, as is assumed of a value while it is measured."""
+    middle = [NotRead(7, "no")]
+    sizes = Sizes(_shared([middle, middle]), 800)
+    for _ in range(2):
+        with pytest.raises(Damaged) as caught:
+            sizes.check({}, {"": middle})
+        assert (caught.value.place, caught.value.problem) == (7, "no")
