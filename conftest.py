@@ -5,9 +5,12 @@ import signal
 import pytest
 from hypothesis import settings
 
-# A shell that runs us in the background has interrupts ignored, and so would all that we run.
+# A shell that runs us in the background has interrupts ignored, nohup has hangups ignored, and so
+# would all that we run.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("any_machine", deadline=None)
