@@ -5,8 +5,6 @@ from typing import Any
 from hypothesis import strategies as st
 from laws_driver import Row
 
-from prefpairs.sources.names import COLUMNS
-
 _ASKED = [{"role": "user", "content": "Q"}]
 _TALK = [*_ASKED, {"role": "assistant", "content": "A"}]
 _TEXTS: list[Any] = ["Q", "R", "", None]
@@ -15,6 +13,13 @@ _TURN = {"role": "assistant", "content": "A"}
 _ONES: list[Any] = [[_TURN], [_TURN, {**_TURN, "content": "B", "reasoning_content": "hm"}]]
 _SCORES: list[Any] = [0, 0.5, 1, True, None, [0, 1], "high"]
 _BESIDE: list[Any] = ["C", "D", "", None, ["C"], [["a", "b"]], [{"text": "C"}], 7]
+
+_SCHEMAS: list[Any] = [[{"name": "f"}], '[{"name": "f"}]', ["f"], [], None, [{"text": "C"}]]
+_MORE = (
+    *("input", "system", "system_prompt", "system_message", "history", "chat_history"),
+    *("image", "images", "image_path", "audio", "videos", "multi_modal_data"),
+    *("context", "documents", "passage", "article", "choices", "few_shot_examples", "schema"),
+)
 
 COMPETING: dict[str, list[Any]] = {
     **{key: [*_TEXTS, _ASKED, _TALK] for key in ("prompt", "question", "instruction", "query")},
@@ -25,7 +30,8 @@ COMPETING: dict[str, list[Any]] = {
     "finish_reason": ["stop", "length"],
     "error": ["", "boom", None, ["", "boom"]],
     **dict.fromkeys(("reward", "score", "rating", "scores"), _SCORES),
-    **dict.fromkeys(COLUMNS, _BESIDE),
+    **dict.fromkeys(_MORE, _BESIDE),
+    **dict.fromkeys(("tools", "functions", "tool_schemas"), _SCHEMAS),
     "step": [1, 2],
     "advantage": [0.5, None],
     "run": ["a", "b"],

@@ -45,6 +45,20 @@ def look_up(record: Any, path: str) -> Any:
             return value
 
 
+def without(record: Any, path: str) -> Any:
+    """A record as if nothing stood at a path.
+
+    >>> without({"request": {"model": "m", "system": "S"}}, "request.system")
+    {'request': {'model': 'm'}}
+    """
+    if not isinstance(record, dict):
+        return record
+    if path in record:
+        return {key: value for key, value in record.items() if key != path}
+    step, _, rest = path.partition(".")
+    return {**record, step: without(record[step], rest)} if rest and step in record else record
+
+
 class Item(NamedTuple):
     """One of the values that a path through lists stands for: its own path, and its places."""
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
+from prefpairs.records.asked import COLUMNS, holds_something
 from prefpairs.records.candidate import candidate_of
 from prefpairs.records.wire import decode, decode_counting, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
-from prefpairs.sources.names import COLUMNS
 from prefpairs.sources.protocol import Opened
-from prefpairs.sources.question import holds_something
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
-from prefpairs.records.candidate import read_text, read_tools
+from prefpairs.records.candidate import read_text
 from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.message import RENDERED, Message, Text
 from prefpairs.records.pair import POSITION
-from prefpairs.records.path import MISSING, look_up
+from prefpairs.records.path import MISSING, look_up, without
 from prefpairs.records.wire import decode, decode_counting
 from prefpairs.sources.answer import (
     Answer,
@@ -29,7 +29,13 @@ from prefpairs.sources.answer import (
 from prefpairs.sources.generic_plain import shortcut_to
 from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
-from prefpairs.sources.question import has_media, named_columns, whole_question
+from prefpairs.sources.question import (
+    has_media,
+    is_named,
+    named_columns,
+    tools_beside,
+    whole_question,
+)
 from prefpairs.sources.rivals import Fact
 from prefpairs.sources.said import marks_at, said_at
 from prefpairs.sources.several import Place, WeightedScore, alternatives_at, scores_of_each
@@ -108,9 +114,9 @@ def _read(
 
 def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any], Fields]:
     """A row without the columns that do not count, and its fields."""
-    if not row.keys().isdisjoint(options.ignore):
-        ignored = {*options.ignore} - named_columns(options)
-        row = {key: value for key, value in row.items() if key not in ignored}
+    for path in options.ignore:
+        if not is_named(path, options):
+            row = without(row, path)
     return row, find_fields(row, options)
 
 
@@ -205,7 +211,7 @@ def _answers(
     if not fields.log:
         prompt = whole_question(own, fields.prompt, prompt, options, shown)
     scores = _scores(own, fields)
-    tools = read_tools(own.get("tools"), "tools")
+    tools = tools_beside(own, fields.prompt, options, shown, logged=fields.log is not None)
     rendered = fields.log is not None and isinstance(prompt, str)
     of_prompt = {RENDERED: True} if rendered and fields.log == "verl" else {}
     no_marks = MARK_COLUMNS.keys() & named_columns(options)

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
+from prefpairs.records.asked import COLUMNS, MEDIA, PACKED
 from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
@@ -30,7 +31,7 @@ from prefpairs.records.wire import decode, decode_part
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import COLUMNS, EITHER, MEDIA, NAMES, RIVALS, UNSURE, VERDICTS
+from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.rivals import Fact
 from prefpairs.sources.said import THINKING, WORDS
@@ -98,7 +99,7 @@ def _others(
     others = dict.fromkeys((*SIGNS, *OF_PAIRS), "missing") | MARK_COLUMNS
     others[THINKING] = "nothing"
     if fields.log is not None:
-        others |= dict.fromkeys((*MEDIA, *RIVALS), "nothing")
+        others |= dict.fromkeys((*MEDIA, *PACKED, *RIVALS), "nothing")
     else:
         others |= dict.fromkeys(COLUMNS, "nothing")
         if options.prompt is None:

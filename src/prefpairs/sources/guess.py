@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
+from prefpairs.records.asked import COLUMNS, holds_something
 from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.records.message import is_messages
 from prefpairs.records.path import look_up
@@ -24,7 +25,6 @@ from prefpairs.sources.items import (
 )
 from prefpairs.sources.names import (
     CHATS,
-    COLUMNS,
     EITHER,
     LISTS_OF_ANSWERS,
     MANY_OUTPUTS,
@@ -37,7 +37,7 @@ from prefpairs.sources.names import (
     VERDICTS,
     is_something_else,
 )
-from prefpairs.sources.question import holds_something, named_columns, same_text
+from prefpairs.sources.question import named_columns, same_text
 from prefpairs.sources.rivals import (
     Fact,
     Row,

@@ -2,25 +2,7 @@
 
 import re
 
-INPUT = "input"
-SYSTEM = ("system", "system_prompt")
-HISTORY = "history"
-MEDIA = ("image", "images", "audio", "audios", "video", "videos")
-"""Columns of images and the like: each item becomes a part of the user's message."""
-UNCERTAIN = (
-    "context",
-    "contexts",
-    "document",
-    "documents",
-    "passage",
-    "passages",
-    "article",
-    "background",
-    "knowledge",
-)
-"""Nothing is agreed on whether and how these join a prompt."""
-
-COLUMNS = frozenset({INPUT, *SYSTEM, HISTORY, *MEDIA, *UNCERTAIN})
+from prefpairs.records.asked import HISTORY, INPUT, PASSAGES, SYSTEM
 
 PROMPTS = (
     "prompt",
@@ -103,7 +85,8 @@ NAMES = {
 }
 """What is guessed, in the order in which notes name it."""
 
-RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS[:4], *MANY_OUTPUTS[:4], *COLUMNS}) - {*MEDIA}
+_BESIDE = (INPUT, *SYSTEM[:2], HISTORY[0], *PASSAGES)
+RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS[:4], *MANY_OUTPUTS[:4], *_BESIDE})
 """What no log has beside its own prompt and response: such rows are somebody's own."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")

@@ -5,72 +5,94 @@ before it and `--ignore` leaves them out; with neither the run ends. The table i
 docs/sources/generic.md, and nothing else may decide which answers compete.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prefpairs.errors import BadField, BadRecord, TwoReadings
-from prefpairs.records.candidate import read_text
+from prefpairs.records.asked import (
+    COLUMNS,
+    HISTORY,
+    INPUT,
+    MEDIA,
+    PACKED,
+    SYSTEM,
+    TOOLS,
+    UNCERTAIN,
+    holds_something,
+    tools_in,
+    with_history,
+    with_system,
+)
+from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.content import parts_of
 from prefpairs.records.identity import canonical
 from prefpairs.records.media import last_user, with_media
-from prefpairs.records.message import Message, Text, as_chat, is_messages
+from prefpairs.records.message import Text, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.names import COLUMNS, HISTORY, INPUT, MEDIA, SYSTEM, UNCERTAIN
 
 Row = dict[str, Any]
+_LOOKED_FOR = COLUMNS | {*TOOLS}
 
 
 def whole_question(
     row: Row, path: str, prompt: Text, options: ReadOptions, shown: list[tuple[str, ...]]
 ) -> Text:
     """The prompt with all that its row has of the question; what joins it is shown."""
-    if not options.context and COLUMNS.isdisjoint(row):
+    columns = _beside(row, path, options)
+    if not columns and not options.context:
         return prompt
-    named = named_columns(options) | {_column(path)}
-    columns = {name for name in COLUMNS if holds_something(row.get(name)) and name not in named}
-    if INPUT in columns and row[INPUT] == prompt:  # the question once more
-        columns.remove(INPUT)
-    if INPUT in columns and path == "instruction" and isinstance(prompt, str):
-        prompt = f"{prompt}\n\n{_text(row[INPUT], INPUT)}"
-        columns.remove(INPUT)
-        shown.append(("joined", INPUT, "it follows the instruction"))
-    uncertain = [name for name in (INPUT, *UNCERTAIN) if name in columns]
-    if uncertain:
+    more = columns.get(INPUT)
+    if more is not None and look_up(row, more) == prompt:  # the question once more
+        del columns[INPUT]
+    elif more is not None and isinstance(prompt, str) and _is_alpaca(path, more):
+        prompt = f"{prompt}\n\n{_text(look_up(row, more), more)}"
+        del columns[INPUT]
+        shown.append(("joined", more, "it follows the instruction"))
+    if uncertain := [columns[name] for name in (INPUT, *UNCERTAIN) if name in columns]:
         raise _two(row, path, uncertain, options)
     if before := [words for name in options.context if (words := _words(row, name))]:
         prompt = _with_words("\n\n".join(before), prompt)
-    if HISTORY in columns:
-        prompt = _with_history(row, path, prompt, options)
-        shown.append(("joined", HISTORY, "its turns come before the prompt"))
-    for name in SYSTEM:
-        if name in columns:
-            prompt = _with_system(row, path, name, prompt, options)
-            shown.append(("joined", name, "it is the system message"))
-    media = [name for name in MEDIA if name in columns]
-    shown.extend(("joined", name, "as parts of the user's message") for name in media)
-    return with_media(prompt, [part for name in media for part in parts_of(name, row[name])])
+    if (earlier := _only(row, columns, HISTORY)) is not None:
+        prompt = _joined(row, path, earlier, with_history(prompt, look_up(row, earlier)), options)
+        shown.append(("joined", earlier, "its turns come before the prompt"))
+    for column in [columns[name] for name in SYSTEM if name in columns]:
+        words = _text(look_up(row, column), column)
+        prompt = _joined(row, path, column, with_system(prompt, words), options)
+        shown.append(("joined", column, "it is the system message"))
+    media = {columns[name]: kind for name, kind in MEDIA.items() if name in columns}
+    shown.extend(("joined", column, "as parts of the user's message") for column in media)
+    shows = [parts_of(kind, look_up(row, column)) for column, kind in media.items()]
+    return with_media(prompt, [part for parts in shows for part in parts])
+
+
+def tools_beside(
+    row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool
+) -> list[Any] | None:
+    """The tools of a prompt, under whatever name its row has them; a log has one name for them."""
+    columns = {} if logged else _beside(row, path, options)
+    column = _only(row, columns, TOOLS)
+    if column is None or column == TOOLS[0]:
+        return read_tools(row.get(TOOLS[0]), TOOLS[0])
+    if (tools := tools_in(look_up(row, column))) is None:
+        raise _two(row, path, [column], options)
+    shown.append(("joined", column, "as its tools"))
+    return tools
 
 
 def named_columns(options: ReadOptions) -> set[str]:
     """The columns that options name as prompt, response, score or context: no guess is left."""
-    paths = [options.prompt, options.response, *options.context]
-    paths += [path for path, _ in options.scores]
-    return {_column(path) for path in paths if path is not None}
+    return {_column(path) for path in _named(options)}
+
+
+def is_named(column: str, options: ReadOptions) -> bool:
+    """Whether one of these options names a column, or something in it."""
+    return any(_leads(column, path) for path in _named(options))
 
 
 def has_media(row: Row) -> bool:
     """Whether a row holds images or the like in columns of their own."""
-    return any(holds_something(row.get(name)) for name in MEDIA)
-
-
-def holds_something(value: Any) -> bool:
-    """Whether a value is content: not empty, and no mere flag."""
-    if isinstance(value, str):
-        return bool(value.strip())
-    if isinstance(value, list):
-        return any(map(holds_something, value))
-    return value != {} and value is not None and not isinstance(value, bool)
+    return any(holds_something(row.get(name)) for name in (*MEDIA, *PACKED))
 
 
 def same_text(one: Any, other: Any, role: str) -> bool:
@@ -81,6 +103,80 @@ def same_text(one: Any, other: Any, role: str) -> bool:
         return canonical(read_text(one, ""), role) == canonical(read_text(other, ""), role)
     except BadRecord:
         return False
+
+
+def _beside(row: Row, path: str, options: ReadOptions) -> dict[str, str]:
+    """The columns that hold something beside a prompt, in the row and in objects on its path.
+
+    Each name has the path of its column; what options name is none of them.
+    """
+    if "." not in path and _LOOKED_FOR.isdisjoint(row):
+        return {}
+    named = [path, *_named(options)]
+    found: dict[str, str] = {}
+    for begin, holder in _holders(row, path):
+        for name in _LOOKED_FOR.intersection(holder):
+            column = begin + name
+            if not holds_something(holder[name]) or any(_leads(column, one) for one in named):
+                continue
+            if name in found and look_up(row, found[name]) != holder[name]:
+                raise _differing([found[name], column])
+            found.setdefault(name, column)
+    return found
+
+
+def _holders(row: Row, path: str) -> Iterator[tuple[str, Row]]:
+    """The row, and the objects that a path goes through, each with how paths into it begin."""
+    yield "", row
+    place = path.find(".")
+    while place != -1 and path not in row:
+        holder = look_up(row, path[:place])
+        if isinstance(holder, dict):
+            yield path[: place + 1], holder
+        place = path.find(".", place + 1)
+
+
+def _leads(column: str, path: str) -> bool:
+    """Whether a path goes through a column."""
+    return path == column or path.startswith((f"{column}.", f"{column}[]"))
+
+
+def _only(row: Row, columns: dict[str, str], names: Iterable[str]) -> str | None:
+    """The column of these names, of which a question has but one."""
+    found = [columns[name] for name in names if name in columns]
+    if not found:
+        return None
+    value = look_up(row, found[0])
+    if differing := [other for other in found[1:] if look_up(row, other) != value]:
+        raise _differing([found[0], *differing])
+    return found[0]
+
+
+def _differing(columns: list[str]) -> TwoReadings:
+    """That columns which mean the same hold different things: all but one are to be left out."""
+    listed = " and ".join(f'"{column}"' for column in columns)
+    choices = [
+        ("--ignore", ",".join(other for other in columns if other != column)) for column in columns
+    ]
+    return TwoReadings(f"the question could go with {listed}, which differ", choices)
+
+
+def _is_alpaca(path: str, more: str) -> bool:
+    """Whether an input stands beside an instruction, which it continues."""
+    return path.removesuffix("instruction") == more.removesuffix(INPUT)
+
+
+def _joined(row: Row, path: str, column: str, whole: Text | None, options: ReadOptions) -> Text:
+    """The prompt with a column that has a place in it; another one there is a second reading."""
+    if whole is None:
+        raise _two(row, path, [column], options)
+    return whole
+
+
+def _named(options: ReadOptions) -> list[str]:
+    paths = [options.prompt, options.response, *options.context]
+    paths += [path for path, _ in options.scores]
+    return [path for path in paths if path is not None]
 
 
 def _column(path: str) -> str:
@@ -124,53 +220,12 @@ def _said(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def _with_history(row: Row, path: str, prompt: Text, options: ReadOptions) -> Text:
-    """Earlier turns before the one that asks; the prompt must not hold some of its own."""
-    given = row[HISTORY]
-    chat = as_chat(prompt, "user")
-    asking = [turn for turn in chat if turn["role"] != "system"]
-    if len(asking) > 1 or (turns := _turns(given)) is None:
-        raise _two(row, path, [HISTORY], options)
-    return [*(turn for turn in chat if turn["role"] == "system"), *turns, *asking]
-
-
-def _turns(given: Any) -> list[Message] | None:
-    """The turns of a history: messages, or pairs of what the user and the model said."""
-    if is_messages(given):
-        read = read_text(given, HISTORY)
-        return None if isinstance(read, str) else read
-    if not isinstance(given, list):
-        return None
-    turns: list[Message] = []
-    for pair in given:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_text, pair))):
-            return None
-        turns.append({"role": "user", "content": pair[0]})
-        turns.append({"role": "assistant", "content": pair[1]})
-    return turns
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _with_system(row: Row, path: str, name: str, prompt: Text, options: ReadOptions) -> Text:
-    """The system message first; another one that the prompt begins with is a second reading."""
-    words = _text(row[name], name)
-    chat = as_chat(prompt, "user")
-    if chat and chat[0]["role"] == "system":
-        if chat[0]["content"] != words:
-            raise _two(row, path, [name], options)
-        return chat
-    return [{"role": "system", "content": words}, *chat]
-
-
 def _two(row: Row, path: str, names: list[str], options: ReadOptions) -> TwoReadings:
     """That the question may be more than the prompt says."""
     listed = ", ".join(f'"{name}"' for name in names)
     verb = "stands" if len(names) == 1 else "stand"
     choices = []
-    paths = [_path_of_texts(name, row[name]) for name in names]
+    paths = [_path_of_texts(name, look_up(row, name)) for name in names]
     told = [found for found in paths if found is not None]
     if len(told) == len(names):
         choices.append(("--context", _words_of_option(options.context, told)))
@@ -188,6 +243,8 @@ def _path_of_texts(name: str, value: Any) -> str | None:
     items = value if isinstance(value, list) else [value]
     if all(isinstance(item, str) for item in items):
         return name
+    if is_messages(items):  # who said what would be lost
+        return None
     for key in ("text", "content", "page_content"):
         if all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items):
             return f"{name}[].{key}" if isinstance(value, list) else f"{name}.{key}"

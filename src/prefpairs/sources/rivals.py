@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from prefpairs.errors import TwoReadings
+from prefpairs.records.asked import holds_something
 from prefpairs.records.message import is_messages
 from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
-from prefpairs.sources.question import holds_something, same_text
+from prefpairs.sources.question import same_text
 
 Row = dict[str, Any]
 Fact = tuple[str, ...]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
+from prefpairs.records.asked import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.canonical import canonical_json
@@ -16,11 +17,10 @@ from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.records.message import Message, Text, as_chat, read_message
 from prefpairs.records.wire import decode, decode_counting, encode, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
-from prefpairs.sources.names import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.ready import refine_pair
 
-_BESIDE = tuple(dict.fromkeys((*SYSTEM, HISTORY, *UNCERTAIN, *MEDIA)))
+_BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
 """The fields of a trace that are part of what it was asked, beside its turns."""
 
 _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})

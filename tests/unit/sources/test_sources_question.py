@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, TwoReadings
+from prefpairs.records.asked import COLUMNS, HISTORY, MEDIA, TOOLS, UNCERTAIN, holds_something
+from prefpairs.records.asked import SYSTEM as SYSTEM_COLUMNS
 from prefpairs.records.candidate import Candidate
+from prefpairs.records.message import as_chat
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.generic import read_any_shape
-from prefpairs.sources.names import COLUMNS
-from prefpairs.sources.question import holds_something
 
 ROW = {"prompt": "Q", "response": "A", "score": 1}
 ALPACA = {"instruction": "Q", "output": "A", "score": 1}
@@ -60,7 +61,7 @@ def test_input_of_alpaca() -> None:
     assert _prompt({"input": "R"}, ALPACA, context=("input",)) == "R\n\nQ"
 
 
-@pytest.mark.parametrize("column", ["system", "system_prompt"])
+@pytest.mark.parametrize("column", SYSTEM_COLUMNS)
 def test_system(column: str) -> None:
     """A system message goes first; one that is there already is the same one."""
     assert _prompt({column: "S"}) == [SYSTEM, *ASKED]
@@ -72,10 +73,28 @@ def test_system(column: str) -> None:
 
 
 @pytest.mark.parametrize("history", [[["a", "b"]], TURNS])
-def test_history(history: Any) -> None:
+@pytest.mark.parametrize("column", HISTORY)
+def test_history(column: str, history: Any) -> None:
     """Earlier turns go before the question, behind a system message."""
-    assert _prompt({"history": history}) == [*TURNS, *ASKED]
-    assert _prompt({"history": history, "system": "S"}) == [SYSTEM, *TURNS, *ASKED]
+    assert _prompt({column: history}) == [*TURNS, *ASKED]
+    assert _prompt({column: history, "system": "S"}) == [SYSTEM, *TURNS, *ASKED]
+
+
+def test_history_with_a_system_message() -> None:
+    """It is told once; another one is a second reading."""
+    told = [SYSTEM, *TURNS]
+    assert _prompt({"history": told}) == [*told, *ASKED]
+    assert _prompt({"history": told, "system": "S"}) == [*told, *ASKED]
+    assert _prompt({"history": told, "prompt": [SYSTEM, *ASKED]}) == [*told, *ASKED]
+    assert _choices({"history": told, "system": "T"})[-1] == ("--ignore", "system")
+    other = [{**SYSTEM, "content": "T"}, *ASKED]
+    assert _choices({"history": told, "prompt": other}) == [("--ignore", "history")]
+
+
+@pytest.mark.parametrize("more", [ASKED, [{"role": "user", "content": "R"}], [*ASKED, TURNS[1]]])
+def test_history_that_holds_the_question(more: list[Any]) -> None:
+    """A whole conversation, to its question or its answer, is no history of it."""
+    assert _choices({"chat_history": [*TURNS, *more]}) == [("--ignore", "chat_history")]
 
 
 @pytest.mark.parametrize("history", ["a\nb", ["a", "b"], [["a", "b", "c"]], [["a", None]]])
@@ -89,7 +108,87 @@ def test_history_of_a_prompt_with_turns_of_its_own() -> None:
     assert _choices({"history": TURNS, "prompt": [*TURNS, *ASKED]})[-1] == ("--ignore", "history")
 
 
-@pytest.mark.parametrize("column", ["context", "documents", "passage", "input", "article"])
+@pytest.mark.parametrize("column", TOOLS)
+def test_tools(column: str) -> None:
+    """They are tools by any name, and part of what answers are compared by."""
+    schemas = [{"name": "f", "parameters": {}}]
+    found = _candidate({**ROW, column: schemas})
+    assert (found.prompt, found.tools) == ("Q", schemas)
+    assert _candidate({**ROW, column: json.dumps(schemas)}).tools == schemas
+    assert _candidate({**ROW, column: schemas}, ignore=(column,)).tools is None
+
+
+@pytest.mark.parametrize(
+    "value", [["f"], "def f(): ...", [{"name": "f", "arguments": {}}], {"a": 1}]
+)
+def test_tools_that_are_no_schemas(value: Any) -> None:
+    """Names, code or calls: people must say what they are."""
+    assert _choices({"functions": value})[-1] == ("--ignore", "functions")
+
+
+def test_columns_that_mean_the_same() -> None:
+    """Equal ones are one; those that differ are two readings."""
+    one, other = [{"name": "f"}], [{"name": "g"}]
+    assert _candidate({**ROW, "tools": one, "functions": one}).tools == one
+    ignoring = [("--ignore", "functions"), ("--ignore", "tools")]
+    assert _choices({"tools": one, "functions": other}) == ignoring
+    ignoring = [("--ignore", "chat_history"), ("--ignore", "history")]
+    assert _choices({"history": TURNS, "chat_history": [["c", "d"]]}) == ignoring
+
+
+@pytest.mark.parametrize("column", MEDIA)
+def test_media(column: str) -> None:
+    """One item is one part of the message, of the kind that the name tells."""
+    kind = MEDIA[column]
+    content = [{"type": kind, kind: "a"}, {"type": "text", "text": "Q"}]
+    assert (
+        _prompt({column: ["a"]}) == _prompt({column: "a"}) == [{"role": "user", "content": content}]
+    )
+
+
+NESTED = {"request": {"messages": ASKED}, "response": "A", "score": 1}
+
+
+@pytest.mark.parametrize("prompt", ["request.messages", "request.messages.0.content"])
+def test_columns_of_the_object_that_holds_the_prompt(prompt: str) -> None:
+    """They are part of its question as those of the row are."""
+
+    def read(more: dict[str, Any], **options: Any) -> Candidate:
+        row = {**NESTED, "request": {**NESTED["request"], **more}}  # type: ignore[dict-item]
+        return _candidate(row, prompt=prompt, **options)
+
+    assert read({"system": "S"}).prompt == [SYSTEM, *ASKED]
+    assert read({"chat_history": TURNS}).prompt == [*TURNS, *ASKED]
+    assert read({"tools": [{"name": "f"}]}).tools == [{"name": "f"}]
+    assert read({"system": "S"}, ignore=("request.system",)) == read({})
+    assert read({"tools": [{"name": "f"}]}, ignore=("request.tools",)) == read({})
+    with pytest.raises(TwoReadings) as caught:
+        read({"choices": ["a", "b"]})
+    assert caught.value.choices == [
+        ("--context", "request.choices"),
+        ("--ignore", "request.choices"),
+    ]
+    told = read({"choices": ["a", "b"]}, context=("request.choices",))
+    assert as_chat(told.prompt, "user")[0]["content"] == "a\n\nb\n\nQ"
+
+
+def test_columns_of_the_row_and_of_the_object() -> None:
+    """What both say once is said once; what they say otherwise is two readings."""
+    row = {**NESTED, "system": "S", "request": {"messages": ASKED, "system": "S"}}
+    assert _candidate(row, prompt="request.messages").prompt == [SYSTEM, *ASKED]
+    row["system"] = "T"
+    ignoring = [("--ignore", "request.system"), ("--ignore", "system")]
+    assert _choices({}, row, prompt="request.messages") == ignoring
+    assert _prompt({}, row, prompt="request.messages", ignore=("system",)) == [SYSTEM, *ASKED]
+
+
+def test_ignored_columns_never_hold_what_is_named() -> None:
+    """A prompt that is named stays, whatever is ignored around it."""
+    for ignored in ("request", "request.messages"):
+        assert _prompt({}, NESTED, prompt="request.messages", ignore=(ignored,)) == ASKED
+
+
+@pytest.mark.parametrize("column", [*UNCERTAIN, "input"])
 def test_columns_without_a_convention(column: str) -> None:
     """Both options are named, also beside others that were, and where the prompt is named."""
     named: dict[str, Any] = {"prompt": "prompt"}
