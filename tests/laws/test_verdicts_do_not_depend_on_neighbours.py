@@ -23,7 +23,7 @@ from laws_driver import (
     pair_shards,
 )
 
-from prefpairs.records.wire import DEEPEST
+from prefpairs.records.wire import DEEPEST, decode
 from prefpairs.sources.answer import ReadOptions
 
 HERE = "@here@"
@@ -162,12 +162,16 @@ def test_what_is_not_read_makes_no_row_bad(source: str, value: str) -> None:
 def test_the_limit_is_the_same_for_a_part_of_a_row(
     source: str, place: tuple[str | int, ...]
 ) -> None:
-    """Shortcuts decode the prompt by itself: the levels around it count, too."""
+    """Shortcuts decode the prompt by itself: the levels around it count, too.
+
+    An image of a message is one level deeper in a candidate: it is a part of the content there.
+    """
+    added = source == "generic"
     for levels in range(243, 252):
         rows = _rows(source, place, "[" * levels + "0" + "]" * levels)
         alone = _found(pair_lines(rows, ASKED))
         beside = _found(pair_lines([*NEIGHBOURS, *rows], ASKED))
-        assert beside[1] == alone[1] == (levels + len(place) > DEEPEST)
+        assert beside[1] == alone[1] == (levels + len(place) + added > DEEPEST)
 
 
 @pytest.mark.parametrize("value", [_nested(260, "objects"), "1" * 5000])
@@ -175,6 +179,26 @@ def test_what_is_carried_along_makes_its_row_bad(value: str) -> None:
     """As long as it is too deep, or too long a number, to be written again."""
     asked = Asked(strategy="exhaustive", read=ReadOptions(keep=("note",)))
     assert pair_lines(_rows("generic", ("note",), value), asked).report.rows_bad == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "place"), [("nat", ("id",)), ("generic", ("note",)), ("generic", ("image",))]
+)
+def test_what_is_found_can_be_read_again(source: str, place: tuple[str | int, ...]) -> None:
+    """Candidates and pairs have levels of their own around what a row held: they count, too."""
+    read = ReadOptions(keep=("note",) if place == ("note",) else ())
+    verdicts = set()
+    for levels in range(240, 252):
+        rows = _rows(source, place, '{"a":' * levels + "0" + "}" * levels)
+        pairs = pair_lines(rows, Asked(strategy="exhaustive", read=read))
+        candidates = extract_lines(rows, read)
+        assert candidates.report.rows_bad == pairs.report.rows_bad
+        again = pair_lines(candidates.lines, ASKED)
+        assert (again.report.rows_bad, again.contents()) == (0, pairs.contents())
+        for line in (*candidates.lines, *pairs.lines):
+            decode(line)
+        verdicts.add(pairs.report.rows_bad)
+    assert verdicts == {0, 1}
 
 
 def test_more_values_than_memory_is_given_for_are_bad_everywhere() -> None:

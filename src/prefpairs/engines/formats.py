@@ -14,7 +14,7 @@ from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.files.lines import Record
 from prefpairs.nearest import listed, near_of
 from prefpairs.records.path import MISSING, look_up, paths_of
-from prefpairs.records.wire import decode
+from prefpairs.records.wire import decode, refuse_deeper
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.answer import Reading, ReadOptions
@@ -112,9 +112,12 @@ class Formats:
             if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
                 return Reading([plain[0]], [1], shown=shortcut.shown)
             try:
-                return read_in_full(record)
+                reading = read_in_full(record)
             except NotJson as error:
-                return read_around(read_in_full, record, error)
+                reading = read_around(read_in_full, record, error)
+            for found in (*reading.kept, *reading.pairs):
+                refuse_deeper([*found], record)
+            return reading
 
         def read_in_full(record: bytes) -> Reading:
             name = self._source_of(record)

@@ -20,6 +20,9 @@ from prefpairs.records import spare, weight
 DEEPEST = 250
 """Rows that are nested deeper are refused."""
 
+_MOST_ADDED = 10
+"""Levels that a candidate may add to those of its row: `meta`, say, or the parts of a message."""
+
 _SHORTEST_DEEP = 2 * DEEPEST
 """No shorter line can be nested so deeply."""
 
@@ -98,7 +101,18 @@ def _refuse_depth(line: bytes, value: Any) -> None:
     """
     if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
         return
-    if len(line) <= _LARGE and not spare.LIMITED:
+    _refuse_depth_of(value, len(line))
+
+
+def refuse_deeper(made: Any, record: bytes) -> None:
+    """Raise for what was made of a record if it is nested too deeply to be read again."""
+    if record.count(b"[") + record.count(b"{") > DEEPEST - _MOST_ADDED:
+        _refuse_depth_of(made, len(record))
+
+
+def _refuse_depth_of(value: Any, size: int) -> None:
+    """Raise for a value whose text has about this size."""
+    if size <= _LARGE and not spare.LIMITED:
         try:
             spare.dumps([[[[value]]]])
         except TypeError:

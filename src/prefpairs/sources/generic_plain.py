@@ -27,7 +27,7 @@ from prefpairs.records.marks import is_marked
 from prefpairs.records.message import RENDERED, Text, asks_something
 from prefpairs.records.number import LARGEST_SCORE, round_score
 from prefpairs.records.pair import OF_PAIRS
-from prefpairs.records.wire import decode, decode_part
+from prefpairs.records.wire import decode, decode_part, refuse_deeper
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
@@ -306,6 +306,7 @@ class _Plain:
 def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
     prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
+    refuse_deeper([prompt], given)
     task = task_of_verl({"uid": decode(uid), "gts": decode(right)})
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prefpairs.records.message import Text, asks_something, says_something
-from prefpairs.records.pair import Digests, Pair, other_prompt, pair_line, pair_of
-from prefpairs.records.wire import DEEPEST, decode, decode_counting
+from prefpairs.records.pair import Digests, Pair, other_prompt, pair_of
+from prefpairs.records.wire import decode_counting, refuse_deeper
 from prefpairs.sources.answer import expect_object
 
 Row = dict[str, Any]
@@ -38,8 +38,7 @@ def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> Pair
     mends = ["surrogate_replaced"] * replaced
     if not _FIELDS.issuperset(row):
         mends.append("moved_to_meta")
-        if record.count(b"[") + record.count(b"{") >= DEEPEST:
-            decode(pair_line(pair))  # one level deeper than it was
+    refuse_deeper([*pair], record)
     if row.get("id") not in (None, pair.id):
         mends.append("id_renewed")
     if pair.gap is not None and pair.gap <= 0:
