@@ -13,6 +13,7 @@ from prefpairs.records.parting import back_to_turn, in_common
 from prefpairs.records.wire import decode, encode_sorted
 from prefpairs.targets import target_named
 from prefpairs.targets.protocol import Row, role_of
+from prefpairs.targets.whole import with_all_asked, with_own_prompt
 
 DIALECTS = (
     "trl",
@@ -64,8 +65,12 @@ def unwrap(row: Row, dialect: str) -> Row:
     """The row of a pair that a row stands for; `auto` looks at its columns."""
     if dialect == "auto" and _is_ours(row):
         return row
-    name = _looks_like(row) if dialect == "auto" else dialect
-    return _with_all_said(with_our_names(reader_named(name)(row)))
+    if dialect != "auto":
+        return _with_all_said(with_our_names(reader_named(dialect)(row)))
+    name = _looks_like(row)
+    if name == "trl" and not begins_otherwise(row.get("chosen")):
+        row = with_own_prompt(row, name)
+    return _with_all_said(with_all_asked(with_our_names(reader_named(name)(row)), name))
 
 
 def _is_ours(row: Row) -> bool:

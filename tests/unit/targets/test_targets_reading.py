@@ -1,12 +1,16 @@
 """Rows of trainers, as rows of pairs."""
 
+import json
 from typing import Any
 
 import pytest
 from target_driver import DEEP, PLAIN, model, rows_of, system, user
 
-from prefpairs.errors import BadField, UnknownWord, UsageError
+from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
+from prefpairs.records.asked import COLUMNS
 from prefpairs.records.pair import pair_of
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.generic import read_any_shape
 from prefpairs.targets.reading import DIALECTS, parted, reader_named, unwrap, with_our_names
 
 Q, A, B = user("Q"), model("A"), model("B")
@@ -53,6 +57,93 @@ def test_formats_of_others(row: Any, prompt: Any) -> None:
     assert read["prompt"] == prompt
     pair, _ = pair_of(read)
     assert pair.id == pair_of({"prompt": "Q", "chosen": "A", "rejected": "B"})[0].id
+
+
+ANSWERS = {"chosen": "A", "rejected": "B"}
+
+
+@pytest.mark.parametrize("key", ["question", "query", "problem", "input", "input_prompt"])
+@pytest.mark.parametrize("asked", ["Q", [Q]])
+def test_prompt_in_another_column(key: str, asked: Any) -> None:
+    """Else the words that both answers begin with would be the prompt."""
+    row = {key: asked, "chosen": "It is 5.", "rejected": "It is 6."}
+    assert unwrap(row, "auto") == {"prompt": asked, "chosen": "It is 5.", "rejected": "It is 6."}
+    with_system = unwrap({"system": "S", **row}, "auto")
+    assert with_system["prompt"] == [system("S"), Q]
+    assert unwrap(row, "trl")["prompt"] == "It is"
+
+
+def test_prompt_that_both_answers_hold() -> None:
+    """They are whole conversations, and a question beside them is a copy."""
+    texts = {"chosen": "Q\nIt is 5.", "rejected": "Q\nIt is 6."}
+    assert unwrap({"question": "Q", **texts}, "auto")["prompt"] == "Q\nIt is"
+    apart = {"chosen": "Yes. Q? Yes.", "rejected": "Yes. Q? No!"}
+    assert unwrap({"question": "Q!", **apart}, "auto") == {"prompt": "Q!", **apart}
+    turns = {"chosen": [Q, A], "rejected": [Q, B]}
+    assert unwrap({"question": "Q", **turns}, "auto")["prompt"] == [Q]
+
+
+def test_two_questions_and_no_prompt() -> None:
+    """Equal ones are one; of others nobody knows."""
+    asked = {"question": "Q", "query": "Q"}
+    assert unwrap({**asked, **ANSWERS}, "auto") == {"prompt": "Q", **ANSWERS}
+    for other in ({**asked, "query": "R"}, {"question": "Q", "input": "R"}):
+        with pytest.raises(TwoReadings) as caught:
+            unwrap({**other, **ANSWERS}, "auto")
+        assert caught.value.choices == [("--from", "trl")]
+
+
+@pytest.mark.parametrize(
+    ("more", "prompt"),
+    [
+        ({"system_prompt": "S"}, [system("S"), Q]),
+        ({"system": "S", "system_message": "S"}, [system("S"), Q]),
+        ({"history": [["a", "b"]]}, [user("a"), model("b"), Q]),
+        ({"chat_history": [user("a"), model("b")], "system": "S"}, None),
+        ({"image_path": "a.png"}, None),
+    ],
+)
+@pytest.mark.parametrize("prompt_as", ["Q", [Q]])
+def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None:
+    """They join the prompt as they do in rollouts."""
+    read = unwrap({"prompt": prompt_as, **more, **ANSWERS}, "auto")
+    rollout = {"prompt": prompt_as, **more, "response": "A", "score": 1}
+    assert read.keys() == {"prompt", *ANSWERS}
+    assert prompt in (None, read["prompt"])
+    expected = read_any_shape(json.dumps(rollout).encode(), ReadOptions(), "").kept[0].prompt
+    assert read["prompt"] == expected
+
+
+@pytest.mark.parametrize("column", sorted(COLUMNS))
+def test_no_column_of_the_question_is_lost(column: str) -> None:
+    """What it holds is in the pair, or the run ends; a format that is named has no such column."""
+    row = {"prompt": "Q", **ANSWERS}
+    assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id
+    try:
+        one, other = (pair_of(unwrap({**row, column: text}, "auto"))[0] for text in ("x", "y"))
+    except TwoReadings as error:
+        assert error.choices == [("--from", "trl")]  # noqa: PT017 - both are right
+        assert pair_of(unwrap({**row, column: "x"}, "trl"))[0].prompt == "Q"
+    else:
+        assert one.id != other.id
+
+
+def test_tools_of_pairs_by_another_name() -> None:
+    """One list, whatever it is called; two that differ are two readings."""
+    row, one, other = {"prompt": "Q", **ANSWERS}, [{"name": "f"}], [{"name": "g"}]
+    assert unwrap({**row, "functions": one}, "auto") == {**row, "tools": one}
+    assert unwrap({**row, "functions": one, "tools": one}, "auto") == {**row, "tools": one}
+    for more in ({"functions": other, "tools": one}, {"functions": ["f"]}):
+        with pytest.raises(TwoReadings):
+            unwrap({**row, **more}, "auto")
+
+
+def test_another_system_message_than_that_of_the_prompt() -> None:
+    """It is none beside the first one, as it was written."""
+    row = {"prompt": [system("S"), Q], **ANSWERS}
+    assert unwrap({**row, "system": "S"}, "auto") == row
+    with pytest.raises(TwoReadings, match="system"):
+        unwrap({**row, "system": "T"}, "auto")
 
 
 def test_reader_of_a_name() -> None:
