@@ -1,26 +1,38 @@
 """Candidates: what `prefpairs extract` writes."""
 
+import re
 from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
 from prefpairs.records.asked import COLUMNS, holds_something
 from prefpairs.records.candidate import candidate_of
+from prefpairs.records.identity import BY_PROMPT
 from prefpairs.records.wire import decode, decode_counting, finite
 from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
 from prefpairs.sources.protocol import Opened
+from prefpairs.sources.question import tools_beside, whole_question
+from prefpairs.sources.rivals import Fact
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
+_ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")
+"""How origins end that are written here: the number of a line, and of an answer in it."""
 
 
 def looks_like(record: bytes) -> bool:
-    """Whether a record is a candidate; a row with more of the question beside it is another's."""
+    """Whether a record is a candidate.
+
+    A row with more of the question beside it is one to which somebody added a column, if it says
+    which line it came from; else it is a row of somebody's own.
+    """
     try:
         row = decode(record)
     except NotJson:
         return False
     if not isinstance(row, dict) or not row.keys() >= _FIELDS:
         return False
-    return not any(holds_something(row[name]) for name in COLUMNS.intersection(row))
+    if not any(holds_something(row[name]) for name in COLUMNS.intersection(row)):
+        return True
+    return isinstance(row["origin"], str) and bool(_ORIGIN.search(row["origin"]))
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
@@ -40,15 +52,21 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     given = row.get("score")
     row["score"] = 0.0 if given is None else given
     candidate = candidate_of(row, cast_score=options.cast_score)
+    asked = {key: value for key, value in row.items() if key not in options.ignore}
+    shown: list[Fact] = []
+    prompt = whole_question(asked, "prompt", candidate.prompt, options, shown)
+    tools = tools_beside({**asked, "tools": candidate.tools}, "prompt", options, shown)
+    reading.shown = tuple(shown)
+    by_prompt = candidate.group.startswith(BY_PROMPT)
     answer = Answer(
         row=row,
-        prompt=candidate.prompt,
+        prompt=prompt,
         response=candidate.response,
         scores=[("score", 1.0, None if given is None else candidate.score)],
-        group=candidate.group,
+        group=None if by_prompt and prompt != candidate.prompt else candidate.group,
         index=candidate.index,
         origin=candidate.origin,
-        tools=candidate.tools,
+        tools=tools,
         tokens=candidate.tokens,
         meta=finite(candidate.meta),  # as whoever reads it again will find it
         inline_reasoning=False,

@@ -67,7 +67,7 @@ def whole_question(
 
 
 def tools_beside(
-    row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool
+    row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool = False
 ) -> list[Any] | None:
     """The tools of a prompt, under whatever name its row has them; a log has one name for them."""
     columns = {} if logged else _beside(row, path, options)

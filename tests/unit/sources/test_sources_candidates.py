@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, NotJson
+from prefpairs.errors import BadField, NotJson, TwoReadings
 from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.records.identity import digest_prompt, group_of_prompt
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.candidates import looks_like, open_reader, read_back
 
@@ -34,6 +35,46 @@ def _changed(**change: Any) -> bytes:
 def test_candidate_comes_back_as_it_was() -> None:
     """Group, index, origin and all the rest are kept."""
     assert _read(candidate_line(FULL)).kept == [FULL]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "prompt"),
+    [
+        ("system", "S", [{"role": "system", "content": "S"}, *FULL.prompt]),
+        ("context", None, FULL.prompt),
+        ("functions", FULL.tools, FULL.prompt),
+    ],
+)
+def test_columns_of_the_question(column: str, value: Any, prompt: Any) -> None:
+    """They join the prompt of a candidate, which keeps its group and all the rest."""
+    line = _changed(**{column: value})
+    assert looks_like(line)
+    assert _read(line).kept == [FULL._replace(prompt=prompt)]
+    assert _read(line, ignore=(column,)).kept == [FULL]
+
+
+def test_columns_without_a_convention() -> None:
+    """The run ends until options say what they are."""
+    line = _changed(context="C")
+    with pytest.raises(TwoReadings):
+        _read(line)
+    assert _read(line, ignore=("context",)).kept == [FULL]
+    asked = [{"role": "user", "content": "C\n\nQ"}]
+    assert _read(line, context=("context",)).kept == [FULL._replace(prompt=asked)]
+
+
+def test_group_of_another_prompt() -> None:
+    """A group that was the prompt is that of the whole prompt now."""
+    line = _changed(group="prompt:" + "0" * 32, system="S")
+    read = _read(line).kept[0]
+    assert read.group == group_of_prompt(digest_prompt(read.prompt))
+
+
+def test_rows_of_others_with_columns_of_the_question() -> None:
+    """They do not say which line they came from."""
+    assert not looks_like(_changed(origin="gsm8k", system="S"))
+    assert not looks_like(_changed(origin=["r.jsonl:7"], system="S"))
+    assert looks_like(_changed(origin="gsm8k"))
 
 
 def test_origin_is_the_first_stages() -> None:
