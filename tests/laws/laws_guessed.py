@@ -35,6 +35,8 @@ COMPETING: dict[str, list[Any]] = {
     "step": [1, 2],
     "advantage": [0.5, None],
     "run": ["a", "b"],
+    "turn": [0, 1, 2, "0", None],
+    "conversation_id": ["a", "b"],
     "origin": ["f:1"],
     "turns": [3],
     "chosen": ["A"],

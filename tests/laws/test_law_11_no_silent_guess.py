@@ -155,6 +155,8 @@ def opposed(count: int, start: int = 0) -> list[Row]:
 ODD: list[list[Row]] = [
     opposed(2, 5000),
     scored(2, 5000, context="C"),
+    scored(2, 5000, turn=2),
+    [*scored(2, 5000, turn=0), *scored(2, 6000, turn=1)],
     scored(2, 5000, question="other"),
     scored(2, 5000, completion="other"),
     [{"prompt": "Q", "response": "A", "score": 1, "answer": "B"}, {"prompt": "Q", "answer": "B"}],

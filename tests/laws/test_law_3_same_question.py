@@ -20,8 +20,19 @@ from laws_rollouts import (
     rollout_lines,
 )
 
+from prefpairs.errors import TwoReadings
 from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.names import TURNS
 from prefpairs.strategies.allowed import PairOptions
+
+TURNS_OF_TWO: list[Row] = [
+    {"conversation_id": name, "prompt": asked, "response": said, "score": score}
+    for name, asked, said, score in (
+        *[("a", "Hi", "Hello", 1), ("a", "Go on", "Sure", 1), ("a", "Go on", "Well", 0)],
+        *[("b", "Hi", "Hey", 0), ("b", "Go on", "No", 0)],
+    )
+]
+"""The first two turns of two conversations, one of them with two answers to the second turn."""
 
 GROUPINGS: list[Any] = ["auto", "prompt", "file", ("_ng_rollout_index",)]
 SEVERAL_TOOLS: list[Any] = [None, [], [{"type": "function", "name": "add", "parameters": {}}]]
@@ -30,6 +41,29 @@ SEVERAL_TOOLS: list[Any] = [None, [], [{"type": "function", "name": "add", "para
 def by_origin(outcome: Outcome) -> dict[str, Row]:
     """Candidates by where they came from."""
     return {row["origin"]: row for row in outcome.rows}
+
+
+@pytest.mark.parametrize("column", TURNS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_turns_of_other_conversations_are_other_questions(column: str, first: int) -> None:
+    """What was said before is in other rows, so people must say what competes."""
+    rows = [{**row, column: first + (row["prompt"] == "Go on")} for row in TURNS_OF_TWO]
+    with pytest.raises(TwoReadings) as caught:
+        pair_lines(lines_of(*rows), Asked())
+    by = ("conversation_id", column)
+    assert caught.value.choices == [("--group-by", ",".join(by)), ("--group-by", "prompt")]
+    apart = pair_lines(lines_of(*rows), Asked(read=ReadOptions(group_by=by))).rows
+    assert [(pair["chosen"], pair["rejected"]) for pair in apart] == [("Sure", "Well")]
+    assert len(pair_lines(lines_of(*rows), Asked(read=ReadOptions(group_by="prompt"))).rows) == 2
+    told = [{**row, "history": [["a", "b"]]} for row in rows]
+    assert len(pair_lines(lines_of(*told), Asked()).rows) == 2
+
+
+def test_first_turns_are_whole_questions() -> None:
+    """Also where turns are counted from 1, or are not numbers."""
+    for turn in (0, 1, "2", True, None, -1):
+        rows = [{**row, "turn": turn} for row in TURNS_OF_TWO]
+        assert len(pair_lines(lines_of(*rows), Asked()).rows) == 2
 
 
 @examples(300)

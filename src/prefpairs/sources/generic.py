@@ -34,6 +34,7 @@ from prefpairs.sources.question import (
     is_named,
     named_columns,
     tools_beside,
+    turn_of,
     whole_question,
 )
 from prefpairs.sources.rivals import Fact
@@ -210,6 +211,7 @@ def _answers(
         shown.append(("is answered", fields.prompt, fields.response))
     if not fields.log:
         prompt = whole_question(own, fields.prompt, prompt, options, shown)
+        shown += turn_of(own, prompt, options)
     scores = _scores(own, fields)
     tools = tools_beside(own, fields.prompt, options, shown, logged=fields.log is not None)
     rendered = fields.log is not None and isinstance(prompt, str)

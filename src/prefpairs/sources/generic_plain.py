@@ -31,7 +31,7 @@ from prefpairs.records.wire import decode, decode_part, refuse_deeper
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import EITHER, NAMES, RIVALS, UNSURE, VERDICTS
+from prefpairs.sources.names import EITHER, NAMES, RIVALS, TURNS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.rivals import Fact
 from prefpairs.sources.said import THINKING, WORDS
@@ -101,7 +101,7 @@ def _others(
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *PACKED, *RIVALS), "nothing")
     else:
-        others |= dict.fromkeys(COLUMNS, "nothing")
+        others |= dict.fromkeys(COLUMNS, "nothing") | dict.fromkeys(TURNS, "missing")
         if options.prompt is None:
             others |= _of_kind("prompt", shown)
         if options.response is None:

@@ -49,6 +49,17 @@ MANY_OUTPUTS = (
 )
 LISTS_OF_ANSWERS = ("samples", "candidates", "rollouts")
 """Names of answers only where they are lists of objects: others have counts or choices there."""
+CONVERSATIONS = (
+    "conversation_id",
+    "conv_id",
+    "session_id",
+    "dialogue_id",
+    "dialog_id",
+    "thread_id",
+    "chat_id",
+)
+TURNS = ("turn", "turn_id", "turn_idx", "turn_index", "turn_number", "turn_num")
+"""Columns of logs that have a row for each turn of a conversation."""
 EITHER = ("answer", "answers")
 """What a model said, or what it should have said."""
 UNSURE = (

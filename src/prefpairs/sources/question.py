@@ -27,9 +27,10 @@ from prefpairs.records.candidate import read_text, read_tools
 from prefpairs.records.content import parts_of
 from prefpairs.records.identity import canonical
 from prefpairs.records.media import last_user, with_media
-from prefpairs.records.message import Text, is_messages
+from prefpairs.records.message import Text, as_chat, is_messages
 from prefpairs.records.path import MISSING, look_up
 from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.names import CONVERSATIONS, TURNS
 
 Row = dict[str, Any]
 _LOOKED_FOR = COLUMNS | {*TOOLS}
@@ -78,6 +79,21 @@ def tools_beside(
         raise _two(row, path, [column], options)
     shown.append(("joined", column, "as its tools"))
     return tools
+
+
+def turn_of(row: Row, prompt: Text, options: ReadOptions) -> Iterator[tuple[str, ...]]:
+    """Which turn of a conversation a row is, where its prompt holds none of those before.
+
+    Only the later ones rest on others; whether turns are counted from 0 or 1 shows in other rows.
+    """
+    asked = [turn for turn in as_chat(prompt, "user") if turn["role"] != "system"]
+    if len(asked) > 1 or options.group_by not in ("auto", "file"):
+        return
+    conversation = next((name for name in CONVERSATIONS if holds_something(row.get(name))), "")
+    for name in TURNS:
+        number = row.get(name)
+        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
+            yield "turn", name, str(min(number, 2)), conversation
 
 
 def named_columns(options: ReadOptions) -> set[str]:

@@ -127,6 +127,8 @@ class Shown:
             self._check_silent(*fact[1:])
         elif kind in ("talks", "is answered"):
             self._check_conversation(fact[1])
+        elif kind == "turn":
+            self._check_turns(fact[1])
 
     def _guessed(self, what: str) -> list[str]:
         return [name for of, name in self.of("guessed") if of == what]
@@ -167,6 +169,18 @@ class Shown:
             )
             choices = [("--response", answers[0]), ("--ignore", answers[0])]
             raise TwoReadings(problem, choices)
+
+    def _check_turns(self, name: str) -> None:
+        """Prompts of later turns are no whole questions: what was said before is in other rows."""
+        facts = [(number, inside) for of, number, inside in self.of("turn") if of == name]
+        numbers = {number for number, _ in facts}
+        if "2" in numbers or numbers >= {"0", "1"}:
+            problem = (
+                f'"{name}" numbers turns, and the prompts hold none of those before: '
+                "do answers to one prompt of several conversations compete?"
+            )
+            apart = sorted({f"{inside},{name}" for _, inside in facts if inside})
+            raise TwoReadings(problem, [("--group-by", by) for by in (*apart, "prompt")])
 
 
 _LOGS = {
