@@ -1,5 +1,6 @@
 """Hypothesis strategies for rows that nobody described: columns of many names, some competing."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ _MORE = (
 
 COMPETING: dict[str, list[Any]] = {
     **{key: [*_TEXTS, _ASKED, _TALK] for key in ("prompt", "question", "instruction", "query")},
-    "messages": [_ASKED, _TALK, [], None],
+    "messages": [_ASKED, _TALK, [], None, json.dumps(_ASKED), json.dumps(_TALK), "Q"],
     "conversation": [_ASKED, _TALK, [], None],
     **dict.fromkeys(("response", "completion", "output", "answer"), _SAID),
     "responses": [*_SAID, *_ONES],

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
 from prefpairs.records.candidate import read_text
 from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
-from prefpairs.records.message import RENDERED, Message, Text
+from prefpairs.records.message import RENDERED, Message, Text, is_messages
 from prefpairs.records.pair import POSITION
 from prefpairs.records.path import MISSING, look_up, without
 from prefpairs.records.wire import decode, decode_counting
@@ -28,6 +28,7 @@ from prefpairs.sources.answer import (
 )
 from prefpairs.sources.generic_plain import shortcut_to
 from prefpairs.sources.guess import Fields, find_fields
+from prefpairs.sources.names import CHATS
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import (
     has_media,
@@ -118,7 +119,19 @@ def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any
     for path in options.ignore:
         if not is_named(path, options):
             row = without(row, path)
+    row = row | {name: chat for name in CHATS if (chat := _chat_in(row.get(name))) is not None}
     return row, find_fields(row, options)
+
+
+def _chat_in(value: Any) -> list[Any] | None:
+    """The chat whose JSON text stands in a column of chats, as tables often store it."""
+    if not (isinstance(value, str) and value.lstrip().startswith("[")):
+        return None
+    try:
+        chat = decode(value.encode())
+    except NotJson:
+        return None
+    return chat if is_messages(chat) else None
 
 
 def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:

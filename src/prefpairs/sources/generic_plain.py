@@ -31,7 +31,7 @@ from prefpairs.records.wire import decode, decode_part, refuse_deeper
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import EITHER, NAMES, RIVALS, TURNS, UNSURE, VERDICTS
+from prefpairs.sources.names import CHATS, EITHER, NAMES, RIVALS, TURNS, UNSURE, VERDICTS
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.rivals import Fact
 from prefpairs.sources.said import THINKING, WORDS
@@ -88,7 +88,7 @@ def shortcut_to(
     row_of = partial(_row_of, own, bool if judged else _Score, logged=logged)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
-    plain = _Plain(narrow, wide, logged=logged)
+    plain = _Plain(narrow, wide, logged=logged, of_chats=fields.prompt in CHATS)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -232,8 +232,14 @@ class _Plain:
     """Rows of one file, of which it is known which keys hold what."""
 
     def __init__(
-        self, narrow: Callable[[bytes], Any], wide: Callable[[bytes], Any], *, logged: bool
+        self,
+        narrow: Callable[[bytes], Any],
+        wide: Callable[[bytes], Any],
+        *,
+        logged: bool,
+        of_chats: bool,
     ) -> None:
+        self._of_chats = of_chats
         self._row_of = narrow
         self._wide = wide
         self._logged = logged
@@ -298,6 +304,8 @@ class _Plain:
         if not words or words.isspace() or ("think>" in words and not self._logged):
             return None
         if self._logged and not bytes(row.prompt).startswith(b'"'):  # no text
+            return None
+        if self._of_chats and bytes(row.prompt).startswith(b'"'):  # the JSON text of a chat?
             return None
         return row
 

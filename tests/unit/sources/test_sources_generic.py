@@ -166,6 +166,24 @@ def test_reference_that_stands_alone_in_another_row() -> None:
     assert _shown(beside, {**alone, "answer": None}).has("guessed", "response", "response")
 
 
+@pytest.mark.parametrize("key", ["messages", "conversation", "conversations"])
+def test_conversation_as_json_text(key: str) -> None:
+    """As tables store it: it is read as if it stood there itself."""
+    asked = [{"role": "user", "content": "Q"}]
+    said = {"role": "assistant", "content": "A"}
+    for row in ({key: [*asked, said], "score": 1}, {key: asked, "response": "A", "score": 1}):
+        plain = _read(row)
+        assert plain.kept
+        for text in (json.dumps(row[key]), f" {json.dumps(row[key], indent=1)} "):
+            assert _read({**row, key: text}) == plain
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "[x", "[]", '[{"a": 1}]', "Human: Q"])
+def test_text_in_a_column_of_chats(text: str) -> None:
+    """Other text is what was asked."""
+    assert _read({"messages": text, "response": "A", "score": 1}).kept[0].prompt == text
+
+
 def test_conversation_that_may_have_lost_its_response() -> None:
     """A chat that ends in an answer is a conversation, unless others like it are answered."""
     answered = {"messages": CHAT[:1], "response": "A", "score": 1}
