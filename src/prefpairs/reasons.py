@@ -43,6 +43,7 @@ MENDS = {
     "calls_left_out": "tool calls beside the words that --response names were left out; name the "
     "message to keep them",
     "thinking_left_out": "reasoning_content beside the answer was left out",
+    "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",

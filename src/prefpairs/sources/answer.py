@@ -237,6 +237,9 @@ def fair_turns(
     """The prompt and the model's own turn: from its first word to its last."""
     if isinstance(response, str):
         return number_calls(prompt, _fair_text(response, options, answer))
+    if end := _end_of_prompt(as_chat(prompt, "user"), response):
+        prompt, response = response[:end], response[end:]
+        mends.append("prompt_in_response")
     spoken = [place for place, turn in enumerate(response) if turn["role"] == "assistant"]
     if not spoken:
         raise Lost("empty_answer")
@@ -252,6 +255,19 @@ def fair_turns(
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
         raise Lost("empty_answer")
     return number_calls(prompt, turns)
+
+
+def _end_of_prompt(asked: list[Message], response: list[Message]) -> int:
+    """Where the prompt ends in a response that is the whole conversation; 0 in any other.
+
+    A system message before it belongs to it.
+    """
+    for before in (0, 1):
+        end = before + len(asked)
+        told = all(turn["role"] == "system" for turn in response[:before])
+        if asked and told and response[before:end] == asked:
+            return end
+    return 0
 
 
 def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from prefpairs.records.asked import COLUMNS, holds_something
+from prefpairs.records.asked import COLUMNS, TOOLS, holds_something
 from prefpairs.records.message import is_messages
 from prefpairs.sources.names import PROMPTS
 
-_OWN_QUESTION = (*PROMPTS, "custom_system_prompt", *sorted(COLUMNS.difference(PROMPTS)))
+_OWN_QUESTION = (*PROMPTS, "custom_system_prompt", TOOLS[0], *sorted(COLUMNS.difference(PROMPTS)))
 
 
 def is_list_of_objects(value: Any) -> bool:

@@ -69,6 +69,19 @@ def test_leading_turn_moves_behind_a_text_prompt() -> None:
     assert reading.mends == ["leading_turn_moved"]
 
 
+@pytest.mark.parametrize("earlier", [[], [{"role": "user", "content": "a"}, _said("b")]])
+@pytest.mark.parametrize("told", [[], [{"role": "system", "content": "S"}]])
+def test_response_that_is_the_whole_conversation(earlier: Any, told: Any) -> None:
+    """What was asked is not said twice."""
+    for prompt in ([*earlier, *Q], [*told, *earlier, *Q]):
+        reading = _refine(prompt, [*told, *earlier, *Q, _said("A")])
+        kept = reading.kept[0]
+        assert (kept.prompt, kept.response) == ([*told, *earlier, *Q], [_said("A")])
+        assert reading.mends == ["prompt_in_response"]
+    assert _refine("Q", [*Q, _said("A")]).kept[0].prompt == Q
+    assert _refine([*earlier, *Q], [*earlier, *Q]).lost == ["empty_answer"]
+
+
 def test_text_prompt_stays_text_before_a_chat() -> None:
     """Nothing is changed without a reason."""
     assert _refine("Q", [_said("A")]).kept[0].prompt == "Q"

@@ -179,3 +179,11 @@ def test_verdicts(name: str) -> None:
     with pytest.raises(TwoReadings):
         _fields({**row, name: True, "reward": 0.9})
     assert _fields({**row, name: "B", "reward": 0.9}).scores == (("reward", 1.0),)
+
+
+@pytest.mark.parametrize("key", ["tools", "functions", "history", "context", "question"])
+def test_items_with_a_question_of_their_own(key: str) -> None:
+    """Their answers compete only if people say so."""
+    items = [{"text": f"A{n}", "reward": n, key: [{"name": f"f{n}"}]} for n in range(2)]
+    with pytest.raises(TwoReadings, match=f'"{key}" of its own'):
+        find_fields({"prompt": "Q", "samples": items}, ReadOptions())
