@@ -143,6 +143,17 @@ def holds_something(value: Any) -> bool:
     return value != {} and value is not None and not isinstance(value, bool)
 
 
+def asks_in(name: str, value: Any) -> bool:
+    """Whether a column of this name holds more of a question: `choices` of an API are answers.
+
+    >>> asks_in("choices", ["a", "b"]), asks_in("choices", [{"message": {"content": "a"}}])
+    (True, False)
+    """
+    items = value if name == "choices" and isinstance(value, list) else ()
+    answers = any(isinstance(item, dict) and "message" in item for item in items)
+    return not answers and holds_something(value)
+
+
 def with_system(prompt: Text, words: str) -> Text | None:
     """The prompt behind a system message; nothing where it begins with another one.
 

@@ -18,6 +18,7 @@ from prefpairs.records.asked import (
     SYSTEM,
     TOOLS,
     UNCERTAIN,
+    asks_in,
     holds_something,
     tools_in,
     with_history,
@@ -133,7 +134,7 @@ def _beside(row: Row, path: str, options: ReadOptions) -> dict[str, str]:
     for begin, holder in _holders(row, path):
         for name in _LOOKED_FOR.intersection(holder):
             column = begin + name
-            if not holds_something(holder[name]) or any(_leads(column, one) for one in named):
+            if not asks_in(name, holder[name]) or any(_leads(column, one) for one in named):
                 continue
             if name in found and look_up(row, found[name]) != holder[name]:
                 raise _differing([found[name], column])

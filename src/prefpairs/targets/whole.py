@@ -14,6 +14,7 @@ from prefpairs.records.asked import (
     SYSTEM,
     TOOLS,
     UNCERTAIN,
+    asks_in,
     holds_something,
     tools_in,
     with_history,
@@ -61,7 +62,7 @@ def _is_in_both(asked: Any, chosen: Any, rejected: Any) -> bool:
 
 def with_all_asked(row: Row, name: str) -> Row:
     """The row with every column of the question in its prompt and tools; `name` is its format."""
-    there = {key for key in _JOINING.intersection(row) if holds_something(row[key])}
+    there = {key for key in _JOINING.intersection(row) if asks_in(key, row[key])}
     if not there or not isinstance(row.get("prompt"), (str, list)):
         return row
     if uncertain := sorted(there & _UNCERTAIN):

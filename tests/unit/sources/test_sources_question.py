@@ -126,6 +126,12 @@ def test_tools_that_are_no_schemas(value: Any) -> None:
     assert _choices({"functions": value})[-1] == ("--ignore", "functions")
 
 
+def test_choices_of_an_api_are_answers() -> None:
+    """They are no part of the question."""
+    choices = [{"index": 0, "message": {"role": "assistant", "content": "A"}}]
+    assert _prompt({"choices": choices}) == "Q"
+
+
 def test_columns_that_mean_the_same() -> None:
     """Equal ones are one; those that differ are two readings."""
     one, other = [{"name": "f"}], [{"name": "g"}]
