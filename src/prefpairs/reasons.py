@@ -32,7 +32,9 @@ LOSSES = {
     "--keep-rows conflicting_scores uses all copies",
 }
 
-SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")
+CONFLICTING = "conflicting_scores"
+
+SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", CONFLICTING)
 """The losses that --keep-rows turns off."""
 
 MENDS = {

@@ -16,7 +16,7 @@ from prefpairs.files.beside import is_folder
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import refuse_stdout
 from prefpairs.files.tokenizer import open_decoder
-from prefpairs.reasons import SWITCHABLE
+from prefpairs.reasons import CONFLICTING, SWITCHABLE
 from prefpairs.records.marks import MARKS
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
@@ -283,11 +283,11 @@ class ReadWords(InputWords):
     drop_rows: Annotated[
         list[str] | None,
         Option(
-            metavar="incomplete|failed",
+            metavar="REASON,...",
             rich_help_panel=_TROUBLE,
-            help="Rows of your own: drop answers that are used otherwise, by reason: incomplete "
-            "(finish_reason and the like say that they were cut off), failed (an error beside "
-            "them).",
+            help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
+            "finish_reason and the like say that they were cut off), failed (an error beside "
+            "them), conflicting_scores (the same answer has several scores in its group).",
         ),
     ] = None
 
@@ -321,7 +321,9 @@ class ReadWords(InputWords):
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "leave it away, or do without --lower-is-better")
         reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
-        dropped = [one_of("--drop-rows", word, *MARKS) for word in split_words(self.drop_rows)]
+        dropped = [
+            one_of("--drop-rows", word, *MARKS, CONFLICTING) for word in split_words(self.drop_rows)
+        ]
         for reason in dropped:
             if reason in reasons:
                 problem = f"--keep-rows and --drop-rows both name {reason}"

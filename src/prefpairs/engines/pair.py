@@ -142,11 +142,8 @@ def contests(
 ) -> Iterator[Contest]:
     """The groups as strategies see them, each rollout once."""
     keys = index.group_keys()
-    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     for group in groups:
-        members, told_apart = fair_members(
-            index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
-        )
+        members, told_apart = fair_members(index, group, fetch, plan, report)
         yield Contest(index, members, fetch, keys[group], told_apart=told_apart)
 
 
