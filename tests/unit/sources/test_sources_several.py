@@ -86,6 +86,25 @@ def test_scores_that_do_not_fit(scores: Any) -> None:
     assert caught.value.instead == [("--score", "s", "ratings"), *alone]
 
 
+def test_only_scores_are_offered_instead() -> None:
+    """A list of ranks would turn every pair round, and one of lengths is no score at all."""
+    row = {"responses": [A, B], "score": 0.5, "ranks": [1, 2], "lengths": [3, 4], "acc": [1, 0]}
+    with pytest.raises(NotOneEach) as caught:
+        _read(row)
+    first = ("--response", "responses", "responses.0")
+    assert caught.value.instead == [("--score", "score", "acc"), first]
+
+
+def test_lists_in_the_score_are_offered_instead() -> None:
+    """One for each reward function, as evaluations write them."""
+    with pytest.raises(NotOneEach) as caught:
+        _read({"responses": [A, B], "rewards": {"exact": [1, 0], "form": [0, 1], "n": 2}})
+    assert caught.value.instead == [
+        ("--score", "rewards", "rewards.exact"),
+        ("--score", "rewards", "rewards.form"),
+    ]
+
+
 def test_one_answer_has_one_score() -> None:
     """A list of one with a number beside it is no contradiction."""
     row = {"choices": [{"message": A}], "score": 0.5}
