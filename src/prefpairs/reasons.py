@@ -42,9 +42,10 @@ MENDS = {
     "tokens_left_out": "the tokens that came with it are no longer those of its text "
     "(--prompt, --response, --response-part, --reasoning drop)",
     "reward_not_finite": "the reward is NaN or infinite; null is written for it",
-    "calls_left_out": "tool calls beside the words that --response names were left out; name the "
-    "message to keep them",
-    "thinking_left_out": "reasoning_content beside the answer was left out",
+    "calls_left_out": "tool calls beside the words of the answer were left out; if a message holds "
+    "both, name the message with --response to keep them",
+    "thinking_left_out": "thinking beside the answer (reasoning_content, reasoning, thinking, cot "
+    "and the like) was left out",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",

@@ -36,6 +36,8 @@ _ROW: Fitting = {
     "exception": [None, "boom"],
     "errors": [[], ["boom"], [""], "boom"],
     "reasoning_content": ["", None, "hm"],
+    "thinking": ["hm", "", {"effort": "low"}],
+    "tool_calls": [[], 3, [{"function": {"name": "f"}}]],
     "step": [None, 1],
     "advantage": [None, 0.5],
     "extra": [None, [1e-7], "cut \ud83d", "\u2028", {"question": "R"}],

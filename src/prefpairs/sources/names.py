@@ -80,6 +80,19 @@ UNSURE = (
     "text",
 )
 """Mostly a reference, or a part of what was said: never guessed, but beside `answer` a rival."""
+THOUGHTS = (
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "thinking_content",
+    "reasoning_trace",
+    "thoughts",
+    "thought",
+    "chain_of_thought",
+    "cot",
+)
+"""What a model thought before it said what is beside it."""
+CALLS = ("tool_calls", "function_call")
 SCORES = (
     "reward",
     "score",

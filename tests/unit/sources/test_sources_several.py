@@ -11,6 +11,7 @@ from prefpairs.records.pair import POSITION
 from prefpairs.sources import nemo_gym
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import open_reader
+from prefpairs.sources.names import THOUGHTS
 from prefpairs.sources.several import alternatives_at
 
 LENGTH = {"finish_reason": "length"}
@@ -190,9 +191,27 @@ def test_what_is_left_out_is_counted() -> None:
     row = {"message": {**A, "tool_calls": [call]}, "score": 1}
     assert _read(row, response="message.content").mends == ["calls_left_out"]
     assert _read(row, response="message").mends == []
-    row = {"response": "A", "reasoning_content": "hm", "score": 1}
+    row = {"response": "A", "tool_calls": [call], "score": 1}
+    assert _read(row).mends == ["calls_left_out"]
+    assert _read(row | {"tool_calls": 3}).mends == []
+
+
+@pytest.mark.parametrize("name", THOUGHTS)
+def test_thinking_that_is_left_out_is_counted(name: str) -> None:
+    """In a column of its own, in an item, or in a list beside those of answers."""
+    row = {"response": "A", name: "hm", "score": 1}
     assert _read(row).mends == ["thinking_left_out"]
-    assert _read(row | {"reasoning_content": ""}).mends == []
+    assert _read(row | {name: [{"thinking": "hm"}]}).mends == ["thinking_left_out"]
+    nothings: list[Any] = ["", " ", None, [], {"effort": "high"}]
+    for nothing in nothings:
+        assert _read(row | {name: nothing}).mends == []
+    assert _read(row | {"response": "<think>hm</think>A"}).mends == []
+    items = [{"text": "A", name: "hm", "score": 1}, {"text": "B", name: "", "score": 0}]
+    assert _read({"samples": items}).mends == ["thinking_left_out"]
+    lists = {"responses": ["A", "B"], "rewards": [1, 0]}
+    assert _read({**lists, name: ["", "hm"]}).mends == ["thinking_left_out"]
+    assert _read({**lists, f"{name}s": ["hm", "hm"]}).mends == ["thinking_left_out"] * 2
+    assert _read({**lists, f"{name}s": ["hm"]}).mends == []
 
 
 def test_words_in_parts() -> None:
