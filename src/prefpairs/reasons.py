@@ -46,6 +46,8 @@ MENDS = {
     "both, name the message with --response to keep them",
     "thinking_left_out": "thinking beside the answer (reasoning_content, reasoning, thinking, cot "
     "and the like) was left out",
+    "items_left_out": "--response goes into a list by number, and the other items were left out; "
+    "with [] instead of the number each item is an answer",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",
     "surrogate_replaced": "a lone surrogate (half an emoji) became U+FFFD",

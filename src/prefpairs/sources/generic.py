@@ -31,7 +31,7 @@ from prefpairs.sources.guess import Fields, find_fields
 from prefpairs.sources.protocol import Opened
 from prefpairs.sources.question import has_media, named_columns, whole_question
 from prefpairs.sources.rivals import Fact
-from prefpairs.sources.said import marks_at, said_at
+from prefpairs.sources.said import marks_at, numbered_at, said_at
 from prefpairs.sources.several import Place, WeightedScore, alternatives_at, scores_of_each
 from prefpairs.sources.suggest import suggestions
 
@@ -233,7 +233,7 @@ def _answers(
     several = alternatives_at(own, fields.response)
     listed = all(isinstance(one, list) for *_, one in scores)
     if several is None or not (several.items or listed):
-        return [answer(said_at(own, fields.response, mends), scores, fields.response)]
+        return [answer(numbered_at(own, fields.response, mends), scores, fields.response)]
     return [
         answer(said_at(own, item.path, mends), own_scores, item.path, several.place(number))
         for number, (item, own_scores) in enumerate(

@@ -6,7 +6,7 @@ from typing import Any
 from prefpairs.errors import BadField
 from prefpairs.records.candidate import read_text
 from prefpairs.records.marks import COLUMNS, marks_in
-from prefpairs.records.message import REASONING_KEYS, Text, read_message
+from prefpairs.records.message import REASONING_KEYS, Text, is_messages, read_message
 from prefpairs.records.path import MISSING, holders_at, items_at, look_up
 from prefpairs.sources.names import CALLS, THOUGHTS
 
@@ -76,7 +76,17 @@ def only_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
     items = items_at(row, path)
     if items is not None and len(items) != 1:
         raise BadField(path, given, "one answer, for the row has one score")
-    return said_at(row, path if items is None else items[0].path, mends)
+    if items is not None:
+        return said_at(row, items[0].path, mends)
+    return numbered_at(row, path, mends)
+
+
+def numbered_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
+    """The answer at a path that may go into lists by number; what it passes by is counted."""
+    lists = [holder for holder in holders_at(row, path) if isinstance(holder, list)]
+    if any(len(items) > 1 and not is_messages(items) for items in lists):
+        mends.append("items_left_out")
+    return said_at(row, path, mends)
 
 
 def is_of_message(row: Any, path: str) -> bool:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import is_list_of_objects, is_number, paths_of_items
-from prefpairs.sources.names import MANY_SCORES, NAMES, SCORES, VERDICTS
+from prefpairs.sources.names import MANY_SCORES, NAMES, OUTPUTS, SCORES, VERDICTS
 from prefpairs.sources.rivals import Fact, Row, chosen, present_in
 from prefpairs.sources.several import alternatives_at
 
@@ -30,8 +30,24 @@ def guess_score(
         raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
     empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
     known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
+    if several and told and response in OUTPUTS:
+        _check_steps(row, response, told[0])
     name = chosen(row, "score", known, told, shown)
     return (("score" if name is None else name, 1.0),)
+
+
+def _check_steps(row: Row, response: str, scores: str) -> None:
+    """Raise if a list could be the steps of one answer, which has a score of its own.
+
+    A plural name would say that they are answers.
+    """
+    for name in present_in(row, (*SCORES, *VERDICTS)):
+        if is_number(row[name]):
+            problem = (
+                f'"{scores}" has a score for each item of "{response}", and "{name}" one for all'
+            )
+            question = "are the items several answers, and no steps of one?"
+            raise TwoReadings(f"{problem}: {question}", [("--score", scores)])
 
 
 def _is_verdict(name: str) -> bool:

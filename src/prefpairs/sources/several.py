@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from prefpairs.errors import NotOneEach
 from prefpairs.records.message import is_messages
 from prefpairs.records.path import MISSING, Item, items_at, look_up, path_beside
-from prefpairs.sources.names import MANY_OUTPUTS, is_called_score
+from prefpairs.sources.names import MANY_OUTPUTS, OUTPUTS, is_called_score
 from prefpairs.sources.said import is_of_message
 
 _EACH = "[]"
@@ -93,7 +93,7 @@ def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any
         inner = isinstance(value, dict) and [f"{path}.{name}" for name in _lists_of(value, count)]
         names = inner or [name for name in _lists_of(row, count) if is_called_score(name)]
         instead = [("--score", path, name) for name in names]
-        if count and not inner and not isinstance(value, list):
+        if count and not inner and not isinstance(value, list) and answers.named not in OUTPUTS:
             instead.append(("--response", answers.named, answers.items[0].path))
         raise NotOneEach(path, value, f"a list of {count} scores", instead)
     found = [look_up(row, item.path) for item in items]

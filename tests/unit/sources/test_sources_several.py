@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, NotOneEach
+from prefpairs.errors import BadField, NotOneEach, TwoReadings
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.pair import POSITION
 from prefpairs.sources import nemo_gym
@@ -104,6 +104,39 @@ def test_lists_in_the_score_are_offered_instead() -> None:
         ("--score", "rewards", "rewards.exact"),
         ("--score", "rewards", "rewards.form"),
     ]
+
+
+@pytest.mark.parametrize("one_for_all", [{"score": 0.5}, {"correct": True}, {"reward": 1}])
+def test_steps_are_no_answers(one_for_all: dict[str, Any]) -> None:
+    """A list under a singular name, with a score for each item and one for all, says both."""
+    row = {"response": ["First", "Then"], "rewards": [1, 0], **one_for_all}
+    with pytest.raises(TwoReadings, match="are the items several answers") as caught:
+        _read(row)
+    assert caught.value.choices == [("--score", "rewards")]
+    assert len(_kept(row, "response", "rewards")) == 2
+    answers = {"responses": row["response"], "rewards": [1, 0], **one_for_all}
+    assert len(_read(answers).kept) == 2
+
+
+def test_the_first_step_is_no_answer() -> None:
+    """Where a singular name holds a list and one score, nothing is offered that reads the first."""
+    with pytest.raises(NotOneEach) as caught:
+        _read({"response": ["First", "Then"], "score": 1})
+    assert caught.value.instead == []
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "mends"),
+    [
+        ({"responses": ["A", "B"]}, "responses.0", ["items_left_out"]),
+        ({"choices": [{"message": A}, {"message": B}]}, "choices.0.message", ["items_left_out"]),
+        ({"choices": [{"message": A}]}, "choices.0.message", []),
+        ({"talk": [{"role": "user", "content": "Q"}, A]}, "talk.1.content", []),
+    ],
+)
+def test_items_that_a_path_passes_by_are_counted(row: Any, path: str, mends: list[str]) -> None:
+    """A number in a path reads one of several answers."""
+    assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).mends == mends
 
 
 def test_one_answer_has_one_score() -> None:
