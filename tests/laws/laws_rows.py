@@ -36,6 +36,7 @@ _ROW: Fitting = {
     "exception": [None, "boom"],
     "errors": [[], ["boom"], [""], "boom"],
     "reasoning_content": ["", None, "hm"],
+    "raw_output": ["A", "It is A", "", None],
     "thinking": ["hm", "", {"effort": "low"}],
     "tool_calls": [[], 3, [{"function": {"name": "f"}}]],
     "step": [None, 1],

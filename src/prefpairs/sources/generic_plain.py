@@ -40,6 +40,7 @@ from prefpairs.sources.names import (
     THOUGHTS,
     UNSURE,
     VERDICTS,
+    VERSIONS,
 )
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.rivals import Fact
@@ -150,7 +151,7 @@ def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
 
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
     """A reference counts where nothing else is there; beside the response it is once told of."""
-    others = _of_kind("response", shown)
+    others = _of_kind("response", shown) | dict.fromkeys(VERSIONS, "missing")
     if fields.response in EITHER:
         return others | dict.fromkeys(UNSURE, "missing")
     for name in EITHER:

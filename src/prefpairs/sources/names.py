@@ -80,6 +80,25 @@ UNSURE = (
     "text",
 )
 """Mostly a reference, or a part of what was said: never guessed, but beside `answer` a rival."""
+_EDITIONS = (
+    "raw",
+    "full",
+    "original",
+    "initial",
+    "revised",
+    "corrected",
+    "edited",
+    "refined",
+    "rewritten",
+    "final",
+)
+_SAID = ("response", "output", "completion", "generation")
+VERSIONS = (
+    *(f"{edition}_{said}" for edition in _EDITIONS for said in _SAID),
+    *(f"{said}_{edition}" for edition in _EDITIONS[:2] for said in _SAID),
+    *("raw_model_output", "model_output_raw", "raw_prediction"),
+)
+"""What was said before or after somebody cut or changed it: never guessed, but a rival."""
 THOUGHTS = (
     "reasoning_content",
     "reasoning",
