@@ -211,7 +211,10 @@ def _answers(
     no_marks = MARK_COLUMNS.keys() & named_columns(options)
 
     def answer(
-        response: Text, scores: Sequence[WeightedScore], path: str, place: Place | None = None
+        response: Text | None,
+        scores: Sequence[WeightedScore],
+        path: str,
+        place: Place | None = None,
     ) -> Answer:
         number, of = (place.number, place.of) if place is not None else (0, 1)
         marks = marks_at(own, path, no_marks, number, of) or {}
@@ -235,11 +238,16 @@ def _answers(
     if several is None or not (several.items or listed):
         return [answer(numbered_at(own, fields.response, mends), scores, fields.response)]
     return [
-        answer(said_at(own, item.path, mends), own_scores, item.path, several.place(number))
+        answer(_said_at(own, item.path, mends), own_scores, item.path, several.place(number))
         for number, (item, own_scores) in enumerate(
             zip(several.items, scores_of_each(own, scores, several), strict=True)
         )
     ]
+
+
+def _said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
+    """One of several answers; null where none came."""
+    return None if _given(row, path) is None else said_at(row, path, mends)
 
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:

@@ -56,6 +56,7 @@ from prefpairs.sources.verl import task_of_verl
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
+_MOST_UNKNOWN = 3
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _BY_VALUE = frozenset({*VERDICTS, *UNSURE, *VERSIONS, *LISTS_OF_ANSWERS})
 """Names that say too little without what stands there, and beside it."""
@@ -203,10 +204,20 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
         return name
     told = [name for name in either if says(row[name])]
     if told:
-        only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
+        _check_unsure(row, told)
         _check_versions(row, told[0])
         shown.append(("answered by", told[0]))
     return chosen(row, "response", either, told, shown)
+
+
+def _check_unsure(row: Row, told: Sequence[str]) -> None:
+    """Raise if `answer` has company: then either is a reference, or taken from another text."""
+    try:
+        only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
+    except TwoReadings as error:
+        unknown = [name for name in row if is_unknown(name) and says(row[name])]
+        others = [("--response", name) for name in unknown[:_MOST_UNKNOWN]]
+        raise TwoReadings(error.problem, [*error.choices, *others]) from None
 
 
 def _check_versions(row: Row, name: str) -> None:

@@ -117,6 +117,26 @@ def test_answer_beside_what_may_be_one(rival: str) -> None:
     assert _fields({"question": "Q", rival: "A", "score": 1}).response is None
 
 
+def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
+    """`answer` and `pred` may both be taken from it."""
+    row = {"question": "Q", "code": "It is A.", "answer": "G", "pred": "A", "id": "7", "score": 1}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    paths = [path for _, path in caught.value.choices]
+    assert paths == ["answer", "pred", "code"]
+
+
+@pytest.mark.parametrize("quoted", ["0.9", "1e3", "0"])
+def test_score_that_is_quoted_is_a_second_reading(quoted: str) -> None:
+    """Beside one that is a number; words are none."""
+    row = {**ONE, "reward": 1, "score": quoted}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    assert caught.value.choices == [("--score", "reward"), ("--score", "score")]
+    for other in ("1", "1.0", "good", "nan", ""):
+        assert _fields({**row, "score": other}).scores == (("reward", 1.0),)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["response", "prediction", "answer"])
 def test_other_versions_of_the_response(version: str, name: str) -> None:

@@ -139,6 +139,13 @@ def test_items_that_a_path_passes_by_are_counted(row: Any, path: str, mends: lis
     assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).mends == mends
 
 
+def test_answers_that_never_came() -> None:
+    """Null among several answers is a loss of its own, and the others are read."""
+    reading = _read({"responses": ["A", None, "C"], "rewards": [1, 0, 0.5]})
+    assert [one.response for one in reading.kept] == ["A", "C"]
+    assert (reading.lost, reading.places) == (["no_response"], [1, 3])
+
+
 def test_one_answer_has_one_score() -> None:
     """A list of one with a number beside it is no contradiction."""
     row = {"choices": [{"message": A}], "score": 0.5}
