@@ -334,3 +334,16 @@ def test_paths_into_rows_of_other_sources() -> None:
     assert read("r.missing").lost == ["no_response"]
     with pytest.raises(BadField, match="one answer, for the row has one score"):
         read("r.choices[].m")
+
+
+@pytest.mark.parametrize("name", ["error_type", "exception_info", "traceback", "timed_out"])
+def test_other_names_of_errors(name: str) -> None:
+    """A crash of the sandbox looks like a wrong answer, but for such a column."""
+    row = {"response": "A", "score": 0}
+    for error in ("TimeoutError", True, {"exception_type": "OSError"}):
+        (one,) = _read({**row, name: error}).kept
+        assert one.meta == {"error": True}
+    nothings: list[Any] = [None, "", "None", False, {}]
+    for nothing in nothings:
+        (one,) = _read({**row, name: nothing}).kept
+        assert one.meta is None
