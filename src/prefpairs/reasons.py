@@ -32,7 +32,9 @@ LOSSES = {
     "--keep-rows conflicting_scores uses all copies",
 }
 
-SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", "conflicting_scores")
+CONFLICTING = "conflicting_scores"
+
+SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", CONFLICTING)
 """The losses that --keep-rows turns off."""
 
 MENDS = {
@@ -40,9 +42,12 @@ MENDS = {
     "tokens_left_out": "the tokens that came with it are no longer those of its text "
     "(--prompt, --response, --response-part, --reasoning drop)",
     "reward_not_finite": "the reward is NaN or infinite; null is written for it",
-    "calls_left_out": "tool calls beside the words that --response names were left out; name the "
-    "message to keep them",
-    "thinking_left_out": "reasoning_content beside the answer was left out",
+    "calls_left_out": "tool calls beside the words of the answer were left out; if a message holds "
+    "both, name the message with --response to keep them",
+    "thinking_left_out": "thinking beside the answer (reasoning_content, reasoning, thinking, cot "
+    "and the like) was left out",
+    "items_left_out": "--response goes into a list by number, and the other items were left out; "
+    "with [] instead of the number each item is an answer",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first word were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",

@@ -48,7 +48,19 @@ REFERENCES = (
     "correct_answer",
     "final_answer",
 )
-OTHERS = ("id", "task_id", "problem_id", "group", "uid", "model", "source", "level", "extra")
+OTHERS = (
+    "raw_response",
+    "revised_output",
+    "id",
+    "task_id",
+    "problem_id",
+    "group",
+    "uid",
+    "model",
+    "source",
+    "level",
+    "extra",
+)
 
 Pairs = list[tuple[str, str, str, float, float]]
 

@@ -174,6 +174,7 @@ NO_SIZE: dict[str, str] = {
     "sources.nemo_gym_plain": _FORM,
     "sources.generic._MOST_KINDS": _SHOWN,
     "sources.generic._TRIES": _SHOWN,
+    "sources.guess._MOST_UNKNOWN": _SHOWN,
     "sources.shown._MOST_CHOICES": _SHOWN,
     "sources.shown._MOST_KEYS": _SHOWN,
     "sources.suggest": _SHOWN,

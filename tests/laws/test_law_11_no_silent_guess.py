@@ -193,6 +193,49 @@ def test_the_error_names_the_row_and_commands_that_work(
     assert all(pair["chosen_score"] == 1 for pair in pairs)
 
 
+RECIPE = """[read]
+inputs = ["{path}"]
+[pair]
+{stage}
+[write]
+output = "{path}.pairs"
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["pair"],
+        ["pair", "--assume-grouped"],
+        ["stats"],
+        ["report", "-o", "{path}.html"],
+        ["run", "{path}.toml"],
+        ["run", "{path}.staged.toml"],
+    ],
+)
+def test_every_command_that_compares_refuses_a_constant_answer(
+    command: list[str], tmp_path: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever makes pairs asks whether `answer` is the reference, wherever the rival stands."""
+    rows = [
+        {"question": "Q", "answer": "5", "score": 1},
+        {"question": "Q", "answer": "5", "score": 0},
+        {"question": "P", "answer": "1", "score": 1},
+        {"question": "R", "answer": "6", "attempt": "It is 6.", "score": 1},
+        {"question": "R", "answer": "7", "attempt": "It is 7.", "score": 0},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(lines_of(*rows)))
+    for name, stage in (("toml", ""), ("staged.toml", "[dedupe]")):
+        (tmp_path / f"rows.jsonl.{name}").write_text(RECIPE.format(path=path, stage=stage))
+    words = [word.format(path=path) for word in command]
+    inputs = [] if words[0] == "run" else [str(path)]
+    assert main([*words, *inputs]) == 2
+    told = capfd.readouterr().err
+    assert '"answer" is the same in all rows of 1 prompt whose scores differ' in told
+    assert "response" in told.partition("hint:")[2]
+
+
 @example(workers=2)
 @example(workers=7)
 @given(workers=st.integers(1, 9))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prefpairs.cli.wording import plural, visible
 from prefpairs.engines.plan import InputPlan, ReadPlan
-from prefpairs.reasons import ALL
+from prefpairs.reasons import ALL, CONFLICTING
 from prefpairs.records.message import Message, Text
 from prefpairs.report import Report
 
@@ -57,7 +57,9 @@ def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
     """Options that let answers compete which were judged twice, where nearly all were."""
     if not (_were_judged_twice(report) and isinstance(plan, ReadPlan)):
         return ()
-    keep = "--keep-rows", "conflicting_scores"
+    if CONFLICTING in plan.options.drop_rows:  # which was asked for
+        return ()
+    keep = "--keep-rows", CONFLICTING
     files = len(report.sources) > 1 and plan.options.group_by == "auto"
     return [("--group-by", "file"), keep] if files else [keep]
 
@@ -65,7 +67,7 @@ def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
 def _were_judged_twice(report: Report) -> bool:
     """Whether no group has two answers, and some had before copies of them were dropped."""
     alone = report.groups_without_pair["no_candidate"] + report.groups_without_pair["one_candidate"]
-    return report.dropped["conflicting_scores"] > 0 and alone == report.groups
+    return report.dropped[CONFLICTING] > 0 and alone == report.groups
 
 
 def _largest_loss(command: str, report: Report) -> str | None:

@@ -1,8 +1,9 @@
-"""The note on answers that were cut off or failed, with the commands that settle what they are."""
+"""Notes on answers that were cut off, failed or judged twice, with commands that settle it."""
 
 from collections.abc import Collection, Iterator, Sequence
 
-from prefpairs.cli.wording import visible
+from prefpairs.cli.wording import plural, visible
+from prefpairs.reasons import CONFLICTING
 from prefpairs.report import Report
 
 _TOLD = {
@@ -23,13 +24,23 @@ def notes_on_marked(report: Report) -> Iterator[str]:
     """A note for each mark of answers in pairs, unless it was settled what becomes of them."""
     for reason, told in _TOLD.items():
         chosen, rejected = (report.marked[f"{side}_{reason}"] for side in ("chosen", "rejected"))
-        if reason in report.kept_rows or not (chosen or rejected):
-            continue
-        answers = f"of the answers in pairs, {chosen:,} chosen and {rejected:,} rejected {told}"
-        drop = _command("--drop-rows", report.dropped_rows, reason)
-        keep = _command("--keep-rows", report.kept_rows, reason)
-        yield f"note: {answers}\n  to drop such answers: {visible(drop)}"
-        yield f"  to keep them without this note: {visible(keep)}"
+        if chosen or rejected:
+            answers = f"of the answers in pairs, {chosen:,} chosen and {rejected:,} rejected {told}"
+            yield from _settled_by(report, reason, answers)
+    settled = any(stage.dropped["contradiction"] for stage in report.stages)
+    if (several := report.marked[CONFLICTING]) and not settled:
+        told = "several scores of the same answer make it both better and worse than another"
+        yield from _settled_by(report, CONFLICTING, f"{told}: {plural(several, 'answer')}")
+
+
+def _settled_by(report: Report, reason: str, told: str) -> Iterator[str]:
+    """The note, and the commands that settle what becomes of such answers; or nothing."""
+    if reason in report.kept_rows:
+        return
+    drop = _command("--drop-rows", report.dropped_rows, reason)
+    keep = _command("--keep-rows", report.kept_rows, reason)
+    yield f"note: {told}\n  to drop such answers: {visible(drop)}"
+    yield f"  to keep them without this note: {visible(keep)}"
 
 
 def _command(option: str, settled: Collection[str], reason: str) -> str:

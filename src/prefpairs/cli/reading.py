@@ -4,11 +4,11 @@ import re
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from prefpairs.cli.scoring import notes_on_direction, scores_of
 from prefpairs.cli.words import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.engines.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
@@ -16,7 +16,7 @@ from prefpairs.files.beside import is_folder
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import refuse_stdout
 from prefpairs.files.tokenizer import open_decoder
-from prefpairs.reasons import SWITCHABLE
+from prefpairs.reasons import CONFLICTING, SWITCHABLE
 from prefpairs.records.marks import MARKS
 from prefpairs.report import Report
 from prefpairs.sources import SOURCES, source_named
@@ -283,11 +283,11 @@ class ReadWords(InputWords):
     drop_rows: Annotated[
         list[str] | None,
         Option(
-            metavar="incomplete|failed",
+            metavar="REASON,...",
             rich_help_panel=_TROUBLE,
-            help="Rows of your own: drop answers that are used otherwise, by reason: incomplete "
-            "(finish_reason and the like say that they were cut off), failed (an error beside "
-            "them).",
+            help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
+            "finish_reason and the like say that they were cut off), failed (an error beside "
+            "them), conflicting_scores (the same answer has several scores in its group).",
         ),
     ] = None
 
@@ -298,9 +298,11 @@ class ReadWords(InputWords):
     def plan(self, report: Report) -> ReadPlan:
         """The plan that these words ask for."""
         given = self.input_plan()
+        options = self._options()
+        for note in notes_on_direction(options):
+            report.note(note)
         for path in databases_in(self.inputs or []):
             report.note(f"{path} was not read: name the database file itself")
-        options = self._options()
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
         # in the compiler of a module, which swallows exceptions.
@@ -321,13 +323,15 @@ class ReadWords(InputWords):
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "leave it away, or do without --lower-is-better")
         reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
-        dropped = [one_of("--drop-rows", word, *MARKS) for word in split_words(self.drop_rows)]
+        dropped = [
+            one_of("--drop-rows", word, *MARKS, CONFLICTING) for word in split_words(self.drop_rows)
+        ]
         for reason in dropped:
             if reason in reasons:
                 problem = f"--keep-rows and --drop-rows both name {reason}"
                 raise UsageError(problem, "leave one of them out")
         return ReadOptions(
-            scores=_scores(self.scores or []),
+            scores=scores_of(self.scores or []),
             lower_is_better=self.lower_is_better,
             cast_score=self.cast_score,
             prompt=self.prompt,
@@ -368,30 +372,6 @@ def _without_companions(inputs: Sequence[Input], source: str, report: Report) ->
         return inputs
     report.passed_over = [given.label for given in inputs if is_companion(given.path)]
     return [given for given in inputs if not is_companion(given.path)]
-
-
-def _scores(words: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Paths and their weights; a path that came twice would count twice."""
-    scores = [*map(_score, words)]
-    weights: dict[str, float] = {}
-    for path, weight in scores:
-        if path in weights:
-            problem = f"--score {path} is given twice: with weights {weights[path]:g} and"
-            raise UsageError(f"{problem} {weight:g}", "give it once, with one weight")
-        weights[path] = weight
-    return tuple(scores)
-
-
-def _score(word: str) -> tuple[str, float]:
-    """A path and its weight; a colon that no number follows belongs to the path."""
-    path, colon, weight = word.rpartition(":")
-    try:
-        factor = float(weight) if colon else 1.0
-    except ValueError:
-        return word, 1.0
-    if not isfinite(factor):
-        raise UsageError(f"--score {word}: the weight is no number")
-    return (path if colon else word), factor
 
 
 def _group_by(word: str) -> Any:

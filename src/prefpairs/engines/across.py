@@ -72,12 +72,9 @@ def _scores_of_fair_members(
     index: Index, fetch: Fetch, plan: PairPlan, report: Report
 ) -> "array[float]":
     """All scores, with NaN for the copies of rollouts that do not compete."""
-    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     scores = array("d", [nan]) * len(index)
     for group in range(report.groups):
-        members, _ = fair_members(
-            index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
-        )
+        members, _ = fair_members(index, group, fetch, plan, report)
         for number in members:
             scores[number] = index.scores[number]
     return scores

@@ -1,12 +1,16 @@
 """One group as strategies see it: members in order, without repeated rollouts."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import overload
 
 from prefpairs.engines.index import Index
+from prefpairs.engines.plan import PairPlan
+from prefpairs.engines.rejudged import judged_both_ways
+from prefpairs.reasons import CONFLICTING
 from prefpairs.records.candidate import Candidate, candidate_line
+from prefpairs.report import Report
+from prefpairs.sources.answer import ReadOptions
 from prefpairs.strategies.allowed import Group
 
 Fetch = Callable[[int], Candidate]
@@ -84,26 +88,32 @@ class Contest:
 
 
 def fair_members(
-    index: Index, group: int, fetch: Fetch, dropped: Counter[str], *, keep_conflicting: bool
+    index: Index, group: int, fetch: Fetch, plan: PairPlan, report: Report
 ) -> tuple[list[int], bool]:
     """The members of a group, best first, each rollout once; and whether indexes tell them apart.
 
     A rollout is known by its task, its index and its content. With equal scores one of its
     copies stays; with different ones (a file that was verified twice) nobody can say which
-    score is right, and none stays.
+    score is right, and none stays. Without an index copies compete, unless --drop-rows names
+    them; where that makes an answer better and worse than another one, it is counted.
     """
     members, told_apart = index.ranked(group)
-    if told_apart:
+    if told_apart and CONFLICTING not in plan.read.options.drop_rows:
         return members, True
-    unfair = unfair_members(index, members, fetch, keep_conflicting=keep_conflicting)
-    dropped.update(unfair.values())
-    return [number for number in members if number not in unfair], False
+    unfair = unfair_members(index, members, fetch, plan.read.options)
+    report.dropped.update(unfair.values())
+    fair = [number for number in members if number not in unfair]
+    judged = ((index.digest(number), index.scores[number]) for number in fair)
+    if both_ways := judged_both_ways(judged, plan.options.min_gap):
+        report.marked[CONFLICTING] += both_ways
+    return fair, told_apart
 
 
 def unfair_members(
-    index: Index, members: Sequence[int], fetch: Fetch, *, keep_conflicting: bool
+    index: Index, members: Sequence[int], fetch: Fetch, options: ReadOptions
 ) -> dict[int, str]:
     """The copies of rollouts that do not compete, each with the reason."""
+    keep_conflicting = CONFLICTING in options.keep_rows
     copies: dict[tuple[int, int, bytes], list[int]] = {}
     for number in members:
         if (rollout := index.rollout(number)) is not None:
@@ -112,7 +122,18 @@ def unfair_members(
     for same in copies.values():
         if len(same) > 1:
             unfair |= _unfair(index, same, fetch, keep_conflicting=keep_conflicting)
+    if CONFLICTING in options.drop_rows:
+        unfair |= _judged_differently(index, [one for one in members if one not in unfair])
     return unfair
+
+
+def _judged_differently(index: Index, members: Sequence[int]) -> dict[int, str]:
+    """All copies of the answers that have several scores, whatever their indexes."""
+    scores: dict[bytes, set[float]] = {}
+    for number in members:
+        scores.setdefault(index.digest(number), set()).add(index.scores[number])
+    several = {said for said, given in scores.items() if len(given) > 1}
+    return {number: CONFLICTING for number in members if index.digest(number) in several}
 
 
 def _unfair(
@@ -121,7 +142,7 @@ def _unfair(
     """Which copies of one rollout go, and why."""
     scores = {index.scores[number] for number in same}
     if len(scores) > 1 and not keep_conflicting:
-        return dict.fromkeys(same, "conflicting_scores")
+        return dict.fromkeys(same, CONFLICTING)
     unwanted: list[int] = []
     for score in scores:
         equal = [number for number in same if index.scores[number] == score]

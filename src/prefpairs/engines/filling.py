@@ -21,7 +21,10 @@ _WORTH_A_WORKER = 1 << 24
 
 
 def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> None:
-    """Index all candidates; those that cannot be fetched from where they are go to a spool."""
+    """Index all candidates; those that cannot be fetched from where they are go to a spool.
+
+    TwoReadings if all of them together show that a guess was not safe.
+    """
     for given in reader.inputs():
         if not given.opened.seekable:
             _put_aside(given, index, library, plan.temp_dir)
@@ -29,6 +32,7 @@ def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> N
             _fill_record_by_record(given, index, _shelf_of(given, library))
         else:
             _fill_from_lines(given, index, reader, _shelf_of(given, library), plan.workers)
+    reader.formats.shown.check_answers(index.constant_groups)
 
 
 def _shelf_of(given: BeingRead, library: Candidates) -> int:

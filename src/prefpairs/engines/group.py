@@ -73,13 +73,8 @@ def _listed(names: Sequence[str]) -> str | None:
 
 
 def _shown(group: int, index: Index, fetch: Fetch, plan: PairPlan) -> ShownGroup:
-    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     ranked, told_apart = index.ranked(group)
-    unfair = (
-        {}
-        if told_apart
-        else unfair_members(index, ranked, fetch, keep_conflicting=keep_conflicting)
-    )
+    unfair = unfair_members(index, ranked, fetch, plan.read.options)
     fair = [number for number in ranked if number not in unfair]
     contest = Contest(index, fair, fetch, index.group_keys()[group], told_apart=told_apart)
     order = [contest.member(place) for place in range(len(fair))]

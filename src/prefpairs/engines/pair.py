@@ -67,7 +67,6 @@ def _pair_by_index(
     index, ready = Index(), ReadyPairs(plan, library, report)
     with reading_inputs(plan.read, report, ready) as reader:
         fill(index, library, reader, plan)
-        reader.formats.shown.check_answers(index.constant_groups)
     _write(ready.pairs(), plan, sink, report)
     fetch = partial(library.fetch, index)
 
@@ -143,11 +142,8 @@ def contests(
 ) -> Iterator[Contest]:
     """The groups as strategies see them, each rollout once."""
     keys = index.group_keys()
-    keep_conflicting = "conflicting_scores" in plan.read.options.keep_rows
     for group in groups:
-        members, told_apart = fair_members(
-            index, group, fetch, report.dropped, keep_conflicting=keep_conflicting
-        )
+        members, told_apart = fair_members(index, group, fetch, plan, report)
         yield Contest(index, members, fetch, keys[group], told_apart=told_apart)
 
 
@@ -169,7 +165,7 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
     ready = ReadyPairs(plan, library, report)
     with reading_inputs(plan.read, report, ready) as reader:
         candidates = chain.from_iterable(candidates_of(given.readings) for given in reader.inputs())
-        seen = Memory()
+        seen, constant = Memory(), 0
         for key, run in groupby(candidates, key=Index.group_key):
             index, members = Index(), list(run)
             if seen.has(key):
@@ -178,9 +174,11 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
             for candidate in members:
                 index.add(candidate, Place(0, 0, 0, 0, 0))
             reader.formats.shown.check_answers(index.constant_groups)
+            constant += index.constant_groups()
             fetch = members.__getitem__
             numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
             _write(_made(numbers, index, fetch), plan, sink, report)
+        reader.formats.shown.check_answers(lambda: constant)  # rivals may stand in later rows
     _write(ready.pairs(), plan, sink, report)
 
 

@@ -32,14 +32,18 @@ def says_cut_off(value: Any) -> bool:
     return value is True or (isinstance(value, str) and value.lower() in _CUT_OFF)
 
 
+_NO_ERROR = frozenset({"", "none", "null", "nan", "false", "no error"})
+"""What programs write as text where there was no error."""
+
+
 def says_error(value: Any) -> bool:
     """Whether a value is an error; nothing is none, and a number is a measure of something.
 
-    >>> says_error("timeout"), says_error(""), says_error(None), says_error(0.5)
-    (True, False, False, False)
+    >>> says_error("timeout"), says_error(""), says_error("None"), says_error(None), says_error(0.5)
+    (True, False, False, False, False)
     """
     if isinstance(value, str):
-        return bool(value.strip())
+        return value.strip().lower() not in _NO_ERROR
     return bool(value) and (value is True or isinstance(value, (list, dict)))
 
 
@@ -72,7 +76,13 @@ MARKS = {
         says_cut_off,
     ),
     "failed": Mark(
-        {"error": "error", "errors": "error", "exception": "error"},
+        dict.fromkeys(
+            (
+                *("error", "errors", "error_message", "error_msg", "error_type", "is_error"),
+                *("exception", "exception_info", "exception_type", "traceback", "timed_out"),
+            ),
+            "error",
+        ),
         _in_meta("error", "exception"),
         says_error,
     ),

@@ -10,7 +10,7 @@ from prefpairs.records.calls import number_calls
 from prefpairs.records.candidate import Candidate, read_text
 from prefpairs.records.canonical import canonical_json
 from prefpairs.records.identity import BY_PROMPT, digest_prompt, group_of_prompt
-from prefpairs.records.marks import marked_sides
+from prefpairs.records.marks import MARKS, marked_sides
 from prefpairs.records.message import (
     RENDERED,
     Message,
@@ -158,7 +158,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     task = task_of(answer)
     tokens = tokens_of(answer, options, reading.mends)
     meta = meta_of(answer, task, options)
-    for reason in options.drop_rows:
+    for reason in options.drop_rows & MARKS.keys():
         if any(marked_sides(meta, reason)):
             raise Lost(reason)
     return Candidate(

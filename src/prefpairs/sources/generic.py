@@ -39,7 +39,7 @@ from prefpairs.sources.question import (
     whole_question,
 )
 from prefpairs.sources.rivals import Fact
-from prefpairs.sources.said import marks_at, said_at
+from prefpairs.sources.said import marks_at, numbered_at, said_at
 from prefpairs.sources.several import Place, WeightedScore, alternatives_at, scores_of_each
 from prefpairs.sources.suggest import suggestions
 
@@ -232,7 +232,10 @@ def _answers(
     no_marks = MARK_COLUMNS.keys() & named_columns(options)
 
     def answer(
-        response: Text, scores: Sequence[WeightedScore], path: str, place: Place | None = None
+        response: Text | None,
+        scores: Sequence[WeightedScore],
+        path: str,
+        place: Place | None = None,
     ) -> Answer:
         number, of = (place.number, place.of) if place is not None else (0, 1)
         marks = marks_at(own, path, no_marks, number, of) or {}
@@ -254,13 +257,18 @@ def _answers(
     several = alternatives_at(own, fields.response)
     listed = all(isinstance(one, list) for *_, one in scores)
     if several is None or not (several.items or listed):
-        return [answer(said_at(own, fields.response, mends), scores, fields.response)]
+        return [answer(numbered_at(own, fields.response, mends), scores, fields.response)]
     return [
-        answer(said_at(own, item.path, mends), own_scores, item.path, several.place(number))
+        answer(_said_at(own, item.path, mends), own_scores, item.path, several.place(number))
         for number, (item, own_scores) in enumerate(
             zip(several.items, scores_of_each(own, scores, several), strict=True)
         )
     ]
+
+
+def _said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
+    """One of several answers; null where none came."""
+    return None if _given(row, path) is None else said_at(row, path, mends)
 
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:

@@ -31,10 +31,21 @@ from prefpairs.records.wire import decode, decode_part, refuse_deeper
 from prefpairs.sources.answer import ReadOptions, as_they_stand
 from prefpairs.sources.detect import SIGNS
 from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import CHATS, EITHER, NAMES, RIVALS, TURNS, UNSURE, VERDICTS
+from prefpairs.sources.names import (
+    CALLS,
+    CHATS,
+    EITHER,
+    NAMES,
+    RIVALS,
+    THOUGHTS,
+    TURNS,
+    UNSURE,
+    VERDICTS,
+    VERSIONS,
+)
 from prefpairs.sources.protocol import Scanned, Shortcut
 from prefpairs.sources.rivals import Fact
-from prefpairs.sources.said import THINKING, WORDS
+from prefpairs.sources.said import WORDS
 from prefpairs.sources.verl import task_of_verl, told_of_task
 
 _FEW = 4
@@ -80,7 +91,7 @@ def shortcut_to(
     judged, logged = not options.scores and score in VERDICTS, fields.log is not None
     own_columns = {*own, _TOOLS, *(_TASK if logged else ())}
     columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
-    usual = {*sample, *MARK_COLUMNS, THINKING}
+    usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
         name: "anything" for name in options.ignore if _is_plain(name) and name not in own_columns
@@ -97,7 +108,7 @@ def _others(
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
     others = dict.fromkeys((*SIGNS, *OF_PAIRS), "missing") | MARK_COLUMNS
-    others[THINKING] = "nothing"
+    others |= dict.fromkeys((*THOUGHTS, *CALLS), "nothing")
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *PACKED, *RIVALS), "nothing")
     else:
@@ -141,7 +152,7 @@ def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
 
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
     """A reference counts where nothing else is there; beside the response it is once told of."""
-    others = _of_kind("response", shown)
+    others = _of_kind("response", shown) | dict.fromkeys(VERSIONS, "missing")
     if fields.response in EITHER:
         return others | dict.fromkeys(UNSURE, "missing")
     for name in EITHER:

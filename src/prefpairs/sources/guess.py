@@ -35,6 +35,7 @@ from prefpairs.sources.names import (
     TEXTS_OF_ITEMS,
     UNSURE,
     VERDICTS,
+    VERSIONS,
     is_something_else,
 )
 from prefpairs.sources.question import named_columns, same_text
@@ -55,9 +56,12 @@ from prefpairs.sources.verl import task_of_verl
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
+_MOST_UNKNOWN = 3
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
-_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *LISTS_OF_ANSWERS})
+_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *VERSIONS, *LISTS_OF_ANSWERS})
 """Names that say too little without what stands there, and beside it."""
+
+_NAMED = _KNOWN | COLUMNS | {*UNSURE, *VERSIONS, *MARK_COLUMNS}
 
 _SAID = frozenset(NAMES["response"])
 
@@ -127,8 +131,7 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
 @lru_cache
 def is_unknown(name: str) -> bool:
     """Whether a column could hold anything, by its name."""
-    known = name in _KNOWN or name in COLUMNS or name in UNSURE or name in MARK_COLUMNS
-    return not (known or is_something_else(name))
+    return not (name in _NAMED or is_something_else(name))
 
 
 def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
@@ -192,6 +195,7 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
     either = present_in(row, EITHER)
     name = chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
     if name is not None:
+        _check_versions(row, name)
         shown += [
             ("stands beside", reference, name)
             for reference in either
@@ -199,10 +203,37 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
         ]
         return name
     told = [name for name in either if says(row[name])]
-    only(row, "response", [*told, *(name for name in UNSURE if told and says(row.get(name)))])
     if told:
+        _check_unsure(row, told)
+        _check_versions(row, told[0])
         shown.append(("answered by", told[0]))
     return chosen(row, "response", either, told, shown)
+
+
+def _check_unsure(row: Row, told: Sequence[str]) -> None:
+    """Raise if `answer` has company: then either is a reference, or taken from another text."""
+    try:
+        only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
+    except TwoReadings as error:
+        unknown = [name for name in row if is_unknown(name) and says(row[name])]
+        others = [("--response", name) for name in unknown[:_MOST_UNKNOWN]]
+        raise TwoReadings(error.problem, [*error.choices, *others]) from None
+
+
+def _check_versions(row: Row, name: str) -> None:
+    """Raise if another column has what was said before or after somebody cut or changed it."""
+    said = look_up(row, name)
+    others = [other for other in present_in(row, VERSIONS) if says(row[other])]
+    others = [other for other in others if not _is_part(row[other], said)]
+    if others and says(said):
+        raise two_readings("response", (name, *others))
+
+
+def _is_part(text: Any, said: Any) -> bool:
+    """Whether a text is all or a part of what was said, so that nothing is lost without it."""
+    if isinstance(text, str) and isinstance(said, str):
+        return text.strip() in said
+    return same_text(text, said, "assistant") or (isinstance(said, list) and text in said)
 
 
 def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:

@@ -73,6 +73,38 @@ UNSURE = (
     "text",
 )
 """Mostly a reference, or a part of what was said: never guessed, but beside `answer` a rival."""
+_EDITIONS = (
+    "raw",
+    "full",
+    "original",
+    "initial",
+    "revised",
+    "corrected",
+    "edited",
+    "refined",
+    "rewritten",
+    "final",
+)
+_SAID = ("response", "output", "completion", "generation")
+VERSIONS = (
+    *(f"{edition}_{said}" for edition in _EDITIONS for said in _SAID),
+    *(f"{said}_{edition}" for edition in _EDITIONS[:2] for said in _SAID),
+    *("raw_model_output", "model_output_raw", "raw_prediction"),
+)
+"""What was said before or after somebody cut or changed it: never guessed, but a rival."""
+THOUGHTS = (
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "thinking_content",
+    "reasoning_trace",
+    "thoughts",
+    "thought",
+    "chain_of_thought",
+    "cot",
+)
+"""What a model thought before it said what is beside it."""
+CALLS = ("tool_calls", "function_call")
 SCORES = (
     "reward",
     "score",
@@ -114,6 +146,16 @@ _ABOUT = re.compile(
 )
 """Last words of names of what is said about an answer."""
 
+JUDGING = frozenset({"score", "reward", "rating", "correct", "accuracy", "acc", "quality", "grade"})
+JUDGING |= {"passed", "resolved", "success", "verdict", "correctness", "helpfulness", "label"}
+JUDGING |= {"advantage", "judged"}
+"""Words in names of what may be a score, for people to be asked about."""
+_LESS_IS_BETTER = frozenset({"rank", "ranking", "cost", "loss", "error", "mistake", "violation"})
+_LESS_IS_BETTER |= {"hallucination", "toxicity", "perplexity", "ppl", "nll", "wer", "cer"}
+_LESS_IS_BETTER |= {"distance", "latency"}
+_TURNED = frozenset({"reward", "free", "no", "negative", "neg", "inverse", "inverted", "reduction"})
+"""Words in names of what was turned round, so that more of it is better."""
+
 
 def words_of(name: str) -> frozenset[str]:
     """The words of a name, in lower case, and the singular of each.
@@ -133,3 +175,23 @@ def is_something_else(name: str) -> bool:
     """
     words = [word.lower() for word in _WORD.findall(name)]
     return any(map(_REFERENCE.fullmatch, words)) or bool(words and _ABOUT.fullmatch(words[-1]))
+
+
+def is_called_score(name: str) -> bool:
+    """Whether a name is that of a score of which more is better, for people to be asked about.
+
+    >>> is_called_score("my_scores"), is_called_score("token_counts"), is_called_score("ranks")
+    (True, False, False)
+    """
+    judges = not words_of(name).isdisjoint(JUDGING) and not is_something_else(name)
+    return judges and not is_less_better(name)
+
+
+def is_less_better(name: str) -> bool:
+    """Whether a score is called like something of which less is better.
+
+    >>> is_less_better("error_count"), is_less_better("metrics.rank"), is_less_better("cost_reward")
+    (True, True, False)
+    """
+    words = words_of(name)
+    return not words.isdisjoint(_LESS_IS_BETTER) and words.isdisjoint(_TURNED)

@@ -1,13 +1,17 @@
 """Which field of a row is its score, or the scores of its answers."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+from math import isfinite
 from typing import Any
 
-from prefpairs.errors import BadField
+from prefpairs.errors import BadField, TwoReadings
+from prefpairs.records.number import read_score, round_score
 from prefpairs.records.path import look_up
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import is_list_of_objects, is_number, paths_of_items
-from prefpairs.sources.names import MANY_SCORES, NAMES, SCORES, VERDICTS
-from prefpairs.sources.rivals import Fact, Row, chosen, present_in
+from prefpairs.sources.names import MANY_SCORES, NAMES, OUTPUTS, SCORES, VERDICTS
+from prefpairs.sources.rivals import Fact, Row, chosen, present_in, two_readings
 from prefpairs.sources.several import alternatives_at
 
 
@@ -28,10 +32,42 @@ def guess_score(
     told = [name for name in told if name not in odd]
     if odd and not told:
         raise BadField(odd[0], look_up(row, odd[0]), "true or false, unless --score names it")
+    if told and not several:
+        _check_quoted(row, told[0], [name for name in present if isinstance(row[name], str)])
     empty = [name for name in present if _is_verdict(name) and look_up(row, name) is None]
     known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
+    if several and told and response in OUTPUTS:
+        _check_steps(row, response, told[0])
     name = chosen(row, "score", known, told, shown)
     return (("score" if name is None else name, 1.0),)
+
+
+def _check_steps(row: Row, response: str, scores: str) -> None:
+    """Raise if a list could be the steps of one answer, which has a score of its own.
+
+    A plural name would say that they are answers.
+    """
+    for name in present_in(row, (*SCORES, *VERDICTS)):
+        if is_number(row[name]):
+            problem = (
+                f'"{scores}" has a score for each item of "{response}", and "{name}" one for all'
+            )
+            question = "are the items several answers, and no steps of one?"
+            raise TwoReadings(f"{problem}: {question}", [("--score", scores)])
+
+
+def _check_quoted(row: Row, score: str, others: Sequence[str]) -> None:
+    """Raise if another score is a number written as text, and not the same."""
+    differing = []
+    for name in others:
+        with suppress(BadField):
+            quoted = read_score(row[name], name, cast=True)
+            if isfinite(quoted) and round_score(quoted) != round_score(
+                read_score(row[score], score)
+            ):
+                differing.append(name)
+    if differing:
+        raise two_readings("score", (score, *differing))
 
 
 def _is_verdict(name: str) -> bool:

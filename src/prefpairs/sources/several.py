@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from prefpairs.errors import NotOneEach
 from prefpairs.records.message import is_messages
 from prefpairs.records.path import MISSING, Item, items_at, look_up, path_beside
-from prefpairs.sources.names import MANY_OUTPUTS
+from prefpairs.sources.names import MANY_OUTPUTS, OUTPUTS, is_called_score
 from prefpairs.sources.said import is_of_message
 
 _EACH = "[]"
@@ -90,8 +90,10 @@ def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any
     if items is None and isinstance(value, list):
         items = [Item(f"{path}.{place}", (place,)) for place in range(len(value))]
     if items is None or [one.places for one in items] != [one.places for one in answers.items]:
-        instead = [("--score", path, name) for name in _lists_of(row, count)]
-        if count and not isinstance(value, list):
+        inner = isinstance(value, dict) and [f"{path}.{name}" for name in _lists_of(value, count)]
+        names = inner or [name for name in _lists_of(row, count) if is_called_score(name)]
+        instead = [("--score", path, name) for name in names]
+        if count and not inner and not isinstance(value, list) and answers.named not in OUTPUTS:
             instead.append(("--response", answers.named, answers.items[0].path))
         raise NotOneEach(path, value, f"a list of {count} scores", instead)
     found = [look_up(row, item.path) for item in items]
@@ -99,7 +101,7 @@ def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any
 
 
 def _lists_of(row: Any, count: int) -> list[str]:
-    """The columns that hold as many numbers as there are answers."""
+    """The fields that hold as many numbers as there are answers."""
     columns = row.items() if isinstance(row, dict) else ()
     return [
         name

@@ -1,6 +1,6 @@
 """Options that would read a row in which not all is certain: for people to copy, never a guess."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 from typing import Any
@@ -8,14 +8,12 @@ from typing import Any
 from prefpairs.records.message import is_messages
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.items import is_list_of_objects
-from prefpairs.sources.names import is_something_else, words_of
+from prefpairs.sources.names import JUDGING, is_called_score, is_something_else, words_of
 
 _MOST, _MOST_TRIED = 3, 4
 _ASKING = {"prompt", "question", "instruction", "query", "problem", "task", "goal", "input"}
 _SAYING = {"response", "completion", "output", "generation", "generated", "prediction", "reply"}
 _SAYING |= {"predicted", "solution", "answer", "message", "content", "text", "said", "candidate"}
-_JUDGING = {"score", "reward", "rating", "correct", "accuracy", "acc", "quality", "grade", "passed"}
-_JUDGING |= {"resolved", "success", "verdict", "correctness", "label", "advantage"}
 Row = dict[str, Any]
 Words = tuple[str, ...]
 
@@ -38,7 +36,7 @@ def suggestions(
         given = {what: path for what, path in zip(missing, chosen, strict=True) if path}
         if found == _MOST or not given:
             return
-        if len({*given.values()}) < len(given):
+        if len({*given.values()}) < len(given) or _is_of_another(given, columns[-1]):
             continue
         score = given.get("score")
         if works(
@@ -51,6 +49,16 @@ def suggestions(
         ):
             found += 1
             yield tuple(word for what, path in given.items() for word in (f"--{what}", path))
+
+
+def _is_of_another(given: Mapping[str, str], judging: Sequence[str]) -> bool:
+    """Whether a score has the name of another answer: `score_2` that of `response_2`."""
+    said, score = given.get("response"), given.get("score")
+    if not said or not score:
+        return False
+    own = words_of(said) - _SAYING
+    others = [words_of(name) - JUDGING for name in judging]
+    return bool(own) and own in others and words_of(score) - JUDGING != own
 
 
 def _asking(row: Row) -> Iterator[str]:
@@ -70,8 +78,8 @@ def _judging(row: Row) -> Iterator[str]:
     for name, value in row.items():
         if is_list_of_objects(value):
             leaves = dict.fromkeys(key for item in value for key in item)
-            yield from (f"{name}[].{key}" for key in leaves if _is_called(key, _JUDGING))
-        elif _is_called(name, _JUDGING) and not isinstance(value, (str, dict)):
+            yield from (f"{name}[].{key}" for key in leaves if is_called_score(key))
+        elif is_called_score(name) and not isinstance(value, (str, dict)):
             yield name
 
 
@@ -83,6 +91,6 @@ def _texts(row: Row, words: set[str]) -> Iterator[str]:
             yield name
 
 
-def _is_called(name: str, words: set[str]) -> bool:
+def _is_called(name: str, words: Collection[str]) -> bool:
     """Whether a name holds one of the words, and none that says it is something else."""
     return not words_of(name).isdisjoint(words) and not is_something_else(name)

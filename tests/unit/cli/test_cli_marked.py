@@ -1,4 +1,4 @@
-"""The note on answers that were cut off or failed: what it counts, and that its commands work."""
+"""Notes on answers that were cut off, failed or judged twice: that their commands work."""
 
 import json
 import re
@@ -108,3 +108,45 @@ def test_a_wrong_reason(capsys: pytest.CaptureFixture[str]) -> None:
     """Only what rows of one's own can say is dropped so."""
     assert main(["pair", "rows.jsonl", "--drop-rows", "masked"]) == 2
     assert "--drop-rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["pair", "rows.jsonl", "-o", "pairs.jsonl"], ["run"]])
+def test_commands_for_answers_judged_twice_work(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer both better and worse than another one can be dropped, or kept without a note."""
+    judged = [("A", 1), ("A", 0), ("B", 0.5), ("C", 0.25)]
+    rows = [{"prompt": "Q", "response": said, "score": score} for said, score in judged]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert main(words) == 0
+    told = capsys.readouterr().err
+    assert "several scores of the same answer make it both better and worse" in told
+    assert "than another: 1 answer\n" in told
+    drop, keep = _COMMAND.findall(told)
+    for command, pairs in ((drop, [("B", "C")]), (keep, [("A", "C")])):
+        assert main(shlex.split(command)) == 0
+        assert not _COMMAND.findall(capsys.readouterr().err)
+        assert _pairs(folder) == pairs
+
+
+def test_what_was_to_be_dropped_is_not_offered_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no pair is left, no command names the same rows to be dropped and kept."""
+    rows = [{"prompt": "Q", "response": "A", "score": score} for score in (1, 0)]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert main(["pair", "--drop-rows", "conflicting_scores", "rows.jsonl"]) == 3
+    assert "--keep-rows conflicting_scores rows" not in capsys.readouterr().err
+
+
+def test_dedupe_settles_what_was_judged_twice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recipe that drops contradictions needs no note on them."""
+    judged = [("A", 1), ("A", 0), ("B", 0.5)]
+    rows = [{"prompt": "Q", "response": said, "score": score} for said, score in judged]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    stages = '[pair]\nstrategy = "exhaustive"\n\n[dedupe]\nconflicts = "drop"\n'
+    (folder / "recipe.toml").write_text(RECIPE.replace("[pair]\n", stages))
+    assert main(["run", "--allow-empty"]) == 0
+    assert "several scores" not in capsys.readouterr().err

@@ -76,6 +76,24 @@ def test_plan_of_all_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        ({"scores": ["rank"]}, ["--lower-is-better"]),
+        ({"scores": ["judges.0.error_count"]}, ["--lower-is-better"]),
+        ({"scores": ["reward", "cost:0.5"]}, ["--score cost:-0.5"]),
+        ({"scores": ["rank"], "lower_is_better": True}, []),
+        ({"scores": ["reward", "cost:-1"]}, []),
+        ({"scores": ["cost_reward", "length_penalty", "score"]}, []),
+    ],
+)
+def test_scores_of_which_less_is_better(words: dict[str, Any], notes: list[str]) -> None:
+    """The wrong way round every pair would prefer the worse answer: a note says which way it is."""
+    report = Report()
+    _plan(report, **words)
+    assert [note.partition("if less of it is better: ")[2] for note in report.notes] == notes
+
+
+@pytest.mark.parametrize(
     ("word", "score"),
     [
         ("reward", ("reward", 1.0)),

@@ -1,14 +1,20 @@
 """One group as strategies see it."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefpairs.engines.contest import Contest, fair_members
 from prefpairs.engines.index import Index, Place
+from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engines.rejudged import judged_both_ways
+from prefpairs.reasons import CONFLICTING
 from prefpairs.records.candidate import Candidate
-from prefpairs.sources.answer import TASK
+from prefpairs.report import Report
+from prefpairs.sources.answer import TASK, ReadOptions
+from prefpairs.strategies.allowed import PairOptions
 
 ONE = Candidate("g", "Q", "A", 0.5, 3)
 
@@ -20,11 +26,22 @@ def _index(candidates: Sequence[Candidate]) -> Index:
     return index
 
 
-def _fair(*candidates: Candidate, keep: bool = False) -> tuple[list[int], dict[str, int]]:
-    dropped: Counter[str] = Counter()
-    index = _index(candidates)
-    members, _ = fair_members(index, 0, candidates.__getitem__, dropped, keep_conflicting=keep)
-    return members, dict(dropped)
+def _fair(
+    *candidates: Candidate, keep: str = "", drop: str = ""
+) -> tuple[list[int], dict[str, int]]:
+    members, report = _reported(*candidates, keep=keep, drop=drop)
+    return members, dict(report.dropped)
+
+
+def _reported(
+    *candidates: Candidate, keep: str = "", drop: str = "", min_gap: float = 0
+) -> tuple[list[int], Report]:
+    report = Report()
+    settled = ReadOptions(keep_rows=frozenset([keep]), drop_rows=frozenset([drop]))
+    read = ReadPlan(inputs=[], options=settled)
+    plan = PairPlan(read=read, options=PairOptions(min_gap=min_gap))
+    members, _ = fair_members(_index(candidates), 0, candidates.__getitem__, plan, report)
+    return members, report
 
 
 def _contest(*candidates: Candidate) -> Contest:
@@ -123,7 +140,8 @@ def test_copies_with_different_scores_are_all_dropped() -> None:
 
 def test_copies_with_different_scores_can_be_kept() -> None:
     """--keep-rows conflicting_scores; exact copies still count once."""
-    members, dropped = _fair(ONE, ONE._replace(score=0.9), ONE._replace(origin="f:9"), keep=True)
+    copies = ONE, ONE._replace(score=0.9), ONE._replace(origin="f:9")
+    members, dropped = _fair(*copies, keep=CONFLICTING)
     assert (members[0], len(members), dropped) == (1, 2, {"duplicate_rollout": 1})
 
 
@@ -133,3 +151,55 @@ def test_tasks_of_one_prompt_are_no_copies() -> None:
         ONE._replace(meta={TASK: "a"}), ONE._replace(meta={TASK: "b"}, score=0.9)
     )
     assert (members, dropped) == ([1, 0], {})
+
+
+JUDGED_TWICE = [
+    Candidate("g", "Q", "A", 1.0),
+    Candidate("g", "Q", "A", 0.0),
+    Candidate("g", "Q", "B", 0.5),
+    Candidate("g", "Q", "C", -1.0),
+]
+
+
+def test_answers_judged_twice_compete_and_are_counted() -> None:
+    """Without an index nobody knows whether they are copies: A is better than B, and worse."""
+    members, report = _reported(*JUDGED_TWICE)
+    assert (members, report.dropped, report.marked) == ([0, 2, 1, 3], {}, {CONFLICTING: 1})
+
+
+def test_answers_judged_twice_are_dropped_on_request() -> None:
+    """--drop-rows conflicting_scores; also where indexes tell the rollouts apart."""
+    assert _fair(*JUDGED_TWICE, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
+    numbered = [one._replace(index=number) for number, one in enumerate(JUDGED_TWICE)]
+    assert _fair(*numbered, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
+
+
+def test_answers_judged_twice_within_the_gap_are_no_contradiction() -> None:
+    """No pair is as narrow."""
+    assert not _reported(*JUDGED_TWICE[:3], min_gap=0.6)[1].marked
+    assert _reported(*JUDGED_TWICE[:3], min_gap=0.4)[1].marked == {CONFLICTING: 1}
+
+
+@given(
+    judged=st.lists(
+        st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.integers(0, 6).map(float)),
+        max_size=9,
+    ),
+    min_gap=st.sampled_from([0.0, 1.0, 2.0]),
+)
+def test_judged_both_ways_is_what_all_pairs_show(
+    judged: list[tuple[bytes, float]], min_gap: float
+) -> None:
+    """An answer with several scores that some pair would choose over another, and some reject."""
+    gap = max(min_gap, 1)  # scores are whole here, and ties never pair
+    over = {
+        (one, other)
+        for one, score in judged
+        for other, least in judged
+        if one != other and score - least >= gap
+    }
+    several = {
+        one for one, _ in judged if len({score for said, score in judged if said == one}) > 1
+    }
+    expected = {one for one, other in over if (other, one) in over and one in several}
+    assert judged_both_ways(judged, min_gap) == len(expected)

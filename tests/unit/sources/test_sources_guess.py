@@ -7,7 +7,7 @@ import pytest
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.guess import Fields, _fields_by_value, find_fields
-from prefpairs.sources.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS
+from prefpairs.sources.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}
@@ -115,6 +115,49 @@ def test_answer_beside_what_may_be_one(rival: str) -> None:
     assert caught.value.choices == [("--response", "answer"), ("--response", rival)]
     assert _fields({**row, "answer": "A"}).response == "answer"
     assert _fields({"question": "Q", rival: "A", "score": 1}).response is None
+
+
+def test_texts_that_may_be_the_whole_answer_are_offered() -> None:
+    """`answer` and `pred` may both be taken from it."""
+    row = {"question": "Q", "code": "It is A.", "answer": "G", "pred": "A", "id": "7", "score": 1}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    paths = [path for _, path in caught.value.choices]
+    assert paths == ["answer", "pred", "code"]
+
+
+@pytest.mark.parametrize("quoted", ["0.9", "1e3", "0"])
+def test_score_that_is_quoted_is_a_second_reading(quoted: str) -> None:
+    """Beside one that is a number; words are none."""
+    row = {**ONE, "reward": 1, "score": quoted}
+    with pytest.raises(TwoReadings) as caught:
+        _fields(row)
+    assert caught.value.choices == [("--score", "reward"), ("--score", "score")]
+    for other in ("1", "1.0", "good", "nan", ""):
+        assert _fields({**row, "score": other}).scores == (("reward", 1.0),)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["response", "prediction", "answer"])
+def test_other_versions_of_the_response(version: str, name: str) -> None:
+    """Before it was cut, or after it was changed: which one was scored, no name tells."""
+    row = {"question": "Q", name: "A", version: "It is A", "score": 1}
+    for one in (row, dict(reversed(row.items()))):
+        with pytest.raises(TwoReadings) as caught:
+            _fields(one)
+        assert caught.value.choices == [("--response", name), ("--response", version)]
+    assert _fields({**row, name: "It is A", version: "A\n"}).response == name  # a part of it
+    assert _fields({**row, version: None}).response == name
+    assert _fields({**row, name: None, "response": "A", version: "A"}).response == "response"
+    assert _fields({"question": "Q", version: "A", "score": 1}).response is None
+
+
+def test_other_versions_of_several_responses() -> None:
+    """One of them once more, as the best of them, is none."""
+    row = {"question": "Q", "responses": ["A", "B"], "scores": [1, 0]}
+    assert _fields({**row, "final_response": "A"}).response == "responses"
+    with pytest.raises(TwoReadings):
+        _fields({**row, "final_response": "C"})
 
 
 TALK = [*CHAT["messages"], {"role": "assistant", "content": "A"}]

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, NotOneEach
+from prefpairs.errors import BadField, NotOneEach, TwoReadings
 from prefpairs.records.candidate import Candidate
 from prefpairs.records.pair import POSITION
 from prefpairs.sources import nemo_gym
 from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import open_reader
+from prefpairs.sources.names import THOUGHTS
 from prefpairs.sources.several import alternatives_at
 
 LENGTH = {"finish_reason": "length"}
@@ -84,6 +85,65 @@ def test_scores_that_do_not_fit(scores: Any) -> None:
     first = ("--response", "choices[].message", "choices.0.message")
     alone = [] if isinstance(scores, list) else [first]
     assert caught.value.instead == [("--score", "s", "ratings"), *alone]
+
+
+def test_only_scores_are_offered_instead() -> None:
+    """A list of ranks would turn every pair round, and one of lengths is no score at all."""
+    row = {"responses": [A, B], "score": 0.5, "ranks": [1, 2], "lengths": [3, 4], "acc": [1, 0]}
+    with pytest.raises(NotOneEach) as caught:
+        _read(row)
+    first = ("--response", "responses", "responses.0")
+    assert caught.value.instead == [("--score", "score", "acc"), first]
+
+
+def test_lists_in_the_score_are_offered_instead() -> None:
+    """One for each reward function, as evaluations write them."""
+    with pytest.raises(NotOneEach) as caught:
+        _read({"responses": [A, B], "rewards": {"exact": [1, 0], "form": [0, 1], "n": 2}})
+    assert caught.value.instead == [
+        ("--score", "rewards", "rewards.exact"),
+        ("--score", "rewards", "rewards.form"),
+    ]
+
+
+@pytest.mark.parametrize("one_for_all", [{"score": 0.5}, {"correct": True}, {"reward": 1}])
+def test_steps_are_no_answers(one_for_all: dict[str, Any]) -> None:
+    """A list under a singular name, with a score for each item and one for all, says both."""
+    row = {"response": ["First", "Then"], "rewards": [1, 0], **one_for_all}
+    with pytest.raises(TwoReadings, match="are the items several answers") as caught:
+        _read(row)
+    assert caught.value.choices == [("--score", "rewards")]
+    assert len(_kept(row, "response", "rewards")) == 2
+    answers = {"responses": row["response"], "rewards": [1, 0], **one_for_all}
+    assert len(_read(answers).kept) == 2
+
+
+def test_the_first_step_is_no_answer() -> None:
+    """Where a singular name holds a list and one score, nothing is offered that reads the first."""
+    with pytest.raises(NotOneEach) as caught:
+        _read({"response": ["First", "Then"], "score": 1})
+    assert caught.value.instead == []
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "mends"),
+    [
+        ({"responses": ["A", "B"]}, "responses.0", ["items_left_out"]),
+        ({"choices": [{"message": A}, {"message": B}]}, "choices.0.message", ["items_left_out"]),
+        ({"choices": [{"message": A}]}, "choices.0.message", []),
+        ({"talk": [{"role": "user", "content": "Q"}, A]}, "talk.1.content", []),
+    ],
+)
+def test_items_that_a_path_passes_by_are_counted(row: Any, path: str, mends: list[str]) -> None:
+    """A number in a path reads one of several answers."""
+    assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).mends == mends
+
+
+def test_answers_that_never_came() -> None:
+    """Null among several answers is a loss of its own, and the others are read."""
+    reading = _read({"responses": ["A", None, "C"], "rewards": [1, 0, 0.5]})
+    assert [one.response for one in reading.kept] == ["A", "C"]
+    assert (reading.lost, reading.places) == (["no_response"], [1, 3])
 
 
 def test_one_answer_has_one_score() -> None:
@@ -171,9 +231,27 @@ def test_what_is_left_out_is_counted() -> None:
     row = {"message": {**A, "tool_calls": [call]}, "score": 1}
     assert _read(row, response="message.content").mends == ["calls_left_out"]
     assert _read(row, response="message").mends == []
-    row = {"response": "A", "reasoning_content": "hm", "score": 1}
+    row = {"response": "A", "tool_calls": [call], "score": 1}
+    assert _read(row).mends == ["calls_left_out"]
+    assert _read(row | {"tool_calls": 3}).mends == []
+
+
+@pytest.mark.parametrize("name", THOUGHTS)
+def test_thinking_that_is_left_out_is_counted(name: str) -> None:
+    """In a column of its own, in an item, or in a list beside those of answers."""
+    row = {"response": "A", name: "hm", "score": 1}
     assert _read(row).mends == ["thinking_left_out"]
-    assert _read(row | {"reasoning_content": ""}).mends == []
+    assert _read(row | {name: [{"thinking": "hm"}]}).mends == ["thinking_left_out"]
+    nothings: list[Any] = ["", " ", None, [], {"effort": "high"}]
+    for nothing in nothings:
+        assert _read(row | {name: nothing}).mends == []
+    assert _read(row | {"response": "<think>hm</think>A"}).mends == []
+    items = [{"text": "A", name: "hm", "score": 1}, {"text": "B", name: "", "score": 0}]
+    assert _read({"samples": items}).mends == ["thinking_left_out"]
+    lists = {"responses": ["A", "B"], "rewards": [1, 0]}
+    assert _read({**lists, name: ["", "hm"]}).mends == ["thinking_left_out"]
+    assert _read({**lists, f"{name}s": ["hm", "hm"]}).mends == ["thinking_left_out"] * 2
+    assert _read({**lists, f"{name}s": ["hm"]}).mends == []
 
 
 def test_words_in_parts() -> None:
@@ -256,3 +334,16 @@ def test_paths_into_rows_of_other_sources() -> None:
     assert read("r.missing").lost == ["no_response"]
     with pytest.raises(BadField, match="one answer, for the row has one score"):
         read("r.choices[].m")
+
+
+@pytest.mark.parametrize("name", ["error_type", "exception_info", "traceback", "timed_out"])
+def test_other_names_of_errors(name: str) -> None:
+    """A crash of the sandbox looks like a wrong answer, but for such a column."""
+    row = {"response": "A", "score": 0}
+    for error in ("TimeoutError", True, {"exception_type": "OSError"}):
+        (one,) = _read({**row, name: error}).kept
+        assert one.meta == {"error": True}
+    nothings: list[Any] = [None, "", "None", False, {}]
+    for nothing in nothings:
+        (one,) = _read({**row, name: nothing}).kept
+        assert one.meta is None

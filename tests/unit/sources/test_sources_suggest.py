@@ -1,0 +1,35 @@
+"""Options that are offered where a field cannot be guessed."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.sources.answer import ReadOptions
+from prefpairs.sources.suggest import suggestions
+
+BOTH = ("response", "score")
+
+
+@pytest.mark.parametrize(
+    ("row", "missing", "offered"),
+    [
+        (
+            {"response_1": "A", "response_2": "B", "score_1": 1, "score_2": 0},
+            BOTH,
+            ["--response response_1 --score score_1", "--response response_2 --score score_2"],
+        ),
+        (
+            {"gpt_response": "A", "llama_response": "B", "gpt_score": 1, "llama_score": 0},
+            BOTH,
+            [f"--response {who}_response --score {who}_score" for who in ("gpt", "llama")],
+        ),
+        ({"my_reply": "A", "quality_v2": 1}, BOTH, ["--response my_reply --score quality_v2"]),
+        ({"error_rating": 3, "rank": 1, "quality": 2}, ("score",), ["--score quality"]),
+        ({"helpfulness": 3, "verbosity": 1}, ("score",), ["--score helpfulness"]),
+    ],
+)
+def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered: list[str]) -> None:
+    """A score of the same name as the answer; nothing of which less is better."""
+    given = {"score": lambda read: read.scores, "response": lambda read: read.response}
+    found = suggestions(row, missing, ReadOptions(), given[missing[0]])
+    assert [" ".join(words) for words in found] == offered
