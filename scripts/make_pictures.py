@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import mean, pstdev
 
 from prefpairs.strategies import strategy_named
-from prefpairs.strategies.allowed import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+from prefpairs.cli.command_words import Word, function_of, panels_of
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.manual import Word, function_of, panels_of
 from prefpairs.reasons import SWITCHABLE, TABLES
 
 DOCS = Path(__file__).parent.parent / "docs"

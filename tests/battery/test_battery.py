@@ -351,7 +351,7 @@ def test_options_take_dashes_and_underscores(words: list[str]) -> None:
 )
 def test_written_records_fit_their_schema(words: list[str]) -> None:
     """Every line is what `prefpairs formats --schema` publishes, keys in order."""
-    from prefpairs.records.schema import MODELS
+    from prefpairs.model.schema import MODELS
 
     model = MODELS["candidate" if words[0] == "extract" else "pair"]
     for line in run(*words, data=data_for(words)).stdout.splitlines():

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from prefpairs.cli.command_words import Word, words_of
 from prefpairs.cli.main import COMMANDS, main
-from prefpairs.cli.manual import Word, words_of
 
 WORKING = {
     "extract": ["rollouts.jsonl"],

@@ -14,7 +14,7 @@ import pytest
 from backports import zstd
 from test_battery import data_for, rows_for, run
 
-from prefpairs.records.pair import pair_of
+from prefpairs.model.pair import pair_of
 
 IDS = ",".join(pair_of(row)[0].id for row in rows_for(["show"], 400)[::2])
 

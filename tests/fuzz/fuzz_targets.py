@@ -21,12 +21,15 @@ from unittest import mock
 from backports import zstd
 from fuzz_driver import counts_of, in_surroundings, inside, run, strict
 
+from prefpairs.chat.template import compiled
 from prefpairs.cli.gates import read_gates
 from prefpairs.cli.main import main
 from prefpairs.cli.manifest import differences, read_manifest
-from prefpairs.cli.reading import ReadWords
-from prefpairs.cli.wording import visible, word_error
-from prefpairs.engines.validate import ValidatePlan, validate
+from prefpairs.cli.read_options import ReadWords
+from prefpairs.cli.terminal.error_text import visible, word_error
+from prefpairs.dataset.row_checks import Length
+from prefpairs.engine.trainer_rows import DIALECTS, unwrap
+from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
     BadInput,
     BadRecord,
@@ -35,33 +38,30 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.files import array
-from prefpairs.files.array import array_elements
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.files import json_array
 from prefpairs.files.inputs import Input
+from prefpairs.files.json_array import array_elements
 from prefpairs.files.lines import Record, Refused
-from prefpairs.files.parquet import parquet_rows
-from prefpairs.files.reading import CONTAINERS, open_input
-from prefpairs.files.sqlite import sqlite_rows
-from prefpairs.files.template import read_template
+from prefpairs.files.open_input import CONTAINERS, open_input
+from prefpairs.files.parquet_reader import parquet_rows
+from prefpairs.files.sqlite_reader import sqlite_rows
+from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
-from prefpairs.files.trxp import trxp_rows
-from prefpairs.records.candidate import candidate_line
-from prefpairs.records.pair import pair_line
-from prefpairs.records.schema import MODELS
-from prefpairs.report import Report
-from prefpairs.report.judgement import Judgement
-from prefpairs.report.summaries import pair_summary
+from prefpairs.files.trxp_reader import trxp_rows
+from prefpairs.ledger import Report
+from prefpairs.ledger.summaries import pair_summary
+from prefpairs.ledger.validation_report import Judgement
+from prefpairs.model.candidate import candidate_line
+from prefpairs.model.pair import pair_line
+from prefpairs.model.schema import MODELS
 from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.candidates import read_back
 from prefpairs.sources.detect import source_of
-from prefpairs.sources.pairs import PairReading, read_pair
-from prefpairs.sources.pairs_plain import read_plain
 from prefpairs.targets import TARGETS as TRAINERS
 from prefpairs.targets import target_named
-from prefpairs.targets.judge import Length
-from prefpairs.targets.reading import DIALECTS, unwrap
-from prefpairs.targets.template import compiled
 
 Target = Callable[[bytes], None]
 
@@ -107,7 +107,7 @@ def elements(data: bytes) -> None:
     data = b"[" + data.lstrip().removeprefix(b"[")
     whole = _elements(data)
     for size in (1, 7):
-        with mock.patch.multiple(array, _CHUNK=size, _FAR=64):
+        with mock.patch.multiple(json_array, _CHUNK=size, _FAR=64):
             assert _elements(data) == whole
     try:
         values = json.loads(data)

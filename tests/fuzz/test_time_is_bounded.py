@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.calls import renumber_calls, tool_call
-from prefpairs.records.message import drop_reasoning, split_reasoning
-from prefpairs.records.wire import encode
-from prefpairs.sieves.refusal import is_refusal
-from prefpairs.sieves.truncation import is_truncated
-from prefpairs.sources.pairs import read_pair
+from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
+from prefpairs.dataset.row_checks import judge
+from prefpairs.fields.pair_row import read_pair
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import drop_reasoning, split_reasoning
+from prefpairs.model.tool_calls import renumber_calls, tool_call
+from prefpairs.stages.refusals import is_refusal
+from prefpairs.stages.truncation import is_truncated
 from prefpairs.targets import target_named
-from prefpairs.targets.columns import FIRST_BLOCK, Columns
-from prefpairs.targets.judge import judge
 
 MANY = 50_000
 FIELDS = 10_000

@@ -11,11 +11,11 @@ import pytest
 from hostile_kit import run
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from prefpairs.chat import template as of_template
+from prefpairs.chat.template import compiled, facts_of
 from prefpairs.errors import BadInput, FileTrouble, UsageError
 from prefpairs.files import tokenizer as of_tokenizer
-from prefpairs.limited import Limited, OverBudget, Refusal
-from prefpairs.targets import template as of_template
-from prefpairs.targets.template import compiled, facts_of
+from prefpairs.limited_process import Limited, OverBudget, Refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits need a forked process")
 

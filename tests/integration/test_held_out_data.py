@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.identity import digest_prompt
+from prefpairs.model.identity import digest_prompt
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from prefpairs.cli.main import main
-from prefpairs.records.schema import CandidateModel, PairModel
+from prefpairs.model.schema import CandidateModel, PairModel
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 COMPOSER = SAMPLES / "composer"

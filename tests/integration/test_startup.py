@@ -68,20 +68,20 @@ NEVER = (
 
 NOT_FOR_PAIRS = (
     "prefpairs.cli.gates",
-    "prefpairs.cli.places",
+    "prefpairs.cli.output_places",
     "prefpairs.cli.recipe",
-    "prefpairs.engines.rehearse",
-    "prefpairs.engines.validate",
-    "prefpairs.files.folder",
-    "prefpairs.files.parquet",
-    "prefpairs.files.table",
-    "prefpairs.files.template",
-    "prefpairs.looks",
-    "prefpairs.records.schema",
-    "prefpairs.targets.card",
-    "prefpairs.targets.judge",
-    "prefpairs.targets.releases",
-    "prefpairs.targets.template",
+    "prefpairs.engine.rehearse",
+    "prefpairs.engine.validate",
+    "prefpairs.files.output_folder",
+    "prefpairs.files.parquet_reader",
+    "prefpairs.files.parquet_writer",
+    "prefpairs.files.template_file",
+    "prefpairs.analysis",
+    "prefpairs.model.schema",
+    "prefpairs.dataset.card",
+    "prefpairs.dataset.row_checks",
+    "prefpairs.dataset.releases",
+    "prefpairs.chat.template",
     "prefpairs.targets.trl",
 )
 """Rooms of our own that belong to options which are not given here."""
@@ -92,10 +92,10 @@ NOT_FOR_VERSION = (
     "inspect",
     "msgspec",
     "orjson",
-    "prefpairs.cli.wording",
-    "prefpairs.engines",
+    "prefpairs.cli.terminal.error_text",
+    "prefpairs.engine",
     "prefpairs.errors",
-    "prefpairs.records",
+    "prefpairs.model",
     "tempfile",
     "traceback",
     "typer",
@@ -137,7 +137,7 @@ def test_version(tmp_path: Path, bare: set[str]) -> None:
         "prefpairs.cli",
         "prefpairs.cli.main",
         "prefpairs.files",
-        "prefpairs.files.waiting",
+        "prefpairs.files.nonblocking",
     }
 
 
@@ -174,8 +174,8 @@ def test_completion(tmp_path: Path, bare: set[str], words: list[str]) -> None:
     """A key is answered without what runs need, and without other commands."""
     modules = loaded(tmp_path, "completion", "bash", "--", *words) - bare
     assert sorted(modules.intersection([*NEVER, *NOT_FOR_PAIRS])) == []
-    commands = {f"prefpairs.cli.{name}" for name in COMMANDS} & modules
-    assert commands <= {"prefpairs.cli.completion", f"prefpairs.cli.{words[0]}"}
+    commands = {f"prefpairs.cli.commands.{name}" for name in COMMANDS} & modules
+    assert commands <= {"prefpairs.cli.commands.completion", f"prefpairs.cli.commands.{words[0]}"}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["help"], ["pari"]])
@@ -183,7 +183,7 @@ def test_help(tmp_path: Path, bare: set[str], words: list[str]) -> None:
     """That of the program, and whatever is no command, need no command."""
     modules = loaded(tmp_path, *words, code=2 if words == ["pari"] else 0) - bare
     assert sorted(modules.intersection([*NEVER, "typer"])) == []
-    assert {f"prefpairs.cli.{name}" for name in COMMANDS} & modules == set()
+    assert {f"prefpairs.cli.commands.{name}" for name in COMMANDS} & modules == set()
 
 
 @pytest.mark.parametrize("command", ["pair", "dedupe"])
@@ -191,7 +191,7 @@ def test_other_commands_are_left_alone(tmp_path: Path, bare: set[str], command: 
     """Only the module of the command that was asked for is loaded."""
     commands = {"dedupe", "export", "filter", "pair", "run", "sample", "split", "validate"}
     modules = loaded(tmp_path, command, "/dev/null", "--allow-empty", "--quiet", "-o", "out.jsonl")
-    others = {f"prefpairs.cli.{name}" for name in commands - {command}}
+    others = {f"prefpairs.cli.commands.{name}" for name in commands - {command}}
     assert (modules - bare) & others == set()
 
 

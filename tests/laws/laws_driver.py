@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 from hypothesis import settings
 
-from prefpairs.engines.extract import extract
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.extract import extract
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import STDIN, Input, find_inputs
-from prefpairs.report import Report
-from prefpairs.report.summaries import pair_summary
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.ledger import Report
+from prefpairs.ledger.summaries import pair_summary
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 Row = dict[str, Any]
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from laws_driver import Asked, named_files
 
-from prefpairs.engines.plan import InputPlan, SievePlan
+from prefpairs.engine.plan import InputPlan, SievePlan
 
 
 @contextmanager

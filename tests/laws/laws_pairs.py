@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from laws_driver import Row, lines_of
 from laws_oracle import content_of, digest
 
-from prefpairs.sieves.dedupe import SAME_IN, Dedupe
-from prefpairs.sieves.filter import Filter
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.dedupe import SAME_IN, Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 
 # What a pair says of itself ---------------------------------------------------------------
 

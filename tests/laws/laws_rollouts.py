@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from laws_driver import Asked, Row, lines_of
 
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 Items = list[Row]
 

@@ -3,14 +3,14 @@
 from io import BytesIO
 from typing import Any
 
-from prefpairs.engines.index import Index
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.reading import Reader
-from prefpairs.engines.rows import Rows
-from prefpairs.engines.scanning import Scanner
+from prefpairs.engine.candidate_index import Index
+from prefpairs.engine.candidate_reader import Reader
+from prefpairs.engine.line_scanner import Scanner
+from prefpairs.engine.plan import ReadPlan
+from prefpairs.engine.row_reader import Rows
 from prefpairs.files.inputs import Input
-from prefpairs.report import Report
-from prefpairs.sources.protocol import Opened
+from prefpairs.ledger import Report
+from prefpairs.sources.base import Opened
 
 
 def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[bytes], Any, list[str]]:

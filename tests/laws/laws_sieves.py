@@ -10,14 +10,14 @@ from threading import Thread
 
 from laws_driver import Asked, Collected, Outcome, Row, named_files
 
-from prefpairs.engines.plan import InputPlan, SievePlan
-from prefpairs.engines.sieve import sieve
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import InputPlan, SievePlan
+from prefpairs.engine.stage_runner import sieve
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.report import Report, Stage
-from prefpairs.report.summaries import sieve_summary
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.split import Split
+from prefpairs.ledger import Report, Stage
+from prefpairs.ledger.summaries import sieve_summary
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.split import Split
 
 
 class Sieved(Outcome):

@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.files.tokenizer import Tokens
-from prefpairs.targets.chat import Chat
-from prefpairs.targets.tokenised import TokenOptions
 
 MODEL = Path(__file__).parents[2] / "sample_data" / "traces" / "model"
 TOKENIZER = Tokenizer.from_file(str(MODEL / "tokenizer.json"))

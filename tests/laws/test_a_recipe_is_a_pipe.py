@@ -13,13 +13,13 @@ from laws_pairs import filters, samples
 from laws_rollouts import asked_across, asked_within, candidate_rows, contest_rows, rollout_lines
 from laws_sieves import Sieved, sieve_lines, sieve_rollouts
 
-from prefpairs.report import Stage
-from prefpairs.sieves.dedupe import SAME_IN, Dedupe
-from prefpairs.sieves.filter import Filter
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.reference import Reference
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
+from prefpairs.ledger import Stage
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.contamination import Reference
+from prefpairs.stages.dedupe import SAME_IN, Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 
 PATHS = ("prompt", "group", "meta.k", "meta.task", "chosen_score", "chosen.0.role", "nothing")
 USER = {"role": "user", "content": "2+2?"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from laws_driver import examples
 
 from prefpairs.errors import NotJson
-from prefpairs.records.wire import DEEPEST, decode, decode_counting, encode
+from prefpairs.model.json_codec import DEEPEST, decode, decode_counting, encode
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 PIECES = [b"-0", b"-0.0", b"0e5", b"1E+5", b"1e999", b"-1e-999", b"01", b"1.", b".5", b"+1", b"1e"]

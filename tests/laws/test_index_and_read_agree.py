@@ -20,16 +20,16 @@ from laws_driver import (
 )
 from laws_rollouts import STRATEGIES, lines, pair_options, rollout_lines
 
-from prefpairs.engines.fetching import Candidates
-from prefpairs.engines.filling import candidates_of, fill
-from prefpairs.engines.index import Index
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.reading import reading_inputs
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_prompt, digest_response, digest_tools
-from prefpairs.records.pair import POSITION
-from prefpairs.report import Report
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.engine.candidate_index import Index
+from prefpairs.engine.candidate_reader import reading_inputs
+from prefpairs.engine.index_fill import candidates_of, fill
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.record_fetch import Candidates
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_prompt, digest_response, digest_tools
+from prefpairs.model.pair import POSITION
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 
 @contextmanager

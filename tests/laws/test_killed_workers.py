@@ -18,8 +18,8 @@ from laws_driver import lines_of
 from laws_rollouts import every_kind_of_gym_row
 from test_workers import words_of_a_run
 
-from prefpairs.engines.processes import CAN_FORK, Counter, counts_for
-from prefpairs.files.shelf import Spool
+from prefpairs.engine.processes import CAN_FORK, Counter, counts_for
+from prefpairs.files.record_store import Spool
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="spawned workers inherit nothing of a test")
 
@@ -95,7 +95,7 @@ def test_a_worker_killed_at_any_moment_is_made_up_for(
 
 ORPHAN = """
 import os, sys, time
-from prefpairs.engines.processes import Counter, begin, counts_for
+from prefpairs.engine.processes import Counter, begin, counts_for
 
 def work(counter, sender):
     while True:

@@ -13,7 +13,7 @@ from laws_company import JUDGED, LEAVES, LISTS, SAID, VERDICTS, Pairs, World, wo
 from laws_driver import Asked, Row, examples, lines_of, pair_lines
 
 from prefpairs.errors import OtherRows, PrefpairsError, TwoReadings
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
 
 NOTHING_SAID = ReadOptions()
 

@@ -30,8 +30,8 @@ from laws_rollouts import candidate_rows, gym_rows, nat_rows
 
 from prefpairs.cli.main import main
 from prefpairs.errors import PrefpairsError
-from prefpairs.records.asked import COLUMNS, holds_something
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.question_columns import COLUMNS, holds_something
 
 CHANCE = st.randoms(use_true_random=False)
 EXHAUSTIVE = Asked(strategy="exhaustive")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
 from laws_rollouts import STRATEGIES, any_scores, asked, contest_rows, lines
 
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 NUMBERS = re.compile(rb'"(?:chosen_score|rejected_score|gap)":([^,}]+)')
 FLOAT = re.compile(rb"-?\d+\.\d+(e[+-]?\d+)?|-?\d+e[+-]?\d+")

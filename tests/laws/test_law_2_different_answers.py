@@ -19,7 +19,7 @@ from laws_rollouts import (
     lines,
 )
 
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 EVERY_PAIR = PairOptions(high_threshold=0.0, low_threshold=1.0, max_pairs=100)
 

@@ -21,9 +21,9 @@ from laws_rollouts import (
 )
 
 from prefpairs.errors import TwoReadings
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.names import TURNS
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.names import TURNS
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 TURNS_OF_TWO: list[Row] = [
     {"conversation_id": name, "prompt": asked, "response": said, "score": score}

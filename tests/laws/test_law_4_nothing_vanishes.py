@@ -36,8 +36,8 @@ from laws_rollouts import (
 )
 
 from prefpairs.cli.main import main
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.reasons import ALL
-from prefpairs.sources.answer import ReadOptions
 
 PLACEHOLDER = b"<PLACEHOLDER ROW>\n"
 

@@ -39,8 +39,8 @@ from laws_rollouts import (
     shards_of,
 )
 
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 CHANCE = st.randoms(use_true_random=False)
 KEPT = frozenset(["conflicting_scores", "no_score", "masked", "failed", "incomplete"])

@@ -24,7 +24,7 @@ from laws_rollouts import (
 )
 
 from prefpairs.cli.main import main
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 MACHINES = [
     {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},

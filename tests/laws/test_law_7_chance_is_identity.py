@@ -11,8 +11,8 @@ from laws_driver import Asked, Outcome, Row, examples, lines_of, pair_lines, pai
 from laws_oracle import content_of
 from laws_rollouts import asked_across, contest_rows, gym_rows, lines, pair_options, shards_of
 
-from prefpairs.records.identity import draw
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.model.identity import draw
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 CHANCE = st.randoms(use_true_random=False)
 

@@ -21,18 +21,18 @@ from laws_pairs import different_rows, rows_across, splits
 from laws_sieves import sieve_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
-from prefpairs.engines.export import export
-from prefpairs.engines.like import sides_in
-from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
-from prefpairs.engines.sieve import sieve
-from prefpairs.engines.validate import ValidatePlan, validate
+from prefpairs.dataset.trainer_prompt import prompt_seen_of
+from prefpairs.engine.earlier_split import sides_in
+from prefpairs.engine.export import export
+from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
+from prefpairs.engine.stage_runner import sieve
+from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
-from prefpairs.report.judgement import Judgement
-from prefpairs.sieves.split import Split
+from prefpairs.ledger import Report
+from prefpairs.ledger.validation_report import Judgement
+from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.protocol import ExportOptions
-from prefpairs.targets.seen import prompt_seen_of
+from prefpairs.targets.base import ExportOptions
 
 SIDES = ("train", "val", "test")
 LEAK = "prompt_on_other_side"

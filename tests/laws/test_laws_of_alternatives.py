@@ -21,9 +21,9 @@ from laws_driver import (
 )
 
 from prefpairs.errors import NotOneEach
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.reasons import CONFLICTING
 from prefpairs.sources import generic
-from prefpairs.sources.answer import ReadOptions
 
 CUT_OFF = ("length", "max_tokens")
 MODEL = "choices[].model"

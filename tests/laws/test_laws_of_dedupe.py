@@ -26,10 +26,10 @@ from laws_pairs import (
 from laws_rollouts import shards_of
 from laws_sieves import Sieved, sieve_lines, sieve_shards
 
-from prefpairs.records.pair import Pair
-from prefpairs.report import Stage
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sieves.entry import Entry
+from prefpairs.ledger import Stage
+from prefpairs.model.pair import Pair
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.pair_entry import Entry
 
 Strength = tuple[Decimal, Decimal]
 

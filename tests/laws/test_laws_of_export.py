@@ -14,22 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import Collected, Row, examples, lines_of
 
-from prefpairs.engines.export import export
-from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.dataset.example import LOSSY
+from prefpairs.dataset.findings import Effect
+from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.row_shape import shape_of
+from prefpairs.engine.export import export
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
+from prefpairs.engine.trainer_rows import DIALECTS, unwrap
 from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report, Stage
+from prefpairs.model.identity import digest_response
 from prefpairs.reasons import ALL, PAIRS_NOTICED
-from prefpairs.records.identity import digest_response
-from prefpairs.report import Report, Stage
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.chat import Chat
-from prefpairs.targets.example import LOSSY
-from prefpairs.targets.judge import judge
-from prefpairs.targets.protocol import ExportOptions, Target
-from prefpairs.targets.reading import DIALECTS, unwrap
-from prefpairs.targets.shape import shape_of
-from prefpairs.targets.tokenised import TokenOptions
-from prefpairs.targets.verdict import Effect
+from prefpairs.targets.base import ExportOptions, Target
 
 LETTERS = TokenOptions(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from laws_driver import Collected, Row, examples, lines_of, named_files
 from laws_tokens import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
-from prefpairs.engines.distil import distil
-from prefpairs.engines.plan import InputPlan
-from prefpairs.report import Report
+from prefpairs.chat.template import TemplateFacts
+from prefpairs.engine.distil import distil
+from prefpairs.engine.plan import InputPlan
+from prefpairs.ledger import Report
 from prefpairs.targets.sdpo import DistilOptions
-from prefpairs.targets.template import TemplateFacts
 
 assert TOKENS.encode is not None
 FACTS = TemplateFacts("dict", reasoning=True, system=True)

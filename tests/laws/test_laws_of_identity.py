@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from laws_driver import Asked, lines_of, pair_lines
 from laws_stranger import canonical, digest_of
 
-from prefpairs.records.calls import renumber_calls, tool_call
-from prefpairs.records.canonical import canonical_json
-from prefpairs.records.content import CONTENT_KEYS
-from prefpairs.records.identity import digest_prompt, digest_response
-from prefpairs.records.message import read_messages
+from prefpairs.model.canonical_json import canonical_json
+from prefpairs.model.content import CONTENT_KEYS
+from prefpairs.model.identity import digest_prompt, digest_response
+from prefpairs.model.message import read_messages
+from prefpairs.model.tool_calls import renumber_calls, tool_call
 
 Turn = tuple[Any, ...]
 Row = dict[str, Any]

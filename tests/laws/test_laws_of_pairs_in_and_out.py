@@ -33,11 +33,11 @@ from laws_sieves import (
 from laws_spoilt import RESPELT
 
 from prefpairs.reasons import ALL
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sieves.filter import Filter
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 
 CHANCE = st.randoms(use_true_random=False)
 TROUBLE = [*BAD_LINES, *lines_of(*BAD_PAIRS)]

@@ -12,10 +12,10 @@ from laws_looks import looked_at
 from laws_pairs import pair_lines_mixed
 from laws_rollouts import asked, lines, shards_of
 
-from prefpairs.engines.looking import survey
-from prefpairs.looks.page.document import page
-from prefpairs.looks.page.gallery import Gallery
-from prefpairs.report import Report
+from prefpairs.engine.survey_inputs import survey
+from prefpairs.ledger import Report
+from prefpairs.render.page.document import page
+from prefpairs.render.page.gallery import Gallery
 
 CHANCE = st.randoms(use_true_random=False)
 OF_PLACES = ("origins", "who", "indexes")

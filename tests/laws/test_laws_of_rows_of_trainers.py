@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws_driver import examples
 
+from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
+from prefpairs.dataset.row_checks import Length, judge
+from prefpairs.engine.trainer_rows import DIALECTS, unwrap
 from prefpairs.errors import BadRecord
-from prefpairs.sources.pairs import read_pair
+from prefpairs.fields.pair_row import read_pair
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.columns import FIRST_BLOCK, Columns
-from prefpairs.targets.judge import Length, judge
-from prefpairs.targets.reading import DIALECTS, unwrap
 
 CASES = Path(__file__).parents[1] / "cases" / "export"
 ROWS = [

@@ -16,7 +16,7 @@ from laws_pairs import different_rows, numbered_rows, pair_lines_mixed, samples
 from laws_rollouts import shards_of
 from laws_sieves import Sieved, sieve_lines, sieve_shards
 
-from prefpairs.sieves.sample import Sample
+from prefpairs.stages.sample import Sample
 
 CHANCE = st.randoms(use_true_random=False)
 ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [

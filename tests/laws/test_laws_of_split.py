@@ -26,11 +26,11 @@ from laws_pairs import (
 from laws_rollouts import asked_across, contest_rows, shards_of
 from laws_sieves import Sieved, sieve_lines, sieve_shards
 
-from prefpairs.records.pair import Pair
-from prefpairs.report import Stage
-from prefpairs.sieves.entry import Entry
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
+from prefpairs.ledger import Stage
+from prefpairs.model.pair import Pair
+from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 
 CHANCE = st.randoms(use_true_random=False)
 EARLIER = "one side of an earlier split"

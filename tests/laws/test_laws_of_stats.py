@@ -14,10 +14,10 @@ from laws_pairs import answers_of, identity_of, pair_lines_mixed, question_of, t
 from laws_rollouts import asked, lines, shards_of
 from laws_sieves import sieve_lines
 
-from prefpairs.engines.looking import survey
-from prefpairs.looks.figures import figures
-from prefpairs.looks.tables import sections, warnings
-from prefpairs.report import Report
+from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey_tables import sections, warnings
+from prefpairs.engine.survey_inputs import survey
+from prefpairs.ledger import Report
 
 CHANCE = st.randoms(use_true_random=False)
 OF_NAMES = ("inputs", "notes", "wins")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from laws_driver import Row, examples
 from laws_tokens import CHAT, END, TEXTS, TOKENS, decoded
 
-from prefpairs.records.pair import pair_of
-from prefpairs.targets.example import example_of
-from prefpairs.targets.judge import judge
-from prefpairs.targets.protocol import ExportOptions, Unfit
+from prefpairs.dataset.example import example_of
+from prefpairs.dataset.row_checks import judge
+from prefpairs.model.pair import pair_of
+from prefpairs.targets.base import ExportOptions, Unfit
 from prefpairs.targets.tokens import TARGET
 
 

@@ -28,7 +28,7 @@ from laws_rollouts import (
     pair_options,
 )
 
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 SOURCES = [
     pytest.param(gym_rows(odd=False), read_gym, id="nemo-gym"),

@@ -9,8 +9,8 @@ from laws_driver import Row, examples
 from laws_items import AIMS, STEP_NAME, plain_items, usual_items
 from laws_spoilt import odd_values
 
+from prefpairs.fields.answer import ReadOptions, as_they_stand
 from prefpairs.sources import nat, nat_plain
-from prefpairs.sources.answer import ReadOptions, as_they_stand
 
 OPTIONS = [ReadOptions(), ReadOptions(cast_score=True), ReadOptions(step_name="x")]
 OPTIONS += [ReadOptions(keep_rows=frozenset({"no_score"}))]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from laws_driver import Row, examples
 from laws_pairs import pair_lines_mixed
 
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
-from prefpairs.records.pair import pair_line
-from prefpairs.sources.pairs import PairReading, read_pair
-from prefpairs.sources.pairs_plain import read_plain
-from prefpairs.targets.reading import unwrap
+from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.model.pair import pair_line
 
 _ODD: list[Any] = [
     None,

@@ -12,11 +12,11 @@ from laws_plain import message, plain_lines, usual_rollouts
 from laws_scanned import indexed
 
 from prefpairs.errors import NotJson
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_response
+from prefpairs.fields.answer import Reading, ReadOptions, as_they_stand
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_response
 from prefpairs.sources import nemo_gym, nemo_gym_plain
-from prefpairs.sources.answer import Reading, ReadOptions, as_they_stand
-from prefpairs.sources.protocol import Opened
+from prefpairs.sources.base import Opened
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 ACCEPTED = {

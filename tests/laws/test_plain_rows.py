@@ -13,11 +13,11 @@ from laws_scanned import indexed
 from laws_spoilt import odd_values
 
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.records.identity import digest_response
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.identity import digest_response
 from prefpairs.sources import generic
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.sources.base import Opened
 from prefpairs.sources.detect import GENERIC, source_of
-from prefpairs.sources.protocol import Opened
 
 SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
 READINGS: list[tuple[ReadOptions, Row]] = [

@@ -11,10 +11,10 @@ from laws_calls import SOURCES, Dialogue, bindings_of, dialogues, pair_row, rows
 from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
 from laws_sieves import sieve_lines
 
-from prefpairs.records.message import as_chat
-from prefpairs.records.pair import pair_line, pair_of
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.message import as_chat
+from prefpairs.model.pair import pair_line, pair_of
+from prefpairs.stages.dedupe import Dedupe
 
 CHANCE = st.randoms(use_true_random=False)
 ASKED = [{"role": "user", "content": "Q"}]

@@ -23,8 +23,8 @@ from laws_driver import (
     pair_shards,
 )
 
-from prefpairs.records.wire import DEEPEST, decode
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.json_codec import DEEPEST, decode
 
 HERE = "@here@"
 ASKED = Asked(strategy="exhaustive")

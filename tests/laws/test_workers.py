@@ -25,16 +25,16 @@ from laws_rollouts import (
 )
 
 from prefpairs.cli.main import main
-from prefpairs.cli.wording import word_error
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadRecords, DataError, UsageError
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
-from prefpairs.report.summaries import pair_summary
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.ledger import Report
+from prefpairs.ledger.summaries import pair_summary
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 WORKERS = [1, 2, 3, 7]
 OnError = Literal["fail", "skip"]

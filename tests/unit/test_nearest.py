@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.nearest import listed, near_of, nearest
+from prefpairs.did_you_mean import listed, near_of, nearest
 
 OPTIONS = ["--max-gap", "--min-gap", "--min-chosen-score", "--quiet", "-q"]
 

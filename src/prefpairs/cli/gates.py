@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
+from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.reasons import GROUPS, LOSSES, MENDS, PAIRS, PAIRS_NOTICED
-from prefpairs.records.path import MISSING, look_up, paths_of
 
 _COMPARISONS = {
     ">=": operator.ge,

@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say_version() -> int:
-    from prefpairs.files.waiting import write_all
+    from prefpairs.files.nonblocking import write_all
 
     try:
         write_all(1, f"prefpairs {__version__}\n".encode())
@@ -88,8 +88,8 @@ def _say_version() -> int:
 
 
 def _run(words: list[str], *, ours: bool) -> int:
-    from prefpairs.cli.marked import remember
-    from prefpairs.cli.wording import say, say_error, visible
+    from prefpairs.cli.terminal.error_text import say, say_error, visible
+    from prefpairs.cli.terminal.marked_note import remember
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.output import ClosedPipe, until_closed
 
@@ -124,7 +124,7 @@ def _do(words: list[str], *, ours: bool) -> int:
         raise _no_command(words[0])
     typed = words[: words.index("--")] if "--" in words else words
     if any(word in _HELP for word in typed):
-        from prefpairs.cli.help import say_help
+        from prefpairs.cli.terminal.help import say_help
 
         say_help(words[0] if words[0] in COMMANDS else None)
         return 0
@@ -151,7 +151,7 @@ def _call(words: list[str], *, ours: bool) -> int:
             gc.enable()
         return app(words, prog_name="prefpairs", standalone_mode=False) or 0
     except typer.TyperException as error:
-        from prefpairs.cli.mistyped import mistyped
+        from prefpairs.cli.usage_errors import mistyped
 
         raise mistyped(error, words[0]) from None
 
@@ -160,7 +160,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     """The app with one command: no other one is loaded."""
     import typer
 
-    from prefpairs.cli.values import given_well
+    from prefpairs.cli.option_values import given_well
 
     app = typer.Typer(
         name="prefpairs",
@@ -170,7 +170,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
         context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},
     )
     app.callback()(_global_options)
-    module = import_module(f"prefpairs.cli.{command}")
+    module = import_module(f"prefpairs.cli.commands.{command}")
     app.command(command)(given_well(getattr(module, command)))
     return app
 
@@ -196,7 +196,7 @@ def _wait_for_readers() -> None:
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is not None and not os.get_blocking(number):
-            from prefpairs.files.waiting import waiting_text
+            from prefpairs.files.nonblocking import waiting_text
 
             setattr(sys, name, waiting_text(stream))
 

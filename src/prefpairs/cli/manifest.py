@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.beside import is_file, is_there, naming_trouble
-from prefpairs.files.digest import digest_file
-from prefpairs.files.staged import Written
-from prefpairs.files.watched import Passed
-from prefpairs.records.identity import IDENTITY_VERSION
-from prefpairs.records.wire import encode_pretty
+from prefpairs.files.file_digest import digest_file
+from prefpairs.files.read_counter import Passed
+from prefpairs.files.staged_file import Written
+from prefpairs.files.staging import is_file, is_there, naming_trouble
+from prefpairs.model.identity import IDENTITY_VERSION
+from prefpairs.model.json_codec import encode_pretty
 
 FORMAT = 1
 

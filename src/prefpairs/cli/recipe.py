@@ -15,19 +15,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typer import Option
 from typer.models import OptionInfo, ParameterInfo
 
-from prefpairs.cli.dedupe import DedupeWords
-from prefpairs.cli.dialect import PairInputWords
-from prefpairs.cli.filter import FilterWords
-from prefpairs.cli.reading import AsideWords, ReadWords
+from prefpairs.cli.commands.dedupe import DedupeWords
+from prefpairs.cli.commands.filter import FilterWords
+from prefpairs.cli.commands.sample import SampleWords
+from prefpairs.cli.option_groups import option_names, word_group
+from prefpairs.cli.option_values import check_value
+from prefpairs.cli.pair_input_options import PairInputWords
+from prefpairs.cli.read_options import AsideWords, ReadWords
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
-from prefpairs.cli.sample import SampleWords
-from prefpairs.cli.values import check_value
-from prefpairs.cli.words import option_names, word_group
-from prefpairs.cli.writing import Force, TellWords
+from prefpairs.cli.write_options import Force, TellWords
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.files.input_stamps import read_noted
 from prefpairs.files.inputs import Input
-from prefpairs.files.noted import read_noted
-from prefpairs.sieves.protocol import Sieve
+from prefpairs.stages.base import Sieve
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""

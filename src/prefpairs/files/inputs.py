@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.beside import is_folder, is_there
-from prefpairs.files.patterns import ABSENT, is_pattern, listed, paths_like
-from prefpairs.limited import memory_taken
+from prefpairs.files.path_patterns import ABSENT, is_pattern, listed, paths_like
+from prefpairs.files.staging import is_folder, is_there
+from prefpairs.limited_process import memory_taken
 
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
 from prefpairs.errors import BadRecord, NotJson
-from prefpairs.records import weight
+from prefpairs.model import value_size
 
 _HEAD_OF_LONG = 1 << 12
 """So much is kept of a line that is too long, to be told from others."""
@@ -37,8 +37,8 @@ class Record(NamedTuple):
             raise Refused(self.refused)
         if not self.whole:
             raise NotJson(f"the line is longer than {what_allows()}", "line_too_long")
-        if len(self.data) > weight.LOOKED_AT_FROM:
-            weight.look_at(self.data)
+        if len(self.data) > value_size.LOOKED_AT_FROM:
+            value_size.look_at(self.data)
         return self.data
 
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol, TextIO, cast
 
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
-from prefpairs.extras import missing_library
-from prefpairs.files.beside import BUFFER, naming_trouble, status_of
 from prefpairs.files.inputs import Input
-from prefpairs.files.screen import make_room
-from prefpairs.files.together import Together, joining
-from prefpairs.files.waiting import WaitingWriter, write_all
+from prefpairs.files.joint_commit import Together, joining
+from prefpairs.files.nonblocking import WaitingWriter, write_all
+from prefpairs.files.shared_terminal import make_room
+from prefpairs.files.staging import BUFFER, naming_trouble, status_of
+from prefpairs.optional_libraries import missing_library
 
 STDOUT = "-"
 STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"

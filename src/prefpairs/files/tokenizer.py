@@ -10,18 +10,18 @@ from typing import Any
 import msgspec
 
 from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
-from prefpairs.extras import missing_library
-from prefpairs.files.beside import is_file, is_folder, naming_trouble
+from prefpairs.files.input_stamps import note, read_noted
 from prefpairs.files.inputs import Limits, within_memory
-from prefpairs.files.noted import note, read_noted
+from prefpairs.files.staging import is_file, is_folder, naming_trouble
 from prefpairs.files.tokenizer_bounds import (
     decoder_runs_away,
     encoder_runs_away,
     growth_of_decoder,
     growth_of_normalizer,
 )
-from prefpairs.limited import SECONDS, Limited, OverBudget, Refusal
-from prefpairs.records.wire import decode, encode
+from prefpairs.limited_process import SECONDS, Limited, OverBudget, Refusal
+from prefpairs.model.json_codec import decode, encode
+from prefpairs.optional_libraries import missing_library
 
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from prefpairs.records.wire import decode
+from prefpairs.model.json_codec import decode
 
 _KEEPING = frozenset({"ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Strip"})
 """Decoders that make no text longer. What is not here makes it twice as long, at most."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from prefpairs.errors import UnknownWord
-from prefpairs.sources.protocol import Source
+from prefpairs.sources.base import Source
 
 SOURCES = {
     "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",

@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
-from prefpairs.records.asked import COLUMNS, holds_something
-from prefpairs.records.candidate import candidate_of
-from prefpairs.records.identity import BY_PROMPT
-from prefpairs.records.wire import decode, decode_counting, finite
-from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
-from prefpairs.sources.protocol import Opened
-from prefpairs.sources.question import tools_beside, whole_question
-from prefpairs.sources.rivals import Fact
+from prefpairs.fields.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.fields.question import tools_beside, whole_question
+from prefpairs.fields.two_readings import Fact
+from prefpairs.model.candidate import candidate_of
+from prefpairs.model.identity import BY_PROMPT
+from prefpairs.model.json_codec import decode, decode_counting, finite
+from prefpairs.model.question_columns import COLUMNS, holds_something
+from prefpairs.sources.base import Opened
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 _ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")

@@ -7,8 +7,8 @@ from operator import is_
 import msgspec
 from msgspec import Raw
 
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.sources import source_named
-from prefpairs.sources.answer import ReadOptions
 
 GENERIC = "generic"
 _NOTHING = Raw(b"")

@@ -12,13 +12,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
-from prefpairs.records.candidate import read_text
-from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
-from prefpairs.records.message import RENDERED, Message, Text, is_messages
-from prefpairs.records.pair import POSITION
-from prefpairs.records.path import MISSING, look_up, without
-from prefpairs.records.wire import decode, decode_counting
-from prefpairs.sources.answer import (
+from prefpairs.fields.alternatives import Place, WeightedScore, alternatives_at, scores_of_each
+from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
@@ -26,11 +21,10 @@ from prefpairs.sources.answer import (
     expect_object,
     refine,
 )
-from prefpairs.sources.generic_plain import shortcut_to
-from prefpairs.sources.guess import Fields, find_fields
-from prefpairs.sources.names import CHATS
-from prefpairs.sources.protocol import Opened
-from prefpairs.sources.question import (
+from prefpairs.fields.answer_parts import marks_at, numbered_at, said_at
+from prefpairs.fields.guess import Fields, find_fields
+from prefpairs.fields.names import CHATS
+from prefpairs.fields.question import (
     has_media,
     is_named,
     named_columns,
@@ -38,10 +32,16 @@ from prefpairs.sources.question import (
     turn_of,
     whole_question,
 )
-from prefpairs.sources.rivals import Fact
-from prefpairs.sources.said import marks_at, numbered_at, said_at
-from prefpairs.sources.several import Place, WeightedScore, alternatives_at, scores_of_each
-from prefpairs.sources.suggest import suggestions
+from prefpairs.fields.suggestions import suggestions
+from prefpairs.fields.two_readings import Fact
+from prefpairs.model.candidate import read_text
+from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.model.message import RENDERED, Message, Text, is_messages
+from prefpairs.model.pair import POSITION
+from prefpairs.model.path import MISSING, look_up, without
+from prefpairs.sources.base import Opened
+from prefpairs.sources.generic_plain import shortcut_to
 
 _TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)

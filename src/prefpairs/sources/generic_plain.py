@@ -17,21 +17,10 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.records.asked import COLUMNS, MEDIA, PACKED
-from prefpairs.records.calls import number_calls
-from prefpairs.records.candidate import Candidate, read_text
-from prefpairs.records.canonical import canonical_json
-from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
-from prefpairs.records.marks import COLUMNS as MARK_COLUMNS
-from prefpairs.records.marks import is_marked
-from prefpairs.records.message import RENDERED, Text, asks_something
-from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.pair import OF_PAIRS
-from prefpairs.records.wire import decode, decode_part, refuse_deeper
-from prefpairs.sources.answer import ReadOptions, as_they_stand
-from prefpairs.sources.detect import SIGNS
-from prefpairs.sources.guess import Fields
-from prefpairs.sources.names import (
+from prefpairs.fields.answer import ReadOptions, as_they_stand
+from prefpairs.fields.answer_parts import WORDS
+from prefpairs.fields.guess import Fields
+from prefpairs.fields.names import (
     CALLS,
     CHATS,
     EITHER,
@@ -43,10 +32,21 @@ from prefpairs.sources.names import (
     VERDICTS,
     VERSIONS,
 )
-from prefpairs.sources.protocol import Scanned, Shortcut
-from prefpairs.sources.rivals import Fact
-from prefpairs.sources.said import WORDS
-from prefpairs.sources.verl import task_of_verl, told_of_task
+from prefpairs.fields.two_readings import Fact
+from prefpairs.fields.verl_task import task_of_verl, told_of_task
+from prefpairs.model.candidate import Candidate, read_text
+from prefpairs.model.canonical_json import canonical_json
+from prefpairs.model.identity import digest_prompt, digest_turn, group_of_prompt
+from prefpairs.model.json_codec import decode, decode_part, refuse_deeper
+from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.model.marks import is_marked
+from prefpairs.model.message import RENDERED, Text, asks_something
+from prefpairs.model.number import LARGEST_SCORE, round_score
+from prefpairs.model.pair import OF_PAIRS
+from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED
+from prefpairs.model.tool_calls import number_calls
+from prefpairs.sources.base import Scanned, Shortcut
+from prefpairs.sources.detect import SIGNS
 
 _FEW = 4
 _SHORT = 15

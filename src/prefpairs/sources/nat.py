@@ -8,12 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.identity import digest
-from prefpairs.records.message import Text, is_messages, read_messages
-from prefpairs.records.number import read_score
-from prefpairs.records.wire import decode, decode_counting, encode, finite
-from prefpairs.sources import nat_plain
-from prefpairs.sources.answer import (
+from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
@@ -22,8 +17,13 @@ from prefpairs.sources.answer import (
     expect_object,
     refine,
 )
+from prefpairs.model.identity import digest
+from prefpairs.model.json_codec import decode, decode_counting, encode, finite
+from prefpairs.model.message import Text, is_messages, read_messages
+from prefpairs.model.number import read_score
+from prefpairs.sources import nat_plain
+from prefpairs.sources.base import Opened
 from prefpairs.sources.nat_prompt import prompt_of, without_answer
-from prefpairs.sources.protocol import Opened
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
 

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadRecord
-from prefpairs.records.calls import number_calls
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest
-from prefpairs.records.message import Text, asks_something
-from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.wire import decode_part, encode
-from prefpairs.sources.answer import Reading
+from prefpairs.fields.answer import Reading
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest
+from prefpairs.model.json_codec import decode_part, encode
+from prefpairs.model.message import Text, asks_something
+from prefpairs.model.number import LARGEST_SCORE, round_score
+from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.nat_prompt import prompt_of, without_answer
 
 _LARGEST_INDEX = 2**53

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from prefpairs.records.message import Message, Text, is_messages, read_messages
-from prefpairs.records.wire import encode
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import Message, Text, is_messages, read_messages
 
 
 def prompt_of(given: Any) -> Text | None:

@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.candidate import read_index
-from prefpairs.records.message import Text
-from prefpairs.records.path import look_up
-from prefpairs.records.wire import decode, decode_counting
-from prefpairs.sources import nemo_gym_plain
-from prefpairs.sources.answer import (
+from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
@@ -19,8 +14,13 @@ from prefpairs.sources.answer import (
     expect_object,
     refine,
 )
-from prefpairs.sources.protocol import Opened, Shortcut
-from prefpairs.sources.responses import chat_of, prompt_of, tools_of
+from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
+from prefpairs.model.candidate import read_index
+from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.message import Text
+from prefpairs.model.path import look_up
+from prefpairs.sources import nemo_gym_plain
+from prefpairs.sources.base import Opened, Shortcut
 
 _PLACEHOLDER = b"<PLACEHOLDER"
 _COMPANION = re.compile(

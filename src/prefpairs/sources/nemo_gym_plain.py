@@ -17,16 +17,16 @@ import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.records.calls import renumber_calls
-from prefpairs.records.candidate import LARGEST_INDEX, Candidate
-from prefpairs.records.content import CONTENT_KEYS
-from prefpairs.records.identity import digest_prompt, digest_turn, group_of_prompt
-from prefpairs.records.message import OTHER_KEYS, Message, asks_something
-from prefpairs.records.number import LARGEST_SCORE, round_score
-from prefpairs.records.wire import decode_part, encode
-from prefpairs.sources.answer import Lost
-from prefpairs.sources.protocol import Scanned
-from prefpairs.sources.responses import ANSWER_FORMS, REQUEST, prompt_of, tools_of
+from prefpairs.fields.answer import Lost
+from prefpairs.fields.responses_api import ANSWER_FORMS, REQUEST, prompt_of, tools_of
+from prefpairs.model.candidate import LARGEST_INDEX, Candidate
+from prefpairs.model.content import CONTENT_KEYS
+from prefpairs.model.identity import digest_prompt, digest_turn, group_of_prompt
+from prefpairs.model.json_codec import decode_part, encode
+from prefpairs.model.message import OTHER_KEYS, Message, asks_something
+from prefpairs.model.number import LARGEST_SCORE, round_score
+from prefpairs.model.tool_calls import renumber_calls
+from prefpairs.sources.base import Scanned
 
 _FEW = 4
 _SHORT = 15

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.asked import HISTORY, SYSTEM, UNCERTAIN
-from prefpairs.records.calls import number_calls
-from prefpairs.records.candidate import read_text, read_tools
-from prefpairs.records.canonical import canonical_json
-from prefpairs.records.content import MEDIA, parts_of
-from prefpairs.records.identity import digest_prompt, group_of_prompt
-from prefpairs.records.message import Message, Text, as_chat, read_message
-from prefpairs.records.wire import decode, decode_counting, encode, finite
-from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
-from prefpairs.sources.protocol import Opened
-from prefpairs.sources.ready import refine_pair
+from prefpairs.fields.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.fields.ready_pair import refine_pair
+from prefpairs.model.candidate import read_text, read_tools
+from prefpairs.model.canonical_json import canonical_json
+from prefpairs.model.content import MEDIA, parts_of
+from prefpairs.model.identity import digest_prompt, group_of_prompt
+from prefpairs.model.json_codec import decode, decode_counting, encode, finite
+from prefpairs.model.message import Message, Text, as_chat, read_message
+from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
+from prefpairs.model.tool_calls import number_calls
+from prefpairs.sources.base import Opened
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
 """The fields of a trace that are part of what it was asked, beside its turns."""

@@ -8,13 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.calls import renumber_calls
-from prefpairs.records.candidate import LARGEST_INDEX, read_tools
-from prefpairs.records.message import RENDERED, Message, Text, read_messages
-from prefpairs.records.parting import back_to_turn, shared_length
-from prefpairs.records.path import MISSING, look_up
-from prefpairs.records.wire import decode, decode_counting, encode
-from prefpairs.sources.answer import (
+from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
@@ -23,9 +17,15 @@ from prefpairs.sources.answer import (
     expect_object,
     refine,
 )
-from prefpairs.sources.protocol import Opened
-from prefpairs.sources.ready import refine_pair
-from prefpairs.sources.rollout_tokens import RolloutTokens, read_appended, read_tokens
+from prefpairs.fields.ready_pair import refine_pair
+from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
+from prefpairs.model.candidate import LARGEST_INDEX, read_tools
+from prefpairs.model.common_prefix import back_to_turn, shared_length
+from prefpairs.model.json_codec import decode, decode_counting, encode
+from prefpairs.model.message import RENDERED, Message, Text, read_messages
+from prefpairs.model.path import MISSING, look_up
+from prefpairs.model.tool_calls import renumber_calls
+from prefpairs.sources.base import Opened
 
 OWN_FIELDS = encode({"task": "", "run": "", "step": "", "sample": []})
 """What --group-by and --keep may name besides the fields of a row: its identities."""

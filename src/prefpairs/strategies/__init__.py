@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from prefpairs.errors import UnknownWord
-from prefpairs.strategies.allowed import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 
 Strategy = Callable[[Group, PairOptions], Iterable[Positions]]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 
 def adjacent(group: Group, options: PairOptions) -> Sequence[Positions]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 
 def best_vs_worst(group: Group, options: PairOptions) -> Iterable[Positions]:

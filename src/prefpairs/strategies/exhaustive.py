@@ -1,6 +1,6 @@
 """exhaustive: all allowed pairs."""
 
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions
 
 
 def exhaustive(group: Group, options: PairOptions) -> AllowedPairs:

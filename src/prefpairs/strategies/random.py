@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from prefpairs.records.identity import draw
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.model.identity import draw
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 
 def random(group: Group, options: PairOptions) -> Iterator[Positions]:

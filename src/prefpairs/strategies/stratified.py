@@ -4,10 +4,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from prefpairs.records.identity import draw
-from prefpairs.records.number import gap_between
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
-from prefpairs.strategies.ring import Ring
+from prefpairs.model.identity import draw
+from prefpairs.model.number import gap_between
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.hash_ring import Ring
 
 
 def stratified(group: Group, options: PairOptions) -> AllowedPairs:

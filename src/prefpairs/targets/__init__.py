@@ -6,7 +6,7 @@ A target is added by writing its module and naming it here.
 from importlib import import_module
 
 from prefpairs.errors import UnknownWord
-from prefpairs.targets.protocol import Target
+from prefpairs.targets.base import Target
 
 TARGETS = {
     "trl": "TRL: DPO, and the other trainers of preferences; explicit prompt, chat",

@@ -6,9 +6,10 @@ no white space at its ends, where templates trim, and must not stand in what com
 
 from collections.abc import Iterator, Mapping
 
+from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
-from prefpairs.records.message import Message, as_chat
-from prefpairs.targets.protocol import (
+from prefpairs.model.message import Message, as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -18,7 +19,6 @@ from prefpairs.targets.protocol import (
     Unfit,
 )
 from prefpairs.targets.trl import PROVENANCE, provenance
-from prefpairs.targets.verdict import Effect, Finding
 
 _DUMMY = "[[dummy_message]]"
 _HEADS = (

@@ -7,10 +7,10 @@ which loses the system message and all earlier turns; here that takes --last-mes
 import json
 from collections.abc import Mapping
 
-from prefpairs.records.message import as_chat
+from prefpairs.model.message import as_chat
 from prefpairs.targets import nemo_rl
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 from prefpairs.targets.nemo_rl import text_of
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
 
 _JOB = {
     "config": "meta/llama-3.1-8b-instruct@v1.0.0+A100",

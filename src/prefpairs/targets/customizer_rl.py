@@ -6,9 +6,9 @@ Every message has a role and a text. The first row of a file says what all of it
 import json
 from collections.abc import Iterator, Mapping
 
-from prefpairs.records.message import as_chat
-from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
-from prefpairs.targets.protocol import (
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.model.message import as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -17,7 +17,7 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
 
 _JOB = {
     "model": "default/your-model",

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.dataset.conversation_rows import calls_in
+from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.message import Message, as_chat
-from prefpairs.records.wire import decode, encode
-from prefpairs.targets.protocol import (
+from prefpairs.model.json_codec import decode, encode
+from prefpairs.model.message import Message, as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -22,9 +24,7 @@ from prefpairs.targets.protocol import (
     Target,
     Unfit,
 )
-from prefpairs.targets.reading import calls_in
 from prefpairs.targets.trl import PROVENANCE, provenance
-from prefpairs.targets.verdict import Effect, Finding
 
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
 _ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}

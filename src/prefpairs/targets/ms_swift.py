@@ -8,10 +8,12 @@ tools that both sides share included.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.dataset.conversation_rows import calls_in, parted
+from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
-from prefpairs.records.message import as_chat
-from prefpairs.records.wire import encode
-from prefpairs.targets.protocol import (
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -21,9 +23,7 @@ from prefpairs.targets.protocol import (
     Target,
     role_of,
 )
-from prefpairs.targets.reading import calls_in, parted
 from prefpairs.targets.trl import PROVENANCE, provenance
-from prefpairs.targets.verdict import Effect, Finding
 
 _SCRIPT = """#!/bin/sh
 # DPO with ms-swift on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...

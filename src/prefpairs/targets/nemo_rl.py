@@ -6,8 +6,9 @@ trains on the last message alone. Releases up to 0.3 call the answers otherwise.
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.records.message import Text, as_chat
-from prefpairs.targets.protocol import (
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.model.message import Text, as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -16,7 +17,6 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.verdict import Effect, Finding
 
 OLDEST = "0.1"
 RELEASES = (OLDEST, "0.4", "0.6")

@@ -7,10 +7,10 @@ the system message. `reward` stands where a loss that weighs pairs will look for
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
-from prefpairs.records.message import Text, as_chat
-from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
-from prefpairs.targets.protocol import (
+from prefpairs.model.message import Text, as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -19,7 +19,7 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
+from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
-from prefpairs.records.message import as_chat
-from prefpairs.targets.protocol import (
+from prefpairs.model.message import as_chat
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -23,7 +24,6 @@ from prefpairs.targets.protocol import (
     no_extras,
     role_of,
 )
-from prefpairs.targets.verdict import Effect, Finding
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.records.message import as_chat
+from prefpairs.dataset.conversation_rows import parted
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import repeats
+from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.judge import repeats
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
-from prefpairs.targets.reading import parted
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
 _SCRIPT = """#!/bin/sh
 # DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prefpairs.records.message import Message, says_something
-from prefpairs.records.wire import encode
-from prefpairs.targets.chat import Chat, Span
-from prefpairs.targets.protocol import Row, Unfit
-from prefpairs.targets.spoken import are_sound, in_text, is_text, with_objects, with_thoughts
-from prefpairs.targets.template import TemplateFacts
-from prefpairs.targets.tokenised import Encoded, tokens_of
+from prefpairs.chat.as_text import are_sound, in_text, is_text, with_objects, with_thoughts
+from prefpairs.chat.rendered import Chat, Span
+from prefpairs.chat.template import TemplateFacts
+from prefpairs.chat.token_ids import Encoded, tokens_of
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import Message, says_something
+from prefpairs.targets.base import Row, Unfit
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _OTHERWISE = "default"

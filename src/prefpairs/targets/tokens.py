@@ -7,20 +7,7 @@ rollouts brought their own ids, those are taken as they are.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.records.message import as_chat
-from prefpairs.records.pair import Pair
-from prefpairs.targets.card import card
-from prefpairs.targets.protocol import (
-    Dataset,
-    Example,
-    ExportOptions,
-    Row,
-    Rules,
-    Speech,
-    Target,
-    Unfit,
-)
-from prefpairs.targets.tokenised import (
+from prefpairs.chat.token_ids import (
     Side,
     TokenOptions,
     are_ids,
@@ -30,8 +17,21 @@ from prefpairs.targets.tokenised import (
     surplus,
     tokens_of,
 )
+from prefpairs.dataset.card import card
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.model.message import as_chat
+from prefpairs.model.pair import Pair
+from prefpairs.targets.base import (
+    Dataset,
+    Example,
+    ExportOptions,
+    Row,
+    Rules,
+    Speech,
+    Target,
+    Unfit,
+)
 from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
-from prefpairs.targets.verdict import Effect, Finding
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -7,13 +7,13 @@ cutting as many characters off the rendered conversation as the rendered prompt 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.records.message import as_chat
+from prefpairs.dataset.card import card
+from prefpairs.dataset.conversation_rows import parted
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import repeats
+from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.card import card
-from prefpairs.targets.judge import repeats
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
-from prefpairs.targets.reading import parted
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
 _BATCH = 64
 _SNIPPET = """# DPO with Trinity-RFT on the files of this folder: for your configuration.

@@ -8,12 +8,14 @@ column of one type, whatever they hold.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.dataset.card import card
+from prefpairs.dataset.conversation_rows import begins_otherwise, parted
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import repeats
 from prefpairs.errors import BadField
-from prefpairs.records.candidate import read_tools
-from prefpairs.records.wire import encode
-from prefpairs.targets.card import card
-from prefpairs.targets.judge import repeats
-from prefpairs.targets.protocol import (
+from prefpairs.model.candidate import read_tools
+from prefpairs.model.json_codec import encode
+from prefpairs.targets.base import (
     Dataset,
     Example,
     ExportOptions,
@@ -22,8 +24,6 @@ from prefpairs.targets.protocol import (
     Speech,
     Target,
 )
-from prefpairs.targets.reading import begins_otherwise, parted
-from prefpairs.targets.verdict import Effect, Finding
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}
 """What `load_dataset` calls the sides."""

@@ -6,13 +6,13 @@ different prompts (see unpaired.py).
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.records.message import Text
-from prefpairs.records.wire import encode
+from prefpairs.dataset.card import card
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import repeats
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import Text
 from prefpairs.targets import trl
-from prefpairs.targets.card import card
-from prefpairs.targets.judge import repeats
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -6,10 +6,10 @@
 from collections.abc import Mapping
 from hashlib import sha256
 
-from prefpairs.records.message import as_chat
-from prefpairs.targets.card import card
-from prefpairs.targets.protocol import Dataset, Example, ExportOptions, Row, Rules, Target
-from prefpairs.targets.reading import parted
+from prefpairs.dataset.card import card
+from prefpairs.dataset.conversation_rows import parted
+from prefpairs.model.message import as_chat
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
 _SPLITS = {"train": "train_prefs", "val": "val_prefs", "test": "test_prefs"}
 

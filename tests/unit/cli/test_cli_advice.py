@@ -2,10 +2,10 @@
 
 import pytest
 
-from prefpairs.cli.advice import next_steps, ways_out, why_nothing
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.records.calls import tool_call
-from prefpairs.report import Report, Stage
+from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
+from prefpairs.engine.plan import ReadPlan
+from prefpairs.ledger import Report, Stage
+from prefpairs.model.tool_calls import tool_call
 
 RUBBISH = "x" * 300
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefpairs.cli.bar import bar_line
-from prefpairs.report.course import Step
+from prefpairs.cli.terminal.progress_bar import bar_line
+from prefpairs.ledger.progress import Step
 
 READING = Step("reading", 1_500_000_000, 2_400_000_000, "bytes")
 WRITING = Step("writing", 35_087, 125_000, "groups")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from prefpairs.cli.completing import completed
+from prefpairs.cli.completer import completed
 from prefpairs.cli.main import COMMANDS
+from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.reasons import ALL, SWITCHABLE
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import STRATEGIES
 from prefpairs.targets import TARGETS
-from prefpairs.targets.reading import DIALECTS
 
 
 def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.dedupe import DedupeWords, dedupe
+from prefpairs.cli.commands.dedupe import DedupeWords, dedupe
 from prefpairs.errors import BadInput, FileTrouble, UnknownWord, UsageError
-from prefpairs.sieves.dedupe import Dedupe
+from prefpairs.stages.dedupe import Dedupe
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.cli.dialect import PairInputWords
+from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.errors import UnknownWord
 
 

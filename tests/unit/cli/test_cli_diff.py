@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer import Exit
 
-from prefpairs.cli.diff import DiffWords, diff
+from prefpairs.cli.commands.diff import DiffWords, diff
 from prefpairs.cli.main import main
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
-from prefpairs.records.pair import pair_of
+from prefpairs.model.pair import pair_of
 
 ROWS = [
     {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.cli.explain import explain
+from prefpairs.cli.commands.explain import explain
 from prefpairs.errors import UnknownWord
 from prefpairs.reasons import ALL
 

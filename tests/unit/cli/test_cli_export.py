@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.export import export
-from prefpairs.cli.form import ExportWords
+from prefpairs.cli.commands.export import export
+from prefpairs.cli.export_options import ExportWords
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
-from prefpairs.files.sides import side_of
+from prefpairs.files.split_names import side_of
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.protocol import ExportOptions, Speech
+from prefpairs.targets.base import ExportOptions, Speech
 
 ROWS = [
     {"prompt": f"Q{n}", "chosen": "yes", "rejected": "no", "chosen_score": 1, "rejected_score": 0}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.cli.extract import extract
-from prefpairs.cli.pair import pair
+from prefpairs.cli.commands.extract import extract
+from prefpairs.cli.commands.pair import pair
 
 ROWS = [
     {"prompt": "Q", "response": answer, "score": score} for answer, score in (("A", 1), ("B", 0))

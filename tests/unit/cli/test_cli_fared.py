@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.fared import word_member
-from prefpairs.engines.group import Member
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.looks.standing import Obstacle, Others, Standing
+from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing
+from prefpairs.cli.terminal.outcome_text import word_member
+from prefpairs.engine.group_outcomes import Member
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.model.candidate import Candidate
 from prefpairs.reasons import LOSSES
-from prefpairs.records.candidate import Candidate
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 OPTIONS = PairOptions(min_gap=0.25, max_gap=2.0, min_chosen_score=0.5)
 

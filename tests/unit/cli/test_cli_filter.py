@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.filter import FilterWords, filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.commands.filter import FilterWords, filter  # noqa: A004 - the word that is typed
 from prefpairs.errors import FileTrouble, UsageError
-from prefpairs.sieves.filter import Filter
+from prefpairs.stages.filter import Filter
 
 NUMBERS = [
     field.name

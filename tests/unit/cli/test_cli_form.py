@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.form import ExportWords, TargetWords
+from prefpairs.cli.export_options import ExportWords, TargetWords
 from prefpairs.errors import BadInput, FileTrouble, UsageError
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import ExportOptions
+from prefpairs.targets.base import ExportOptions
 
 PLAIN = "{% for message in messages %}{{ message.role }}:{{ message.content }}\n{% endfor %}"
 ARGUMENTS = "{% for call in message.tool_calls or [] %}{}{% endfor %}"

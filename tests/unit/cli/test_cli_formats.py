@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from prefpairs.cli.formats import formats
+from prefpairs.cli.commands.formats import formats
 from prefpairs.errors import UnknownWord
-from prefpairs.records.schema import json_schema
+from prefpairs.model.schema import json_schema
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import STRATEGIES
 

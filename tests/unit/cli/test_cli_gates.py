@@ -6,8 +6,8 @@ import pytest
 
 from prefpairs.cli.gates import Gate, read_gates
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
-from prefpairs.report import Report, Stage
-from prefpairs.report.summaries import pair_summary, sieve_summary
+from prefpairs.ledger import Report, Stage
+from prefpairs.ledger.summaries import pair_summary, sieve_summary
 
 
 def _summary() -> dict[str, Any]:

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from prefpairs.cli.help import GROUPS, Page, Paint, help_of, help_text, usage_of
 from prefpairs.cli.main import COMMANDS
+from prefpairs.cli.terminal.help import GROUPS, Page, Paint, help_of, help_text, usage_of
 
 PLAIN = Paint(colours=False)
 

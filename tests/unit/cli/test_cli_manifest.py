@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import prefpairs
+from prefpairs.cli.commands.sample import SampleWords
 from prefpairs.cli.manifest import (
     FileModel,
     Hashed,
@@ -24,9 +25,8 @@ from prefpairs.cli.manifest import (
     refuse_strange_manifest,
 )
 from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
-from prefpairs.cli.sample import SampleWords
 from prefpairs.errors import BadInput, FileTrouble, UsageError
-from prefpairs.files.digest import digest_file
+from prefpairs.files.file_digest import digest_file
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
+from prefpairs.cli.command_words import EVERYWHERE, Word, manual_of, panels_of, words_of
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.manual import EVERYWHERE, Word, manual_of, panels_of, words_of
 
 LONGEST = 77
 """Help shifts examples by two, and a terminal has 80 columns."""

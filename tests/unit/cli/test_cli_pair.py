@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.pair import PairWords
-from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.cli.commands.pair import PairWords
+from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import UnknownWord, UsageError
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 READ = ReadPlan(inputs=[])
 

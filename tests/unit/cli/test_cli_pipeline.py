@@ -7,21 +7,21 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from prefpairs.cli.pipeline import Pipeline, outline_of, pipeline_of
 from prefpairs.cli.recipe import WriteTable, read_recipe
-from prefpairs.cli.wording import word_error
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.cli.recipe_plan import Pipeline, outline_of, pipeline_of
+from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
-from prefpairs.files.together import Together
-from prefpairs.report import Report
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sieves.filter import Filter
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.files.joint_commit import Together
+from prefpairs.ledger import Report
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 IN = Input("in.jsonl", "in.jsonl")
 READ = "[read]\ninputs = 'in.jsonl'\n"

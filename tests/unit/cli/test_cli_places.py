@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from prefpairs.cli.main import main
-from prefpairs.cli.places import folder_of_dataset, folder_of_sides
-from prefpairs.engines.plan import ExportPlan
+from prefpairs.cli.output_places import folder_of_dataset, folder_of_sides
+from prefpairs.engine.plan import ExportPlan
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import ExportOptions
+from prefpairs.targets.base import ExportOptions
 
 
 def test_folder_of_sides() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 BEGIN = (
-    "import sys; import prefpairs.cli.progress as progress; "
+    "import sys; import prefpairs.cli.terminal.progress_display as progress; "
     "progress.AFTER, progress._PERIOD = 0.0, 0.01; "
     "from prefpairs.cli.main import main; sys.exit(main())"
 )
@@ -324,9 +324,9 @@ IN_A_RUN = """
 import os, signal, sys, threading, time
 threads = []  # how many there are when a process is begun: asked after all others were
 os.register_at_fork(before=lambda: threads.append(threading.active_count()))
-import prefpairs.cli.progress as progress
-from prefpairs.files.signals import held_signals
-from prefpairs.report.course import Course, Step
+import prefpairs.cli.terminal.progress_display as progress
+from prefpairs.files.held_signals import held_signals
+from prefpairs.ledger.progress import Course, Step
 progress.AFTER, progress._PERIOD = 0.0, 0.01
 course = Course()
 course.turn_to(lambda: Step("reading", 5, 10, "rows"))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.reading import AsideWords, InputWords, ReadWords
-from prefpairs.engines.plan import InputPlan, ReadPlan
+from prefpairs.cli.read_options import AsideWords, InputWords, ReadWords
+from prefpairs.engine.plan import InputPlan, ReadPlan
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
-from prefpairs.report import Report
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.ledger import Report
 
 
 @pytest.fixture(autouse=True)

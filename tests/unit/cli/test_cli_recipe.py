@@ -9,11 +9,14 @@ import pytest
 import typer
 from typer.main import get_command
 
-from prefpairs.cli.dedupe import DedupeWords, dedupe
-from prefpairs.cli.export import export
-from prefpairs.cli.filter import FilterWords, filter  # noqa: A004 - the word that is typed
-from prefpairs.cli.form import TargetWords
-from prefpairs.cli.pair import PairWords, pair
+from prefpairs.cli.commands.dedupe import DedupeWords, dedupe
+from prefpairs.cli.commands.export import export
+from prefpairs.cli.commands.filter import FilterWords, filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.commands.pair import PairWords, pair
+from prefpairs.cli.commands.sample import SampleWords, sample
+from prefpairs.cli.commands.split import SplitWords, split
+from prefpairs.cli.export_options import TargetWords
+from prefpairs.cli.option_groups import command_of
 from prefpairs.cli.recipe import (
     SIEVES,
     STAGES,
@@ -23,10 +26,7 @@ from prefpairs.cli.recipe import (
     WriteTable,
     read_recipe,
 )
-from prefpairs.cli.sample import SampleWords, sample
-from prefpairs.cli.split import SplitWords, split
-from prefpairs.cli.wording import word_error
-from prefpairs.cli.words import command_of
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
 
 INPUT_WORDS = {

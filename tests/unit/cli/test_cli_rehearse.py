@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.rehearse import rehearse
-from prefpairs.cli.wording import word_error
+from prefpairs.cli.commands.rehearse import rehearse
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import DoesNotTrain, FileTrouble, UnknownWord
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.dedupe import dedupe
-from prefpairs.cli.filter import filter  # noqa: A004 - the word that is typed
-from prefpairs.cli.pair import pair
-from prefpairs.cli.run import run
-from prefpairs.cli.sample import sample
-from prefpairs.cli.split import split
-from prefpairs.cli.verify import verify
-from prefpairs.cli.wording import word_error
+from prefpairs.cli.commands.dedupe import dedupe
+from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.commands.pair import pair
+from prefpairs.cli.commands.run import run
+from prefpairs.cli.commands.sample import sample
+from prefpairs.cli.commands.split import split
+from prefpairs.cli.commands.verify import verify
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import (
     BadRecords,
     FilesDiffer,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.sample import SampleWords, sample
+from prefpairs.cli.commands.sample import SampleWords, sample
 from prefpairs.errors import UnknownWord, UsageError
-from prefpairs.sieves.sample import Sample
+from prefpairs.stages.sample import Sample
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.screen import open_screen
-from prefpairs.looks.wrapping import Span
+from prefpairs.cli.terminal.pager import open_screen
+from prefpairs.render.line_wrapping import Span
 
 PAGER = "cat > paged.txt; echo paged"
 """What stands in for less: it says that it was there."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from prefpairs.cli.commands.pair import PairWords
+from prefpairs.cli.commands.show import ChoiceWords, ShowReadWords, show
 from prefpairs.cli.main import main
-from prefpairs.cli.pair import PairWords
-from prefpairs.cli.show import ChoiceWords, ShowReadWords, show
 from prefpairs.errors import NotThere, UnknownWord, UsageError
-from prefpairs.records.pair import pair_of
-from prefpairs.report import Report
+from prefpairs.ledger import Report
+from prefpairs.model.pair import pair_of
 
 ROWS = [
     {"prompt": f"Q{number}", "chosen": f"it is {number}", "rejected": "it is not", "gap": number}

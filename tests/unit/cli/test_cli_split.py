@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.split import SplitWords, split
+from prefpairs.cli.commands.split import SplitWords, split
 from prefpairs.errors import InputChanged, NothingCameOut, UsageError
-from prefpairs.sieves.shares import filled_sides
-from prefpairs.sieves.split import Split
+from prefpairs.stages.split import Split
+from prefpairs.stages.split_ratios import filled_sides
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def test_input_that_changes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
             file.write(b"\n")
         return filled_sides(*given)
 
-    monkeypatch.setattr("prefpairs.sieves.split.filled_sides", meddle)
+    monkeypatch.setattr("prefpairs.stages.split.filled_sides", meddle)
     with pytest.raises(InputChanged):
         _run(exact=True, val_fraction=0.5)
     assert {name: len(Path("d", name).read_bytes().splitlines()) for name in before} == before

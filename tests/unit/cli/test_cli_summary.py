@@ -1,8 +1,8 @@
 """The closing summary."""
 
-from prefpairs.cli.summary import early_losses, losses_text, summary_of, summary_text
-from prefpairs.report import Report, Stage
-from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.cli.terminal.summary_text import early_losses, losses_text, summary_of, summary_text
+from prefpairs.ledger import Report, Stage
+from prefpairs.ledger.summaries import extract_summary, pair_summary, sieve_summary
 
 
 def _report() -> Report:

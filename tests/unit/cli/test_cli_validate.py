@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.validate import ValidateWords, validate
+from prefpairs.cli.commands.validate import ValidateWords, validate
+from prefpairs.dataset.row_checks import Length
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError, WouldBeLost
 from prefpairs.files.inputs import Input
 from prefpairs.targets import target_named
-from prefpairs.targets.judge import Length
 from prefpairs.targets.openai import check_strictly
 
 ROW = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}

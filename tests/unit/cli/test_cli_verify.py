@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from prefpairs.cli.commands.verify import verify
 from prefpairs.cli.manifest import Hashed, manifest_of
 from prefpairs.cli.recipe import read_recipe
-from prefpairs.cli.verify import verify
-from prefpairs.cli.wording import word_error
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import BadInput, FilesDiffer, FileTrouble
-from prefpairs.files.digest import digest_file
+from prefpairs.files.file_digest import digest_file
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs import errors
-from prefpairs.cli.wording import plural, say_error, visible, word_error
+from prefpairs.cli.terminal.error_text import plural, say_error, visible, word_error
 
 LEAVE_OUT = (
     "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"

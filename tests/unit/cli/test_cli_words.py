@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import pytest
 from typer.models import OptionInfo
 
+from prefpairs.cli.command_words import function_of
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.manual import function_of
-from prefpairs.cli.words import command_of, one_of, split_words, word_group
+from prefpairs.cli.option_groups import command_of, one_of, split_words, word_group
 from prefpairs.errors import UnknownWord
 
 

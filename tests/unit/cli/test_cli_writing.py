@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.writing import FolderWords, WriteWords, check_written
-from prefpairs.engines.plan import ReadPlan
+from prefpairs.cli.write_options import FolderWords, WriteWords, check_written
+from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import (
     BadRecords,
     FileTrouble,
@@ -20,7 +20,7 @@ from prefpairs.errors import (
 )
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import write_file
-from prefpairs.report import Report
+from prefpairs.ledger import Report
 
 PLAN = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs import extras
+from prefpairs import optional_libraries
 
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
 
@@ -16,7 +16,7 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
 @pytest.mark.parametrize("extra", ["near", "parquet", "rehearse", "tokens"])
 def test_command_names_the_libraries(extra: str) -> None:
     """Those of the extra, for the Python that runs this copy; never a package of our name."""
-    words = shlex.split(extras.install_command(extra) or "")
+    words = shlex.split(optional_libraries.install_command(extra) or "")
     assert words[:4] == [sys.executable, "-m", "pip", "install"]
     names = sorted(word.partition(">")[0].partition("<")[0] for word in words[4:])
     listed = PROJECT["optional-dependencies"][extra]
@@ -25,8 +25,8 @@ def test_command_names_the_libraries(extra: str) -> None:
 
 def test_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     """Environments that uv makes have no pip: uv installs into them from outside."""
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    command = extras.install_command("near") or ""
+    monkeypatch.setattr(optional_libraries, "find_spec", lambda _: None)
+    command = optional_libraries.install_command("near") or ""
     assert command.startswith(f"uv pip install --python {sys.executable} ")
 
 
@@ -37,5 +37,5 @@ def test_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", unknown)
-    error = extras.missing_library("--near", "near")
+    error = optional_libraries.missing_library("--near", "near")
     assert (error.problem, error.hint) == ("--near needs a library that is not installed", None)

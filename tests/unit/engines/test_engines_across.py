@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.across import pairs_across_prompts
-from prefpairs.engines.index import Index, Place
-from prefpairs.engines.plan import PairPlan, ReadPlan
+from prefpairs.engine.across_prompts import pairs_across_prompts
+from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import TooManyPairs
-from prefpairs.records.candidate import Candidate
-from prefpairs.report import Report
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 ROLLOUTS = [
     Candidate(
@@ -80,7 +80,7 @@ def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatc
 
 def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood is refused beforehand; --yes-all lets it through."""
-    monkeypatch.setattr("prefpairs.engines.across.MOST_PAIRS", 39)
+    monkeypatch.setattr("prefpairs.engine.across_prompts.MOST_PAIRS", 39)
     options = PairOptions(rejected_per_chosen=2)
     with pytest.raises(TooManyPairs) as caught:
         _pairs(ROLLOUTS, options=options)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.engines.contest import Contest, fair_members
-from prefpairs.engines.index import Index, Place
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.rejudged import judged_both_ways
+from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.ranked_group import Contest, fair_members
+from prefpairs.engine.rejudged import judged_both_ways
+from prefpairs.fields.answer import TASK, ReadOptions
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
 from prefpairs.reasons import CONFLICTING
-from prefpairs.records.candidate import Candidate
-from prefpairs.report import Report
-from prefpairs.sources.answer import TASK, ReadOptions
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 ONE = Candidate("g", "Q", "A", 0.5, 3)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from engine_driver import data_of
 
-from prefpairs.engines.diff import DiffPlan, read_both
-from prefpairs.engines.plan import InputPlan
+from prefpairs.analysis.comparison import compare
+from prefpairs.engine.diff import DiffPlan, read_both
+from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import find_inputs
-from prefpairs.looks.comparison import compare
-from prefpairs.records.pair import pair_line, pair_of
-from prefpairs.report import Report
+from prefpairs.ledger import Report
+from prefpairs.model.pair import pair_line, pair_of
 
 ROWS = [{"prompt": f"Q{number}", "chosen": "aye", "rejected": "nay"} for number in range(4)]
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.distil import distil
-from prefpairs.engines.plan import InputPlan
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.template import TemplateFacts
+from prefpairs.engine.distil import distil
+from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
-from prefpairs.targets.chat import Chat
+from prefpairs.ledger import Report
 from prefpairs.targets.sdpo import DistilOptions
-from prefpairs.targets.template import TemplateFacts
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engine_driver import Row
 
-from prefpairs.engines.drafts import Drafts
+from prefpairs.engine.typed_rows import Drafts
 from prefpairs.errors import FileTrouble
 
 COLUMNS = {"text": None, "label": None, "tools": "[]", "score": None}

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from engine_driver import Lines, Row, data_of
 
-from prefpairs.engines.export import export
-from prefpairs.engines.plan import DatasetPlan, ExportPlan, InputPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.export import export
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
+from prefpairs.ledger import Report
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import ExportOptions
+from prefpairs.targets.base import ExportOptions
 
 THOUGHT = [{"role": "assistant", "content": "yes", "reasoning_content": "hm"}]
 TOOLS = [{"type": "function", "function": {"name": "add"}}]

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.extract import extract
-from prefpairs.engines.plan import ReadPlan
+from prefpairs.engine.extract import extract
+from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
+from prefpairs.ledger import Report
 
 ROW = b'{"prompt": "Q", "response": "%s", "score": 1}\n'
 

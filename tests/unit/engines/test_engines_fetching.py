@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.engines.fetching import Candidates, Library
-from prefpairs.engines.index import Index, Place
+from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.errors import InputChanged, NotJson
+from prefpairs.fields.answer import Reading
 from prefpairs.files.inputs import Input
-from prefpairs.files.shelf import Shelf, Spool
-from prefpairs.records.candidate import Candidate
-from prefpairs.sources.answer import Reading
+from prefpairs.files.record_store import Shelf, Spool
+from prefpairs.model.candidate import Candidate
 
 A, B = (Candidate("g", "Q", answer, 0.5) for answer in "AB")
 
@@ -70,7 +70,7 @@ def test_what_is_remembered_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """Records read long ago are read again."""
-    monkeypatch.setattr(f"prefpairs.engines.fetching.{bound}", most)
+    monkeypatch.setattr(f"prefpairs.engine.record_fetch.{bound}", most)
     read = Reads(A)
     index = _index((A, Place(0, 0, 4, 0, 1)), (A, Place(0, 4, 4, 0, 2)))
     with _library(tmp_path, read) as library:
@@ -149,7 +149,7 @@ def test_one_record_is_remembered_however_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that was read last stays, and is read once."""
-    monkeypatch.setattr("prefpairs.engines.fetching._MOST_CACHED_BYTES", 1)
+    monkeypatch.setattr("prefpairs.engine.record_fetch._MOST_CACHED_BYTES", 1)
     read = Reads(A)
     index = _index((A, Place(0, 0, 4, 0, 1)))
     with _library(tmp_path, read) as library:

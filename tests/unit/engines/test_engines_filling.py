@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from engine_driver import Row, data_of
 
-from prefpairs.engines import filling
-from prefpairs.engines.fetching import Candidates
-from prefpairs.engines.filling import fill
-from prefpairs.engines.index import Index
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.reading import reading_inputs
-from prefpairs.engines.workers import Workers
+from prefpairs.engine import index_fill
+from prefpairs.engine.candidate_index import Index
+from prefpairs.engine.candidate_reader import reading_inputs
+from prefpairs.engine.index_fill import fill
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.record_fetch import Candidates
+from prefpairs.engine.scan_workers import Workers
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.candidate import Candidate
-from prefpairs.report import Report
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
 
 ROWS: list[Row] = [
     {
@@ -95,7 +95,7 @@ def test_workers_that_nobody_asked_for(
     """One a core, as far as the file is worth it."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS))
-    monkeypatch.setattr(filling, "_WORTH_A_WORKER", path.stat().st_size // 5)
+    monkeypatch.setattr(index_fill, "_WORTH_A_WORKER", path.stat().st_size // 5)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
     assert _answers(_filled(path)) == ANSWERS
     assert sum(stretches) == others
@@ -143,7 +143,7 @@ def test_trouble_has_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: Any) -> Any:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(filling, "stretches", fail)
+    monkeypatch.setattr(index_fill, "stretches", fail)
     with pytest.raises(FileTrouble) as caught:
         _filled(path, workers=2)
     assert caught.value.args == ("r.jsonl", "Input/output error")

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.formats import Format, Formats
-from prefpairs.engines.plan import ReadPlan
+from prefpairs.engine.plan import ReadPlan
+from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.errors import NoSuchPath, OtherRows
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.lines import Record
-from prefpairs.report import Report
+from prefpairs.ledger import Report
 from prefpairs.sources import generic_plain
-from prefpairs.sources.answer import ReadOptions
 
 ROW = b'{"prompt": "Q", "response": "A", "score": 1}'
 OTHER = b'{"question": "Q", "answer": "A", "reward": 1}'

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from engine_driver import Lines, Row, data_of
 
-from prefpairs.engines.group import ShownGroup, show_group
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.analysis.candidate_outcome import Standing
+from prefpairs.engine.group_outcomes import ShownGroup, show_group
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import NotThere, UsageError
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.looks.standing import Standing
-from prefpairs.report import Report
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.ledger import Report
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 
 def _row(group: str, response: str, score: float, **more: Any) -> Row:

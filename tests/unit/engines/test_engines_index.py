@@ -2,9 +2,10 @@
 
 import pytest
 
-from prefpairs.engines.index import Index, Place
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import (
+from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.fields.answer import TASK
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import (
     NO_TOOLS,
     digest,
     digest_group,
@@ -12,7 +13,6 @@ from prefpairs.records.identity import (
     digest_response,
     digest_tools,
 )
-from prefpairs.sources.answer import TASK
 
 NOWHERE = Place(0, 0, 0, 0, 0)
 ONE = Candidate("g", "Q", "A", 0.5, 3)
@@ -137,7 +137,7 @@ def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
 @pytest.mark.parametrize("piece", [1, 2, 3, 1 << 14])
 def test_joined_piece_by_piece(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two indexes in pieces of any size become what one would be, with places in their rows."""
-    monkeypatch.setattr("prefpairs.engines.index._PIECE", piece)
+    monkeypatch.setattr("prefpairs.engine.candidate_index._PIECE", piece)
     rows = [(2, "ab"), (7, "c"), (8, "dea"), (9, "f"), (12, "gc"), (13, "h")]
 
     def indexed(rows: list[tuple[int, str]], before: int) -> Index:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.looking import kind_of_inputs, survey
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan, SievePlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.analysis.survey import WhatIf
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.looks.survey import WhatIf
-from prefpairs.report import Report
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.ledger import Report
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 Row = dict[str, Any]
 PAIR = {"prompt": "Q", "chosen": "a", "rejected": "b"}

@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.fetching import Candidates, Library
-from prefpairs.engines.index import Index
-from prefpairs.engines.made import MadePairs
-from prefpairs.engines.pair import pair
-from prefpairs.engines.pairs import FiledPairs
-from prefpairs.engines.plan import InputPlan, PairPlan, ReadPlan
-from prefpairs.engines.rows import reading_rows
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.candidate_index import Index
+from prefpairs.engine.filed_pairs import FiledPairs
+from prefpairs.engine.new_pairs import MadePairs
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan
+from prefpairs.engine.record_fetch import Candidates, Library
+from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
+from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.pair import Pair, pair_line
-from prefpairs.report import Report
-from prefpairs.sieves.entry import Entry
-from prefpairs.sources.pairs import PairReading
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.pair import Pair, pair_line
+from prefpairs.stages.pair_entry import Entry
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 Row = dict[str, Any]
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q1"}]
@@ -229,7 +229,7 @@ def test_question_that_changes(tmp_path: Path) -> None:
 
 def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of `pair` holds, and is told before the first entry."""
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 9)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 9)
     plan = _plan(_file(tmp_path, _rows()))
     with _made(plan) as made, pytest.raises(TooManyPairs):
         next(made.entries())

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from prefpairs.engines.memory import Memory
+from prefpairs.engine.seen_rows import Memory
 
 
 def test_every_key_is_new_once() -> None:

@@ -14,15 +14,15 @@ from backports import zstd
 from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.report import Report
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.ledger import Report
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed import PairOptions
+from prefpairs.strategies.allowed_pairs import PairOptions
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number % 3}", "response": f"A{number}", "score": number / 10}
@@ -306,7 +306,7 @@ def test_across_prompts(tmp_path: Path) -> None:
 
 def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood is refused before a line is written; a cap or --yes-all lets it through."""
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 8)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 8)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="exhaustive")
     assert (caught.value.pairs, caught.value.limit) == (9, 8)
@@ -314,7 +314,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     capped = PairOptions(max_pairs=3)
     assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", options=capped)) == 9
     assert len(_run(tmp_path, data_of(ROWS), strategy="best-vs-worst")) == 3
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 5)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 5)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="adjacent")
     assert caught.value.pairs == 6
@@ -322,7 +322,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting pairs beforehand drops nobody a second time."""
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 1)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 1)
     report = Report()
     _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), report=report)
     assert (report.groups, report.dropped) == (1, {"duplicate_rollout": 1})
@@ -383,7 +383,7 @@ def test_prompts_of_equal_digests_never_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Digests are trusted for speed only; before a pair is written, contents are compared."""
-    monkeypatch.setattr("prefpairs.engines.index.digest_prompt", lambda _: b"same")
+    monkeypatch.setattr("prefpairs.engine.candidate_index.digest_prompt", lambda _: b"same")
     rows = [
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
     ]
@@ -395,9 +395,9 @@ def test_prompts_of_equal_digests_never_meet(
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused when the limit is passed, and not before."""
     rows = data_of(ROWS[::3])
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 3)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
-    monkeypatch.setattr("prefpairs.engines.pair.MOST_PAIRS", 2)
+    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 2)
     with pytest.raises(TooManyPairs):
         _run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)
     yes: Row = {"strategy": "exhaustive", "assume_grouped": True, "yes_all": True}

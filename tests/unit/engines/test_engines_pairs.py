@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from engine_driver import data_of
 
-from prefpairs.engines.fetching import Library
-from prefpairs.engines.pairs import FiledPairs, Keep
-from prefpairs.engines.plan import InputPlan
-from prefpairs.engines.rows import reading_rows
+from prefpairs.engine.filed_pairs import FiledPairs, Keep
+from prefpairs.engine.plan import InputPlan
+from prefpairs.engine.record_fetch import Library
+from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
+from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.identity import digest, digest_prompt, digest_response, digest_tools
-from prefpairs.records.pair import pair_line, pair_of
-from prefpairs.report import Report
-from prefpairs.sources.pairs import PairReading
+from prefpairs.ledger import Report
+from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
+from prefpairs.model.pair import pair_line, pair_of
 
 ROWS: list[dict[str, Any]] = [
     {"prompt": f"Q{n}", "chosen": f"A{n}", "rejected": "B", "chosen_score": n, "rejected_score": 0}

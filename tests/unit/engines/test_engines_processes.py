@@ -4,8 +4,8 @@ import resource
 
 import pytest
 
-from prefpairs.engines import processes
-from prefpairs.engines.processes import begin, processes_for
+from prefpairs.engine import processes
+from prefpairs.engine.processes import begin, processes_for
 
 
 def test_who_asks_for_a_number_gets_it() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.reading import reading_inputs, with_origin
+from prefpairs.engine.candidate_reader import reading_inputs, with_origin
+from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
+from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.candidate import Candidate
-from prefpairs.report import Report
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.ledger import Report
+from prefpairs.model.candidate import Candidate
 
 GOOD = b'{"prompt": "Q", "response": "A", "score": 1}\n'
 ROLLOUT = {

@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 
-from prefpairs.engines.fetching import Candidates
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.ready import ReadyPairs
-from prefpairs.records.pair import Pair, pair_of
-from prefpairs.report import Report
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.ready_pairs import ReadyPairs
+from prefpairs.engine.record_fetch import Candidates
+from prefpairs.ledger import Report
+from prefpairs.model.pair import Pair, pair_of
 
 
 def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:

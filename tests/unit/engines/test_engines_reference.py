@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.reference import FIELDS, read_reference
+from prefpairs.engine.benchmark_prompts import FIELDS, read_reference
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.message import Text
-from prefpairs.sieves.reference import Reference
+from prefpairs.model.message import Text
+from prefpairs.stages.contamination import Reference
 
 
 def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> Reference:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.rehearse import Rehearsal, RehearsePlan, rehearse
+from prefpairs.engine.rehearse import Rehearsal, RehearsePlan, rehearse
 from prefpairs.errors import FileTrouble, UsageError
-from prefpairs.extras import install_command
+from prefpairs.optional_libraries import install_command
 
 SOUND = Rehearsal(
     trainer="trl 1.16.0",

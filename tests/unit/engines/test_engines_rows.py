@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engines.plan import InputPlan, Tolerated
-from prefpairs.engines.rows import Rows, reading_rows
+from prefpairs.engine.plan import InputPlan, Tolerated
+from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileTrouble, NotJson, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
-from prefpairs.records.wire import decode
-from prefpairs.report import Report
+from prefpairs.ledger import Report
+from prefpairs.model.json_codec import decode
 
 
 def _records(*lines: bytes) -> Iterator[Record]:

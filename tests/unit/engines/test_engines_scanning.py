@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from engine_driver import Row, data_of
 
-from prefpairs.engines.index import Index
-from prefpairs.engines.plan import ReadPlan
-from prefpairs.engines.reading import Reader
-from prefpairs.engines.rows import Rows
-from prefpairs.engines.scanning import Part, Scanner
+from prefpairs.engine.candidate_index import Index
+from prefpairs.engine.candidate_reader import Reader
+from prefpairs.engine.line_scanner import Part, Scanner
+from prefpairs.engine.plan import ReadPlan
+from prefpairs.engine.row_reader import Rows
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.two_readings import Fact
 from prefpairs.files.inputs import Input
-from prefpairs.report import Report, RowCounts
+from prefpairs.ledger import Report, RowCounts
 from prefpairs.sources import source_named
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.protocol import Opened, Scanned, Shortcut
-from prefpairs.sources.rivals import Fact
+from prefpairs.sources.base import Opened, Scanned, Shortcut
 
 
 class Scan:

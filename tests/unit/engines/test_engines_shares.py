@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 import pytest
 from engine_driver import Lines
 
-from prefpairs.engines.processes import CAN_FORK
-from prefpairs.engines.shares import Shares
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.group_workers import Shares
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.processes import CAN_FORK
 from prefpairs.errors import InputChanged
 from prefpairs.files.output import Output
-from prefpairs.report import Report
+from prefpairs.ledger import Report
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="several write only where one can fork")
 OURS = os.getpid()

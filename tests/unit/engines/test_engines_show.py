@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from engine_driver import Row, data_of
 
-from prefpairs.engines.plan import InputPlan
-from prefpairs.engines.show import Found, ShowPlan, show
+from prefpairs.engine.pair_picker import Found, ShowPlan, show
+from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords, NotThere
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.identity import draw
-from prefpairs.records.pair import pair_of
-from prefpairs.report import Report
+from prefpairs.ledger import Report
+from prefpairs.model.identity import draw
+from prefpairs.model.pair import pair_of
 
 
 def _row(number: int, **more: Any) -> Row:

@@ -16,25 +16,25 @@ from backports import zstd
 from engine_driver import Lines, Row, data_of
 from pyarrow.parquet import write_table
 
-from prefpairs.engines.plan import ExportPlan, InputPlan, SievePlan
-from prefpairs.engines.sieve import sieve
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import ExportPlan, InputPlan, SievePlan
+from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row_plain import read_plain
 from prefpairs.files.inputs import find_inputs
-from prefpairs.records.identity import digest_prompt
-from prefpairs.records.pair import Pair, pair_line
-from prefpairs.records.wire import encode_line
-from prefpairs.report import Report
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sieves.filter import Filter
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sieves.reference import Reference
-from prefpairs.sieves.sample import Sample
-from prefpairs.sieves.split import Split
-from prefpairs.sources.pairs import PairReading
-from prefpairs.sources.pairs_plain import read_plain
+from prefpairs.ledger import Report
+from prefpairs.model.identity import digest_prompt
+from prefpairs.model.json_codec import encode_line
+from prefpairs.model.pair import Pair, pair_line
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.contamination import Reference
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import ExportOptions
+from prefpairs.targets.base import ExportOptions
 
 ROWS: list[Row] = [
     {
@@ -329,8 +329,8 @@ def test_lines_of_ours_are_decoded_once(
         compared.append(pair)
         return pair_line(pair)
 
-    monkeypatch.setattr("prefpairs.engines.pairs.read_plain", read)
-    monkeypatch.setattr("prefpairs.engines.pairs.pair_line", encoded)
+    monkeypatch.setattr("prefpairs.engine.filed_pairs.read_plain", read)
+    monkeypatch.setattr("prefpairs.engine.filed_pairs.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
     sieve(plan, {WHOLE: output}, Report())

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from prefpairs.engines.tiny_model import CHAT_TEMPLATE
-from prefpairs.targets.template import TemplateFacts, facts_of
+from prefpairs.chat.template import TemplateFacts, facts_of
+from prefpairs.engine.tiny_model import CHAT_TEMPLATE
 
 USER = {"role": "user", "content": "Q"}
 AYE = {"role": "assistant", "content": "Aye"}

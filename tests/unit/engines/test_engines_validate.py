@@ -12,14 +12,14 @@ import pytest
 from engine_driver import Row, data_of
 from pyarrow.parquet import write_table
 
-from prefpairs.engines.validate import ValidatePlan, Verdict, validate
+from prefpairs.dataset.arrow_columns import FIRST_BLOCK
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import Length
+from prefpairs.engine.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
-from prefpairs.report.judgement import Judgement
+from prefpairs.ledger.validation_report import Judgement
 from prefpairs.targets import target_named
-from prefpairs.targets.columns import FIRST_BLOCK
-from prefpairs.targets.judge import Length
-from prefpairs.targets.verdict import Effect, Finding
 
 ROW: Row = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}
 EQUAL: Row = {**ROW, "rejected": " aye"}

@@ -13,26 +13,26 @@ from typing import Any
 import pytest
 from engine_driver import Lines, Row, data_of
 
-from prefpairs.engines import processes, workers
-from prefpairs.engines.pair import pair
-from prefpairs.engines.plan import PairPlan, ReadPlan
-from prefpairs.engines.processes import CAN_FORK, Counter, ProcessLost
-from prefpairs.engines.reading import reading_inputs
-from prefpairs.engines.scanning import Part, Scanner
-from prefpairs.engines.workers import Job, Workers
-from prefpairs.engines.writing import WHOLE
+from prefpairs.engine import processes, scan_workers
+from prefpairs.engine.candidate_reader import reading_inputs
+from prefpairs.engine.line_scanner import Part, Scanner
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.processes import CAN_FORK, Counter, ProcessLost
+from prefpairs.engine.scan_workers import Job, Workers
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import find_inputs
-from prefpairs.files.stretch import lines_between
-from prefpairs.report import Report
-from prefpairs.report.course import Course, Step
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.ledger import Report
+from prefpairs.ledger.progress import Course, Step
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}
     for number in range(40)
 ]
 CHOSEN = [f"A{number}" for number in range(3, 40, 4)]
-work = workers._work  # noqa: SLF001 - what a worker does is what fails here
+work = scan_workers._work  # noqa: SLF001 - what a worker does is what fails here
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_workers_that_tell_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None]
 ) -> None:
     """Their stretches are scanned here."""
-    monkeypatch.setattr(workers, "_work", fails)
+    monkeypatch.setattr(scan_workers, "_work", fails)
     report = Report()
     assert _run(tmp_path, data_of(ROWS), report) == CHOSEN
     assert (report.rows_read, report.rows_of) == (40, {"r.jsonl": 40})
@@ -85,7 +85,7 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def some(job: Job, passed: Counter, sender: Connection) -> None:
         (_dies if job.start < len(data) // 2 else work)(job, passed, sender)
 
-    monkeypatch.setattr(workers, "_work", some)
+    monkeypatch.setattr(scan_workers, "_work", some)
     assert _run(tmp_path, data) == CHOSEN
 
 
@@ -122,7 +122,7 @@ def test_bytes_are_counted_wherever_they_are_read(
             passed.add(100)
             fails(job, passed, sender)
 
-        monkeypatch.setattr(workers, "_work", fails_late)
+        monkeypatch.setattr(scan_workers, "_work", fails_late)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
     assert [step.verb for step in seen] == ["reading"] * 3
@@ -134,7 +134,7 @@ def test_bytes_of_workers_that_share_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are counted when what was found in them is taken."""
-    monkeypatch.setattr(workers, "counts_for", lambda number: [0] * number)
+    monkeypatch.setattr(scan_workers, "counts_for", lambda number: [0] * number)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
     assert seen[0].done < seen[1].done < seen[2].done == len(data)
@@ -203,7 +203,7 @@ def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         path.write_bytes(data)
         return started(*arguments)
 
-    monkeypatch.setattr(workers, "begin", replaced)
+    monkeypatch.setattr(scan_workers, "begin", replaced)
     assert _found_by(tmp_path, data, 0) is None
 
 
@@ -271,7 +271,7 @@ def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.Monkey
     def start(*_: object) -> None:
         pytest.fail("a process was started")
 
-    monkeypatch.setattr("prefpairs.engines.processes.Process", start)
+    monkeypatch.setattr("prefpairs.engine.processes.Process", start)
     assert _run(tmp_path, data_of(ROWS), number=1) == CHOSEN
 
 
@@ -287,7 +287,7 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / "defaults").write_text(json.dumps(said))
         return lines_between(*stretch)
 
-    monkeypatch.setattr(workers, "lines_between", told)
+    monkeypatch.setattr(scan_workers, "lines_between", told)
     try:
         _found_by(tmp_path, data_of(ROWS), 0)
     finally:

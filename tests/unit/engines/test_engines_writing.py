@@ -4,10 +4,10 @@ from typing import Any
 
 from engine_driver import Lines
 
-from prefpairs.engines.writing import WHOLE, PairLines
-from prefpairs.records.pair import Pair, pair_line, pair_of
-from prefpairs.report import Report
-from prefpairs.sieves.entry import Entry
+from prefpairs.engine.pair_writer import WHOLE, PairLines
+from prefpairs.ledger import Report
+from prefpairs.model.pair import Pair, pair_line, pair_of
+from prefpairs.stages.pair_entry import Entry
 
 
 def test_pair_lines() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadInput
-from prefpairs.files.array import array_elements
 from prefpairs.files.inputs import Input
+from prefpairs.files.json_array import array_elements
 
 ROWS: list[Any] = [
     {"text": 'brackets ]}[{ and \\" quotes \\\\'},
@@ -23,7 +23,7 @@ PRETTY = json.dumps(ROWS, ensure_ascii=False, indent=2).encode()
 
 @pytest.fixture(params=[1, 2, 3, 7, 64, 1 << 20], autouse=True)
 def _chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prefpairs.files.array._CHUNK", request.param)
+    monkeypatch.setattr("prefpairs.files.json_array._CHUNK", request.param)
 
 
 def _elements(data: bytes, offset: int = 0) -> list[tuple[int, bytes]]:
@@ -90,7 +90,7 @@ def test_torn_array(cut: int) -> None:
 @pytest.mark.parametrize("rest", [b"{}", b"[]", b"]", b",", b' {"a": 1}'])
 def test_something_behind_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two arrays in a row are no array."""
-    monkeypatch.setattr("prefpairs.files.array._CHUNK", 1 << 20)
+    monkeypatch.setattr("prefpairs.files.json_array._CHUNK", 1 << 20)
     assert _problem(b'[{"a": 1}]' + rest) == (
         "x.json",
         "something follows the end of the JSON array",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.aside import peeked_input, seekable_stdin
 from prefpairs.files.inputs import find_inputs
+from prefpairs.files.pipe_spool import peeked_input, seekable_stdin
 
 
 @contextmanager

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files.beside import Place, is_file, is_folder, is_there
+from prefpairs.files.staging import Place, is_file, is_folder, is_there
 
 _DIES = """
 import os, signal, sys
-from prefpairs.files.beside import Place
+from prefpairs.files.staging import Place
 place = Place(os.path.dirname(sys.argv[1]))
 make = place.new_folder if sys.argv[2] == "folder" else place.new_file
 made = make(os.path.basename(sys.argv[1]))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileTrouble, InputChanged
-from prefpairs.files.digest import digest_file, stamp_of
-from prefpairs.files.staged import Written
+from prefpairs.files.file_digest import digest_file, stamp_of
+from prefpairs.files.staged_file import Written
 
 
 def test_digest_of_a_file(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileTrouble, UsageError
-from prefpairs.files.beside import Place
-from prefpairs.files.folder import open_folder
 from prefpairs.files.inputs import Input
+from prefpairs.files.output_folder import open_folder
+from prefpairs.files.staging import Place
 
 FAMILY = ("a", "b", "c")
 

@@ -14,7 +14,7 @@ from backports import zstd
 from prefpairs.errors import BadRecords, FileTrouble, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import ClosedPipe, open_output, refuse_stdout, write_file
-from prefpairs.files.staged import same_bytes
+from prefpairs.files.staged_file import same_bytes
 
 
 def _write(path: Path | str, *lines: bytes) -> None:

@@ -13,8 +13,8 @@ from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input, Limits
-from prefpairs.files.parquet import parquet_rows
-from prefpairs.records.wire import decode
+from prefpairs.files.parquet_reader import parquet_rows
+from prefpairs.model.json_codec import decode
 
 X = Input("x.parquet", "x.parquet")
 

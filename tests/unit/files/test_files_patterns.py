@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import find_inputs
-from prefpairs.files.patterns import is_pattern, paths_like
+from prefpairs.files.path_patterns import is_pattern, paths_like
 
 NAMES = ("a", "b", "a.d", ".h", "[x]", "r.jsonl")
 PARTS = (

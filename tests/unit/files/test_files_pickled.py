@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.files.pickled import unpickled
-from prefpairs.files.pickled_values import Damaged, NotRead
+from prefpairs.files.pickle_reader import unpickled
+from prefpairs.files.pickle_values import Damaged, NotRead
 
 STATE = b"(K\x03\x8c\x01%bNNNJ\xff\xff\xff\xffK\x00tb"
 DTYPE = b"\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02%b\x89\x88\x87R" + STATE

@@ -18,7 +18,7 @@ from pyarrow.parquet import write_table
 from prefpairs.errors import BadInput, FileTrouble
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
-from prefpairs.files.reading import open_input
+from prefpairs.files.open_input import open_input
 
 ROWS = [{"prompt": "Q", "response": f"answer {n}", "score": n / 10} for n in range(5)]
 LINES = [json.dumps(row).encode() + b"\n" for row in ROWS]

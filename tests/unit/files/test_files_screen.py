@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.files.screen import drawn, make_room
+from prefpairs.files.shared_terminal import drawn, make_room
 
 
 def test_whoever_draws_is_told_to_leave() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from prefpairs.errors import FileTrouble, InputChanged
 from prefpairs.files.inputs import Input
-from prefpairs.files.shelf import Shelf, Shelves, Spool
+from prefpairs.files.record_store import Shelf, Shelves, Spool
 
 
 def _shelf(path: Path) -> Shelf:
@@ -195,7 +195,7 @@ def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
 
 def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit is opened again; smaller ones may still fit."""
-    monkeypatch.setattr("prefpairs.files.shelf._MOST_HELD", 13)
+    monkeypatch.setattr("prefpairs.files.record_store._MOST_HELD", 13)
     shelves = Shelves()
     for name, data in (("a", b"first\n"), ("b", b"too long\n"), ("c", b"second\n")):
         shelves.add(_held(tmp_path / name, data))

@@ -18,8 +18,8 @@ from trinity_kit import SCHEMA, database, frame, item, run, with_tokens
 from prefpairs.errors import BadInput, InputChanged
 from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.lines import Refused
-from prefpairs.files.reading import open_input
-from prefpairs.files.sqlite import sqlite_rows
+from prefpairs.files.open_input import open_input
+from prefpairs.files.sqlite_reader import sqlite_rows
 
 RUNS = [run(0, 1.0, "4"), run(1, 0.0, "5")]
 

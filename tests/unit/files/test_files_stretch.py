@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.files.stretch import lines_between, stretches
+from prefpairs.files.byte_ranges import lines_between, stretches
 
 
 @pytest.fixture(name="path")

@@ -9,8 +9,8 @@ from pyarrow.parquet import read_schema, read_table
 
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import find_inputs
-from prefpairs.files.reading import open_input
-from prefpairs.files.table import Table, open_table
+from prefpairs.files.open_input import open_input
+from prefpairs.files.parquet_writer import Table, open_table
 
 COLUMNS = {"chat": "chat", "calls": "json", "text": "string", "score": "float64", "label": "bool"}
 COLUMNS |= {"ids": "ints"}

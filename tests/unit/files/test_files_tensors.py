@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from trinity_kit import tensors, whole
 
-from prefpairs.files.pickled_values import Damaged
-from prefpairs.files.tensors import Tensor, memory_of_header, numbers_of, read_header
+from prefpairs.files.pickle_values import Damaged
+from prefpairs.files.safetensors import Tensor, memory_of_header, numbers_of, read_header
 
 
 def _header(given: Any, size: int) -> dict[str, Tensor]:

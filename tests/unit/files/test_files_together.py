@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefpairs.errors import FileTrouble
-from prefpairs.files import beside
-from prefpairs.files.beside import Place
-from prefpairs.files.folder import open_folder
+from prefpairs.files import staging
+from prefpairs.files.joint_commit import Together
 from prefpairs.files.output import open_output, write_file
-from prefpairs.files.table import open_table
-from prefpairs.files.together import Together
+from prefpairs.files.output_folder import open_folder
+from prefpairs.files.parquet_writer import open_table
+from prefpairs.files.staging import Place
 
 
 def _content(folder: Path) -> dict[str, bytes]:
@@ -241,7 +241,7 @@ def test_a_run_does_not_wait_for_ever(
 ) -> None:
     """Exit 5, with a sentence that names the cause; all is as it was."""
     _old(tmp_path)
-    monkeypatch.setattr(beside, "LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(staging, "LONGEST_WAIT", 0.1)
     with (
         _held(tmp_path / held),
         pytest.raises(FileTrouble, match="another run has kept the folder locked"),
@@ -253,7 +253,7 @@ def test_a_run_does_not_wait_for_ever(
 
 _DIES = """
 import os, signal, sys, time
-from prefpairs.files.beside import Place
+from prefpairs.files.staging import Place
 place = Place(sys.argv[1])
 place.lock(time.monotonic())
 os.kill(os.getpid(), signal.SIGKILL)

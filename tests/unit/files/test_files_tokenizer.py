@@ -13,7 +13,6 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from prefpairs.errors import BadInput, BadRecord, FileTrouble, UsageError
-from prefpairs.extras import install_command
 from prefpairs.files.tokenizer import (
     Model,
     Tokens,
@@ -22,6 +21,7 @@ from prefpairs.files.tokenizer import (
     open_tokenizer,
     special_tokens,
 )
+from prefpairs.optional_libraries import install_command
 
 
 def _saved(folder: Path) -> str:

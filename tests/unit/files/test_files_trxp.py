@@ -20,8 +20,8 @@ from trinity_kit import around, frame, item, packed, run, tensors, whole, with_t
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.lines import Refused
-from prefpairs.files.reading import open_input
-from prefpairs.files.trxp import trxp_rows
+from prefpairs.files.open_input import open_input
+from prefpairs.files.trxp_reader import trxp_rows
 
 SOURCE = Input("x.trxp", "x.trxp")
 NO_TENSORS = tensors({})

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.files.digest import digest_file
+from prefpairs.files.byte_ranges import lines_between
+from prefpairs.files.file_digest import digest_file
 from prefpairs.files.inputs import Input
-from prefpairs.files.reading import open_input
-from prefpairs.files.stretch import lines_between
-from prefpairs.files.watched import WatchedFile
+from prefpairs.files.open_input import open_input
+from prefpairs.files.read_counter import WatchedFile
 
 LINES = b"".join(b'{"a": %d}\n' % number for number in range(100_000))
 

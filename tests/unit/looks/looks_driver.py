@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.engines import pairs
-from prefpairs.looks.survey import PairSurvey
-from prefpairs.records.pair import Digests, Pair, other_prompt, pair_of
-from prefpairs.sieves.entry import Entry
-from prefpairs.sources.pairs import PairReading
+from prefpairs.analysis.survey import PairSurvey
+from prefpairs.engine import filed_pairs
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.model.pair import Digests, Pair, other_prompt, pair_of
+from prefpairs.stages.pair_entry import Entry
 
 Row = dict[str, Any]
 
@@ -23,4 +23,4 @@ def survey_of(rows: Sequence[Row]) -> PairSurvey:
 
 def entry_of(number: int, pair: Pair, digests: Digests) -> Entry:
     """The pair as sieves and surveys see it."""
-    return pairs.entry_of(PairReading(pair, digests, other_prompt(pair), None), number, 0, 0)
+    return filed_pairs.entry_of(PairReading(pair, digests, other_prompt(pair), None), number, 0, 0)

@@ -6,11 +6,11 @@ from typing import Any
 
 from looks_driver import Row, entry_of
 
-from prefpairs.looks.page.document import page
-from prefpairs.looks.page.gallery import Gallery
-from prefpairs.looks.survey import PairSurvey, Survey
-from prefpairs.records.pair import pair_of
-from prefpairs.report import Report
+from prefpairs.analysis.survey import PairSurvey, Survey
+from prefpairs.ledger import Report
+from prefpairs.model.pair import pair_of
+from prefpairs.render.page.document import page
+from prefpairs.render.page.gallery import Gallery
 
 
 def page_of(rows: list[Row], pairs: int = 1000, title: str | None = None) -> str:

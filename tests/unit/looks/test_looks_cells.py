@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-from prefpairs.cli.wording import visible
-from prefpairs.looks.cells import (
+from prefpairs.cli.terminal.error_text import visible
+from prefpairs.render.text_cells import (
     columns_of,
     one_line,
     shortened,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.looks.comparison import KINDS, Kind, PairSet, Spread, compare, ids_of
-from prefpairs.records.pair import Pair, pair_of
+from prefpairs.analysis.comparison import KINDS, Kind, PairSet, Spread, compare, ids_of
+from prefpairs.model.pair import Pair, pair_of
 
 
 def _set(*rows: dict[str, Any]) -> tuple[PairSet, list[Pair]]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from prefpairs.looks.matching import Effort, Match, matches
+from prefpairs.analysis.sequence_matching import Effort, Match, matches
 
 ENOUGH = 1_000_000
 

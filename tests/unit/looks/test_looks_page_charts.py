@@ -6,13 +6,13 @@ from typing import Any
 
 from looks_driver import Row, survey_of
 
-from prefpairs.looks.figures import figures
-from prefpairs.looks.page.charts import Chart, charts
-from prefpairs.looks.page.shapes import Column, columns, dots, heat, rows, shortened
-from prefpairs.looks.page.shapes import Row as Line
-from prefpairs.looks.survey import Survey, survey_groups
-from prefpairs.looks.tables import sections
-from prefpairs.report import Report
+from prefpairs.analysis.survey import Survey, survey_groups
+from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey_tables import sections
+from prefpairs.ledger import Report
+from prefpairs.render.page.charts import Chart, charts
+from prefpairs.render.page.svg import Column, columns, dots, heat, rows, shortened
+from prefpairs.render.page.svg import Row as Line
 
 
 def survey(pairs: list[Row], groups: list[list[float]] | None = None) -> Survey:

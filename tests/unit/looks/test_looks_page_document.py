@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from looks_driver import Row
 from page_driver import Parsed, page_of
 
-from prefpairs.looks.page.markup import written_out
+from prefpairs.render.page.html import written_out
 
 _ELEMENTS = (
     "html head meta title style body header h1 h2 p dl dt dd div nav a button main section span "

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from looks_driver import Row, entry_of
 
-from prefpairs.looks.page.gallery import Gallery, unevenness
-from prefpairs.records.pair import pair_of
+from prefpairs.model.pair import pair_of
+from prefpairs.render.page.gallery import Gallery, unevenness
 
 
 def gallery_of(rows: list[Row], pairs: int, seed: int = 0) -> Gallery:

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.looks.page.pieces import Piece, cut, fair_limit, pieces_of, row_of, shown
-from prefpairs.records.calls import tool_call
-from prefpairs.records.message import Message
-from prefpairs.records.pair import pair_of
+from prefpairs.model.message import Message
+from prefpairs.model.pair import pair_of
+from prefpairs.model.tool_calls import tool_call
+from prefpairs.render.page.pair_excerpts import Piece, cut, fair_limit, pieces_of, row_of, shown
 
 
 def test_kinds_of_pieces() -> None:

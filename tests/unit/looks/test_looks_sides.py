@@ -1,6 +1,8 @@
 """Two answers held against each other."""
 
-from prefpairs.looks.sides import (
+from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
+from prefpairs.render.line_wrapping import Row, Span
+from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
     SideRow,
@@ -10,8 +12,6 @@ from prefpairs.looks.sides import (
     side_by_side,
     stretches,
 )
-from prefpairs.looks.turns import Line, plain_lines, turn_lines
-from prefpairs.looks.wrapping import Row, Span
 
 ELSEWHERE = "nothing of this stands over there"
 

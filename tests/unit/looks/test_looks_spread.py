@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.looks.spread import MOST_VALUES, Bin, edges_of, length_edges, round_edges, spread_of
+from prefpairs.analysis.distribution import (
+    MOST_VALUES,
+    Bin,
+    edges_of,
+    length_edges,
+    round_edges,
+    spread_of,
+)
 
 
 def test_few_values_are_told_one_by_one() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.looks.standing import Obstacle, Others, Standing, standings
+from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing, standings
 from prefpairs.strategies import STRATEGIES, strategy_named
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 
 def _stand(

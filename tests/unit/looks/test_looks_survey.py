@@ -3,7 +3,7 @@
 import pytest
 from looks_driver import Row, survey_of
 
-from prefpairs.looks.survey import Shortcut, WhatIf, survey_groups
+from prefpairs.analysis.survey import Shortcut, WhatIf, survey_groups
 
 
 def row(prompt: str, chosen: str, rejected: str, gap: float | None = 1.0) -> Row:

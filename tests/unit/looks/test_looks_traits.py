@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.looks.traits import SHORTCUTS, Traits, traits_of_sides
-from prefpairs.records.calls import tool_call
-from prefpairs.records.pair import pair_of
+from prefpairs.analysis.answer_traits import SHORTCUTS, Traits, traits_of_sides
+from prefpairs.model.pair import pair_of
+from prefpairs.model.tool_calls import tool_call
 
 Turn = dict[str, Any]
 

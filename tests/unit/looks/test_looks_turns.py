@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.looks.turns import Line, beginning, is_plain, plain_lines, turn_lines
+from prefpairs.render.conversation_lines import Line, beginning, is_plain, plain_lines, turn_lines
 
 
 def _call(name: str, arguments: str, call_id: str = "call_1") -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.looks.wins import Matrix, Wins
-from prefpairs.records.pair import pair_of
+from prefpairs.analysis.win_matrix import Matrix, Wins
+from prefpairs.model.pair import pair_of
 
 
 def wins(*metas: dict[str, Any], **row: str) -> Wins:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefpairs.looks.matching import Effort
-from prefpairs.looks.words import shared_words, words_of
+from prefpairs.analysis.sequence_matching import Effort
+from prefpairs.analysis.word_diff import shared_words, words_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.candidate import (
+from prefpairs.model.candidate import (
     Candidate,
     candidate_line,
     candidate_of,
@@ -14,7 +14,7 @@ from prefpairs.records.candidate import (
     read_text,
     read_tools,
 )
-from prefpairs.records.wire import decode
+from prefpairs.model.json_codec import decode
 
 FULL = Candidate(
     group='["agent",0]',

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import prefpairs
-from prefpairs.records.calls import tool_call
-from prefpairs.records.identity import (
+from prefpairs.model.identity import (
     canonical,
     digest_group,
     digest_prompt,
@@ -18,7 +17,8 @@ from prefpairs.records.identity import (
     group_of_prompt,
     pair_id,
 )
-from prefpairs.records.message import Message
+from prefpairs.model.message import Message
+from prefpairs.model.tool_calls import tool_call
 
 
 def _call(arguments: str, name: str = "f", call_id: str = "call_1") -> list[Message]:
@@ -189,12 +189,12 @@ def test_nothing_else_is_a_digest() -> None:
         if re.search(r"xxhash|hashlib|crc32|\bmd5\b|\bhash\(", path.read_text(encoding="utf-8"))
     }
     assert users == {
-        "engines/pairs.py",  # whether a line changed since it was read
-        "files/digest.py",  # whole files
-        "files/staged.py",  # what a run writes, for its manifest
-        "looks/page/document.py",  # the policy of a page
-        "records/identity.py",
-        "sieves/numbering.py",  # slots of a table that compares the digests themselves
+        "engine/filed_pairs.py",  # whether a line changed since it was read
+        "files/file_digest.py",  # whole files
+        "files/staged_file.py",  # what a run writes, for its manifest
+        "render/page/document.py",  # the policy of a page
+        "model/identity.py",
+        "stages/digest_table.py",  # slots of a table that compares the digests themselves
         "sources/generic_plain.py",  # the question of the row before, by SHA-256
         "sources/nemo_gym_plain.py",
         "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.media import with_media
-from prefpairs.records.message import read_messages
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.question import whole_question
-from prefpairs.targets.reading import unwrap
+from prefpairs.engine.trainer_rows import unwrap
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.question import whole_question
+from prefpairs.model.media import with_media
+from prefpairs.model.message import read_messages
 
 IMAGES = [{"type": "image", "image": "a.png"}, {"type": "image", "image": "b.png"}]
 ASKED = [{"role": "user", "content": [*IMAGES, {"type": "text", "text": "Who?"}]}]

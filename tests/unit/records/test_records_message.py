@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.calls import renumber_calls, tool_call
-from prefpairs.records.content import read_content
-from prefpairs.records.message import (
+from prefpairs.model.content import read_content
+from prefpairs.model.message import (
     Message,
     Text,
     asks_something,
@@ -19,6 +18,7 @@ from prefpairs.records.message import (
     says_something,
     split_reasoning,
 )
+from prefpairs.model.tool_calls import renumber_calls, tool_call
 
 
 def _said(content: Any, **more: Any) -> Message:

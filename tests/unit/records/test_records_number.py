@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.number import gap_between, read_score, round_score
+from prefpairs.model.number import gap_between, read_score, round_score
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_prompt, digest_response, digest_tools, pair_id
-from prefpairs.records.message import Text
-from prefpairs.records.pair import (
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_prompt, digest_response, digest_tools, pair_id
+from prefpairs.model.message import Text
+from prefpairs.model.pair import (
     Pair,
     make_pair,
     one_form,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.path import MISSING, look_up, paths_of
+from prefpairs.model.path import MISSING, look_up, paths_of
 
 RECORD = {
     "a": {"b": [{"c": 1}, {"c": None}], "x.y": {"z": 2}},

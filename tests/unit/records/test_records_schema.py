@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from prefpairs.records.candidate import Candidate, candidate_line
-from prefpairs.records.pair import make_pair, pair_line
-from prefpairs.records.schema import CandidateModel, MessageModel, PairModel, json_schema
+from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.model.pair import make_pair, pair_line
+from prefpairs.model.schema import CandidateModel, MessageModel, PairModel, json_schema
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "S"},

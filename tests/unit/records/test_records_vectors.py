@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.canonical import canonical_json
-from prefpairs.records.identity import (
+from prefpairs.model.canonical_json import canonical_json
+from prefpairs.model.identity import (
     IDENTITY_VERSION,
     canonical,
     digest_group,
@@ -18,7 +18,7 @@ from prefpairs.records.identity import (
     group_of_prompt,
     pair_id,
 )
-from prefpairs.records.wire import decode
+from prefpairs.model.json_codec import decode
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "identity.json").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import NotJson
-from prefpairs.records.wire import decode, decode_counting, encode, encode_pretty, encode_sorted
+from prefpairs.model.json_codec import decode, decode_counting, encode, encode_pretty, encode_sorted
 
 
 def _code_of(line: bytes) -> str:

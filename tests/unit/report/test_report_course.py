@@ -2,8 +2,8 @@
 
 from array import array
 
-from prefpairs.report.course import Course, Step
-from prefpairs.report.judgement import Judgement
+from prefpairs.ledger.progress import Course, Step
+from prefpairs.ledger.validation_report import Judgement
 
 
 def test_bytes_of_inputs_are_counted_first() -> None:

@@ -5,9 +5,9 @@ from itertools import permutations
 import pytest
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.report import Report, Stage
-from prefpairs.report.summaries import extract_summary, pair_summary, sieve_summary
-from prefpairs.report.tally import Tally
+from prefpairs.ledger import Report, Stage
+from prefpairs.ledger.running_stats import Tally
+from prefpairs.ledger.summaries import extract_summary, pair_summary, sieve_summary
 
 
 def _tally(*numbers: float) -> Tally:

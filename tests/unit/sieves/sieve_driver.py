@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from prefpairs.engines.pairs import entry_of
-from prefpairs.records.calls import tool_call
-from prefpairs.records.message import Message
-from prefpairs.records.pair import Pair, other_prompt, pair_of
-from prefpairs.report import Stage
-from prefpairs.sieves.entry import Entry
-from prefpairs.sieves.protocol import Sieve
-from prefpairs.sources.pairs import PairReading
+from prefpairs.engine.filed_pairs import entry_of
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.ledger import Stage
+from prefpairs.model.message import Message
+from prefpairs.model.pair import Pair, other_prompt, pair_of
+from prefpairs.model.tool_calls import tool_call
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.pair_entry import Entry
 
 Row = dict[str, Any]
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sieve_driver import Held, Row, row_of, sieved
 
-from prefpairs.records.identity import digest_prompt
-from prefpairs.report import Stage
-from prefpairs.sieves.dedupe import Dedupe
-from prefpairs.sieves.reference import Reference
+from prefpairs.ledger import Stage
+from prefpairs.model.identity import digest_prompt
+from prefpairs.stages.contamination import Reference
+from prefpairs.stages.dedupe import Dedupe
 
 LONG = " ".join(f"w{number}" for number in range(40))
 LONGER = f"{LONG} and on"

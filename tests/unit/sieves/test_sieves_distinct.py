@@ -2,7 +2,7 @@
 
 from sieve_driver import Held, row_of
 
-from prefpairs.sieves.distinct import Distinct
+from prefpairs.stages.distinct_pairs import Distinct
 
 
 def test_the_number_of_an_id_is_its_slot() -> None:

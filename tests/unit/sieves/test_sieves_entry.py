@@ -3,7 +3,7 @@
 import pytest
 from sieve_driver import Held, row_of
 
-from prefpairs.sieves.entry import Entry, falling
+from prefpairs.stages.pair_entry import Entry, falling
 
 ONE, TWO = bytes([1]) * 16, bytes([2]) * 16
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sieve_driver import Row, row_of, said, sieved
 
-from prefpairs.records.pair import pair_of
-from prefpairs.sieves.filter import Filter
+from prefpairs.model.pair import pair_of
+from prefpairs.stages.filter import Filter
 
 
 def _why_not(row: Row, **conditions: Any) -> str | None:

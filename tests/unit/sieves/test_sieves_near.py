@@ -6,9 +6,9 @@ import pytest
 import rensa
 
 from prefpairs.errors import UsageError
-from prefpairs.extras import install_command
-from prefpairs.records.message import Text
-from prefpairs.sieves.near import NearTable, bands_and_rows, likeness, shingles_of
+from prefpairs.model.message import Text
+from prefpairs.optional_libraries import install_command
+from prefpairs.stages.near_duplicates import NearTable, bands_and_rows, likeness, shingles_of
 
 WORDS = [f"w{number}" for number in range(104)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.sieves.numbering import Numbering
+from prefpairs.stages.digest_table import Numbering
 
 
 def _digest(number: int) -> bytes:
@@ -58,7 +58,7 @@ def test_digests_that_fall_on_one_slot() -> None:
 @given(digests=st.lists(st.integers(0, 40) | st.integers(0, 2**128 - 1), max_size=60))
 def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
     """Whatever comes, however often the table grows, and at every moment."""
-    with patch("prefpairs.sieves.numbering._FIRST_SLOTS", first_slots):
+    with patch("prefpairs.stages.digest_table._FIRST_SLOTS", first_slots):
         numbering = Numbering()
     known: dict[bytes, int] = {}
     for digest in map(_digest, digests):

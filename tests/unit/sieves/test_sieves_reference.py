@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefpairs.records.message import Message, Text
-from prefpairs.sieves.reference import Reference
+from prefpairs.model.message import Message, Text
+from prefpairs.stages.contamination import Reference
 
 QUESTION = "Which of the many rivers of the old country is the longest one of all"
 NEARLY = "which of the many rivers of the old country is the longest one of them"

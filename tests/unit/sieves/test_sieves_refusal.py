@@ -3,8 +3,8 @@
 import pytest
 from sieve_driver import said
 
-from prefpairs.records.message import Text
-from prefpairs.sieves.refusal import is_refusal
+from prefpairs.model.message import Text
+from prefpairs.stages.refusals import is_refusal
 
 
 @pytest.mark.parametrize(

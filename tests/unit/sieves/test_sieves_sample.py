@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sieve_driver import Held, Row, row_of, sieved
 
-from prefpairs.records.identity import draw
-from prefpairs.records.pair import pair_of
-from prefpairs.report import Stage
-from prefpairs.sieves.sample import Sample, bound_of
+from prefpairs.ledger import Stage
+from prefpairs.model.identity import draw
+from prefpairs.model.pair import pair_of
+from prefpairs.stages.sample import Sample, bound_of
 
 ROWS = [row_of(f"Q{number}", gap=number / 20, group=f"g{number % 3}") for number in range(20)]
 
@@ -161,7 +161,7 @@ def test_shuffle() -> None:
 @pytest.mark.parametrize("size", [3, 700])
 def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run: int) -> None:
     """What is let go on the way changes nothing about what stays, nor about its order."""
-    monkeypatch.setattr("prefpairs.sieves.store._RUN", run)
+    monkeypatch.setattr("prefpairs.stages.entry_columns._RUN", run)
     rows = [row_of(f"Q{number % 2900}", gap=number / 1e4) for number in range(3000)]
     by_draw = sorted(range(3000), key=lambda place: _drawn(rows[place]))
     found, stage = sieved(Sample(max_pairs=size), rows)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.sieves.shares import TEST, TRAIN, VAL, Joined, filled_sides
+from prefpairs.stages.split_ratios import TEST, TRAIN, VAL, Joined, filled_sides
 
 
 @pytest.mark.parametrize(

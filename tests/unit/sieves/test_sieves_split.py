@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sieve_driver import Held, Row, row_of
 
-from prefpairs.records.identity import digest_prompt
-from prefpairs.report import Stage
-from prefpairs.sieves.split import Split
+from prefpairs.ledger import Stage
+from prefpairs.model.identity import digest_prompt
+from prefpairs.stages.split import Split
 
 ROWS = [row_of(f"Q{number % 40}", f"A{number}") for number in range(120)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefpairs.sieves.entry import Entry
-from prefpairs.sieves.store import Store, in_order
+from prefpairs.stages.entry_columns import Store, in_order
+from prefpairs.stages.pair_entry import Entry
 
 DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
 
@@ -87,7 +87,7 @@ def test_keep() -> None:
 @pytest.mark.parametrize("run", [1, 2, 3, 100])
 def test_in_order(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
     """Sorted by key, equal ones as they come, however many are sorted at a time."""
-    monkeypatch.setattr("prefpairs.sieves.store._RUN", run)
+    monkeypatch.setattr("prefpairs.stages.entry_columns._RUN", run)
     keys = [3, 1, 2, 1, 3, 2, 1, 0]
     assert list(in_order(iter([7, 6, 5, 4, 3, 2, 1, 0]), keys.__getitem__)) == [
         *(7, 6, 3, 1),

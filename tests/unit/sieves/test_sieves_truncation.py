@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sieve_driver import Row, row_of, said
 
-from prefpairs.records.pair import pair_of
-from prefpairs.sieves.truncation import is_truncated
+from prefpairs.model.pair import pair_of
+from prefpairs.stages.truncation import is_truncated
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.calls import tool_call
-from prefpairs.records.message import Message, Text
-from prefpairs.sources.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.fields.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.model.message import Message, Text
+from prefpairs.model.tool_calls import tool_call
 
 Q: list[Message] = [{"role": "user", "content": "Q"}]
 KEPT_BY_PATH = {"model": "m", "seed": 7, "judge": {"note": None}}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, TwoReadings
-from prefpairs.records.candidate import Candidate, candidate_line
-from prefpairs.records.identity import digest_prompt, group_of_prompt
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.model.identity import digest_prompt, group_of_prompt
 from prefpairs.sources.candidates import looks_like, open_reader, read_back
 
 FULL = Candidate(

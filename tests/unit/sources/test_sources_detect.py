@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.answer import ReadOptions
 from prefpairs.sources.detect import GENERIC, SIGNS, named_paths, source_of
 
 CANDIDATE = b'{"group":"g","prompt":"Q","response":"A","score":1.0,"index":null,"origin":"f:1"}'

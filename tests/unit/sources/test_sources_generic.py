@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
-from prefpairs.records.calls import tool_call
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import Unclear
-from prefpairs.records.pair import POSITION
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.guess import find_fields
+from prefpairs.fields.run_facts import Shown
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.message import Unclear
+from prefpairs.model.pair import POSITION
+from prefpairs.model.tool_calls import tool_call
+from prefpairs.sources.base import Opened
 from prefpairs.sources.generic import looks_like, open_reader
-from prefpairs.sources.guess import find_fields
-from prefpairs.sources.protocol import Opened
-from prefpairs.sources.shown import Shown
 
 GROUP_OF_Q = "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 CHAT = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, TwoReadings
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.guess import Fields, _fields_by_value, find_fields
-from prefpairs.sources.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.guess import Fields, _fields_by_value, find_fields
+from prefpairs.fields.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}

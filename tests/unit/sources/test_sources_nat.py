@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.calls import tool_call
-from prefpairs.records.candidate import Candidate
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.tool_calls import tool_call
 from prefpairs.sources.nat import looks_like, open_reader
 
 ASKED = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.records.calls import tool_call
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import Message
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.message import Message
+from prefpairs.model.tool_calls import tool_call
 from prefpairs.sources.nemo_gym import is_companion, looks_like, open_reader
 
 USER = {"role": "user", "content": "Q"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_response
-from prefpairs.sources.answer import ReadOptions, as_they_stand
+from prefpairs.fields.answer import ReadOptions, as_they_stand
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader
 from prefpairs.sources.nemo_gym_plain import read, scan
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, BadRecord, NotJson
-from prefpairs.records.calls import tool_call
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.identity import digest_prompt
-from prefpairs.records.pair import digests_of, make_pair, pair_line
-from prefpairs.sources.pairs import PairReading, read_pair
+from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_prompt
+from prefpairs.model.pair import digests_of, make_pair, pair_line
+from prefpairs.model.tool_calls import tool_call
 
 ROW: dict[str, Any] = {"prompt": "Q", "chosen": "A", "rejected": "B"}
 

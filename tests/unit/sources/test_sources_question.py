@@ -6,11 +6,18 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, TwoReadings
-from prefpairs.records.asked import COLUMNS, HISTORY, MEDIA, TOOLS, UNCERTAIN, holds_something
-from prefpairs.records.asked import SYSTEM as SYSTEM_COLUMNS
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import as_chat
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.message import as_chat
+from prefpairs.model.question_columns import (
+    COLUMNS,
+    HISTORY,
+    MEDIA,
+    TOOLS,
+    UNCERTAIN,
+    holds_something,
+)
+from prefpairs.model.question_columns import SYSTEM as SYSTEM_COLUMNS
 from prefpairs.sources.generic import read_any_shape
 
 ROW = {"prompt": "Q", "response": "A", "score": 1}

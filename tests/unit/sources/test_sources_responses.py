@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.sources.answer import Lost
-from prefpairs.sources.responses import chat_of, prompt_of, tools_of
+from prefpairs.fields.answer import Lost
+from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 
 USER = {"role": "user", "content": "Q"}
 SYSTEM = {"role": "system", "content": "S"}

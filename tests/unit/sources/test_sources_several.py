@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.pair import POSITION
+from prefpairs.fields.alternatives import alternatives_at
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.names import THOUGHTS
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.pair import POSITION
 from prefpairs.sources import nemo_gym
-from prefpairs.sources.answer import Reading, ReadOptions
 from prefpairs.sources.generic import open_reader
-from prefpairs.sources.names import THOUGHTS
-from prefpairs.sources.several import alternatives_at
 
 LENGTH = {"finish_reason": "length"}
 A = {"role": "assistant", "content": "A"}

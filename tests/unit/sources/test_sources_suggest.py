@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.sources.answer import ReadOptions
-from prefpairs.sources.suggest import suggestions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.suggestions import suggestions
 
 BOTH = ("response", "score")
 

@@ -3,8 +3,8 @@
 import pytest
 
 from prefpairs.errors import UnknownWord
+from prefpairs.fields.answer import ReadOptions
 from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.answer import ReadOptions
 
 
 def test_order_of_the_sources() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.pair import Pair
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.pair import Pair
 from prefpairs.sources.detect import source_of
 from prefpairs.sources.traces import looks_like, open_reader
 

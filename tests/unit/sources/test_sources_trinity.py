@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.records.candidate import Candidate
-from prefpairs.records.message import Message
-from prefpairs.sources.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.message import Message
 from prefpairs.sources.trinity import looks_like, open_reader
 
 ASKED = "<|user|>Q<|assistant|>"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.strategies.adjacent import adjacent
-from prefpairs.strategies.allowed import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 
 
 @pytest.mark.parametrize(

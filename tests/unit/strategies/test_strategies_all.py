@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefpairs.errors import UnknownWord
-from prefpairs.records.number import gap_between
+from prefpairs.model.number import gap_between
 from prefpairs.strategies import ALIASES, STRATEGIES, strategy_named
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 TENTHS = st.sampled_from([number / 10 for number in range(11)])
 GROUPS = st.lists(st.tuples(TENTHS, st.sampled_from([b"a", b"b", b"c"])), max_size=8).map(

@@ -8,7 +8,7 @@ from itertools import islice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
 
 TENTHS = st.sampled_from([number / 10 for number in range(11)])
 GROUPS = st.lists(st.tuples(TENTHS, st.sampled_from([b"a", b"b", b"c", b"d"])), max_size=9).map(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.strategies.allowed import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 from prefpairs.strategies.best_vs_worst import best_vs_worst
 
 

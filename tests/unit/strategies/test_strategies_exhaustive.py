@@ -1,6 +1,6 @@
 """exhaustive: all allowed pairs."""
 
-from prefpairs.strategies.allowed import Group, PairOptions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions
 from prefpairs.strategies.exhaustive import exhaustive
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from prefpairs.strategies.allowed import AllowedPairs, Group, PairOptions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions
 from prefpairs.strategies.random import random
 
 GROUP = Group([1.0, 0.7, 0.5, 0.5, 0.0], [b"a", b"b", b"c", b"a", b"d"], b"group")

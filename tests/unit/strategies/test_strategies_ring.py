@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.records.identity import draw
-from prefpairs.strategies.ring import Ring
+from prefpairs.model.identity import draw
+from prefpairs.strategies.hash_ring import Ring
 
 MEMBERS = st.lists(
     st.tuples(st.integers(0, 30), st.sampled_from([0.0, 0.1, 0.2, 0.3]), st.sampled_from("ab")),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.records.number import gap_between
-from prefpairs.strategies.allowed import Group, PairOptions, Positions
+from prefpairs.model.number import gap_between
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 from prefpairs.strategies.stratified import stratified, stratified_across_prompts
 
 SIZE = 400

@@ -1,6 +1,6 @@
 """sweet-spot: the best against a bad one that is not the worst."""
 
-from prefpairs.strategies.allowed import Group, PairOptions
+from prefpairs.strategies.allowed_pairs import Group, PairOptions
 from prefpairs.strategies.sweet_spot import sweet_spot
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from prefpairs.records.pair import Pair, pair_of
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.dataset.example import example_of
+from prefpairs.model.pair import Pair, pair_of
 from prefpairs.targets import target_named
-from prefpairs.targets.chat import Chat
-from prefpairs.targets.example import example_of
-from prefpairs.targets.protocol import Dataset, ExportOptions, Row
-from prefpairs.targets.tokenised import TokenOptions
+from prefpairs.targets.base import Dataset, ExportOptions, Row
 
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
 TOLD = (

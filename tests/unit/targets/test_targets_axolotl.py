@@ -5,7 +5,7 @@ from target_driver import DEEP, PLAIN, extras_of, model, pair, rows_of, system, 
 
 from prefpairs.errors import BadField
 from prefpairs.targets.axolotl import is_miscut, read
-from prefpairs.targets.protocol import Unfit
+from prefpairs.targets.base import Unfit
 
 
 def test_row() -> None:

@@ -2,9 +2,9 @@
 
 from target_driver import DEEP, PLAIN, rows_of
 
-from prefpairs.targets.card import card
-from prefpairs.targets.protocol import Dataset, ExportOptions
-from prefpairs.targets.shape import shape_of
+from prefpairs.dataset.card import card
+from prefpairs.dataset.row_shape import shape_of
+from prefpairs.targets.base import Dataset, ExportOptions
 
 COLUMNS = ("prompt", "chosen", "tools", "label", "score_chosen", "rank")
 

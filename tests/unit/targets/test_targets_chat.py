@@ -3,9 +3,9 @@
 import pytest
 from target_driver import CHATML, calling, model, told, user
 
-from prefpairs.records.message import Message
-from prefpairs.targets.chat import Chat
-from prefpairs.targets.protocol import Unfit
+from prefpairs.chat.rendered import Chat
+from prefpairs.model.message import Message
+from prefpairs.targets.base import Unfit
 
 TURN = "<|im_start|>assistant\n"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.targets.columns import FIRST_BLOCK, Columns
-from prefpairs.targets.protocol import Row
-from prefpairs.targets.verdict import Finding
+from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
+from prefpairs.dataset.findings import Finding
+from prefpairs.targets.base import Row
 
 Told = tuple[str, str, str]
 

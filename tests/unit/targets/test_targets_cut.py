@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from target_driver import call, calling, model, system, told, user
 
-from prefpairs.targets.cut import cut, first_turn
-from prefpairs.targets.protocol import Unfit
+from prefpairs.chat.cut import cut, first_turn
+from prefpairs.targets.base import Unfit
 
 Q, A, B = user("Q"), model("A"), model("B")
 

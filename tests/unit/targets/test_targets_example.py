@@ -19,10 +19,10 @@ from target_driver import (
     user,
 )
 
-from prefpairs.records.pair import Pair
+from prefpairs.dataset.example import LOSSY, example_of
+from prefpairs.model.pair import Pair
 from prefpairs.targets import target_named
-from prefpairs.targets.example import LOSSY, example_of
-from prefpairs.targets.protocol import ExportOptions, Speech, Unfit
+from prefpairs.targets.base import ExportOptions, Speech, Unfit
 
 SHORT = replace(target_named("openrlhf"), speech=Speech())
 LONG = target_named("trl")

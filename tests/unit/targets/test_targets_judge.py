@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from target_driver import call, calling, model, system, told, user
 
+from prefpairs.dataset.conversation_rows import begins_otherwise
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.dataset.row_checks import Length, judge, repeats
 from prefpairs.errors import BadField
 from prefpairs.targets import target_named
-from prefpairs.targets.judge import Length, judge, repeats
-from prefpairs.targets.protocol import Row, Rules
-from prefpairs.targets.reading import begins_otherwise
-from prefpairs.targets.verdict import Effect, Finding
+from prefpairs.targets.base import Row, Rules
 
 BOTH = frozenset({"chat", "text"})
 ROW: Row = {"prompt": [user("Q")], "chosen": [model("Aye")], "rejected": [model("Nay")]}

@@ -20,9 +20,9 @@ from target_driver import (
 )
 
 from prefpairs.errors import BadField
-from prefpairs.records.pair import pair_of
+from prefpairs.model.pair import pair_of
+from prefpairs.targets.base import Unfit
 from prefpairs.targets.llamafactory import read
-from prefpairs.targets.protocol import Unfit
 
 
 def _turn(speaker: str, value: str) -> Any:

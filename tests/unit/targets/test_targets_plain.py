@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from target_driver import PLAIN, TOOLS, calling, model, pair, system, told, user
 
-from prefpairs.records.pair import Pair
+from prefpairs.dataset.example import by_steps
+from prefpairs.dataset.plain_example import plain_example
+from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.example import by_steps
-from prefpairs.targets.plain import plain_example
-from prefpairs.targets.protocol import ExportOptions, Speech
+from prefpairs.targets.base import ExportOptions, Speech
 
 _WORDS = st.sampled_from(["Aye", "Nay", " ", "", "<think>hm</think>Aye"])
 _MESSAGES = st.one_of(

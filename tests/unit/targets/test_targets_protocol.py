@@ -1,7 +1,7 @@
 """What a target says of itself."""
 
 from prefpairs.targets import target_named
-from prefpairs.targets.protocol import ExportOptions, Unfit
+from prefpairs.targets.base import ExportOptions, Unfit
 
 
 def test_files_of_sides() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from target_driver import DEEP, PLAIN, model, rows_of, system, user
 
+from prefpairs.dataset.conversation_rows import parted
+from prefpairs.engine.trainer_rows import DIALECTS, reader_named, unwrap, with_our_names
 from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
-from prefpairs.records.asked import COLUMNS
-from prefpairs.records.pair import pair_of
-from prefpairs.sources.answer import ReadOptions
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.pair import pair_of
+from prefpairs.model.question_columns import COLUMNS
 from prefpairs.sources.generic import read_any_shape
-from prefpairs.targets.reading import DIALECTS, parted, reader_named, unwrap, with_our_names
 
 Q, A, B = user("Q"), model("A"), model("B")
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from target_driver import DEEP, PLAIN, TOOLS, calling, model, rows_of, system, told, user
 
+from prefpairs.dataset.row_checks import judge
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.judge import judge
+from prefpairs.targets.base import Row, Rules
 from prefpairs.targets.openai import check_strictly
-from prefpairs.targets.protocol import Row, Rules
 
 AYE, NAY = model("Aye, 7."), model("No, 8.")
 ROW: Row = {"prompt": [user("Q")], "chosen": [AYE], "rejected": [NAY]}

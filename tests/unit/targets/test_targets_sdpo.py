@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from target_driver import CHATML, calling, letters, model, system, told, user
 
-from prefpairs.targets.chat import Chat
-from prefpairs.targets.protocol import Row, Unfit
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.template import TemplateFacts
+from prefpairs.targets.base import Row, Unfit
 from prefpairs.targets.sdpo import DistilOptions, Site, hint_of, row_of
-from prefpairs.targets.template import TemplateFacts
 
 HINTS = {"gone": "Not {name}!", "other": "Hm."}
 TURNS = [system("S"), user("Q"), model("try a"), told("no a"), model("try b"), model("done")]

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.targets.columns import Columns
-from prefpairs.targets.shape import column_of, form_of, shape_of
+from prefpairs.dataset.arrow_columns import Columns
+from prefpairs.dataset.row_shape import column_of, form_of, shape_of
 
 _SCALARS = st.sampled_from([None, True, 1, 1.0, "a", "2026-01-01", "role"])
 _KEYS = st.sampled_from(["role", "content", "a"])

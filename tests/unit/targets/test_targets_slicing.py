@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from target_driver import model, user
 
+from prefpairs.dataset.answer_slicing import Slicing
+from prefpairs.dataset.findings import Effect
 from prefpairs.errors import UsageError
-from prefpairs.targets.slicing import Slicing
-from prefpairs.targets.verdict import Effect
 
 TURN = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
 ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from target_driver import CALLED, TOLD, TOOLS, call, calling, model, system, told, user
 
-from prefpairs.targets.protocol import ExportOptions, Speech, Unfit
-from prefpairs.targets.spoken import Speaker, called, in_text, with_objects
+from prefpairs.chat.as_text import Speaker, called, in_text, with_objects
+from prefpairs.targets.base import ExportOptions, Speech, Unfit
 
 ALL = Speech(calls=True, tools=True, reasoning=True, names=True)
 THOUGHT = model("A", reasoning_content="hm")

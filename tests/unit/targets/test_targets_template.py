@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from prefpairs.chat.template import TemplateFacts, facts_of
 from prefpairs.errors import UsageError
-from prefpairs.extras import install_command
-from prefpairs.targets.template import TemplateFacts, facts_of
+from prefpairs.optional_libraries import install_command
 
 SAID = "<|{{ message.role }}|>{{ message.content }}"
 THOUGHT = "{% if message.reasoning_content %}<t>{{ message.reasoning_content }}</t>{% endif %}"

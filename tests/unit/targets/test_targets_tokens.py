@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from target_driver import TOKENS, calling, letters, model, pair, rows_of, told, user
 
-from prefpairs.records.pair import Pair
-from prefpairs.targets.chat import Span, Spoken
-from prefpairs.targets.example import example_of
-from prefpairs.targets.judge import judge
-from prefpairs.targets.protocol import ExportOptions, Row, Unfit
-from prefpairs.targets.tokenised import TokenOptions, tokens_of
+from prefpairs.chat.rendered import Span, Spoken
+from prefpairs.chat.token_ids import TokenOptions, tokens_of
+from prefpairs.dataset.example import example_of
+from prefpairs.dataset.row_checks import judge
+from prefpairs.model.pair import Pair
+from prefpairs.targets.base import ExportOptions, Row, Unfit
 from prefpairs.targets.tokens import TARGET, noticed
 
 PROMPT = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"

@@ -3,13 +3,13 @@
 import pytest
 from target_driver import CALLED, DEEP, PLAIN, TOLD, extras_of, model, rows_of, system, user
 
+from prefpairs.dataset.row_checks import judge
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadField
-from prefpairs.records.wire import encode
-from prefpairs.sources.pairs import read_pair
+from prefpairs.fields.pair_row import read_pair
+from prefpairs.model.json_codec import encode
 from prefpairs.targets import target_named
-from prefpairs.targets.judge import judge
-from prefpairs.targets.protocol import Dataset, ExportOptions, Row
-from prefpairs.targets.reading import unwrap
+from prefpairs.targets.base import Dataset, ExportOptions, Row
 from prefpairs.targets.trinity import read
 
 GOOD, BAD = [user("2+2?"), model("4")], [user("2+2?"), model("5")]

@@ -18,10 +18,10 @@ from target_driver import (
     user,
 )
 
+from prefpairs.dataset.example import example_of
+from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.targets import target_named
-from prefpairs.targets.example import example_of
-from prefpairs.targets.protocol import ExportOptions
-from prefpairs.targets.reading import reader_named
+from prefpairs.targets.base import ExportOptions
 from prefpairs.targets.trl import provenance
 
 

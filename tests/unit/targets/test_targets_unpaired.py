@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.records.identity import digest, draw
-from prefpairs.records.wire import encode_sorted
-from prefpairs.targets.protocol import Row
-from prefpairs.targets.unpaired import Ordered, Singles
+from prefpairs.dataset.single_answers import Ordered, Singles
+from prefpairs.model.identity import digest, draw
+from prefpairs.model.json_codec import encode_sorted
+from prefpairs.targets.base import Row
 
 
 def _row(word: str, score: float | None = None) -> Row:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.records.message import Unclear, asks_by_template
-from prefpairs.targets.template import compiled, rendered
-from prefpairs.targets.unrender import Unrenderer
+from prefpairs.chat.template import compiled, rendered
+from prefpairs.chat.unrender import Unrenderer
+from prefpairs.model.message import Unclear, asks_by_template
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}"
@@ -105,7 +105,7 @@ def test_in_another_process() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many prompts are remembered."""
-    monkeypatch.setattr("prefpairs.targets.unrender._MOST_KNOWN", 2)
+    monkeypatch.setattr("prefpairs.chat.unrender._MOST_KNOWN", 2)
     unrenderer = Unrenderer(CHATML)
     for text in "abc":
         unrenderer.messages(text)

@@ -1,0 +1,65 @@
+"""What can be told of an answer without understanding it.
+
+A model that learns to prefer such a trait has learnt a shortcut, not the task.
+"""
+
+import re
+from typing import NamedTuple
+
+from prefpairs.model.message import Text, flat_text
+from prefpairs.model.pair import Pair
+from prefpairs.stages.refusals import is_refusal
+from prefpairs.stages.truncation import truncated_sides
+
+_ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022]|[0-9]{1,3}[.)])[ \t]+\S", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]{0,12}(?:```|~~~)", re.MULTILINE)
+
+
+class Traits(NamedTuple):
+    """The traits of one answer, each a number that can be larger or smaller than another's."""
+
+    chars: int
+    list_items: int
+    code_blocks: int
+    refuses: bool
+    truncated: bool
+    calls_tool: bool
+    thinks: bool
+
+
+SHORTCUTS = {
+    "longer": ("chars", "the longer answer wins"),
+    "more_lists": ("list_items", "the answer with more list items wins"),
+    "more_code": ("code_blocks", "the answer with more code blocks wins"),
+    "refusal": ("refuses", "the answer that refuses wins"),
+    "truncated": ("truncated", "the answer that was cut off wins"),
+    "tool_call": ("calls_tool", "the answer that calls a tool wins"),
+    "thinking": ("thinks", "the answer that shows its thinking wins"),
+}
+"""Each shortcut with the trait it goes by, and what it says of the pairs."""
+
+
+def traits_of_sides(pair: Pair) -> tuple[Traits, Traits]:
+    """The traits of the chosen and of the rejected answer.
+
+    >>> pair = Pair("", "", "Q", "- a\\n- b", "no", None, None, None, None, None, "", "")
+    >>> chosen, rejected = traits_of_sides(pair)
+    >>> chosen.chars, chosen.list_items, rejected.list_items
+    (7, 2, 0)
+    """
+    chosen, rejected = truncated_sides(pair)
+    return _traits(pair.chosen, truncated=chosen), _traits(pair.rejected, truncated=rejected)
+
+
+def _traits(answer: Text, *, truncated: bool) -> Traits:
+    said = flat_text(answer)
+    turns = [] if isinstance(answer, str) else answer
+    return Traits(
+        chars=len(said),
+        list_items=len(_ITEM.findall(said)),
+        code_blocks=(len(_FENCE.findall(said)) + 1) // 2,
+        refuses=is_refusal(answer),
+        truncated=truncated,
+        calls_tool=any(turn.get("tool_calls") for turn in turns),
+        thinks="<think>" in said or any(turn.get("reasoning_content") for turn in turns),
+    )

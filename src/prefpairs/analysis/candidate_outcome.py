@@ -1,0 +1,119 @@
+"""How each candidate of a group fared: in which pairs it stands, or why it stands in none."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from prefpairs.model.number import gap_between
+from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+
+_NAMED = 3
+
+
+class Obstacle(StrEnum):
+    """Why two candidates may not be a pair."""
+
+    SAME_ANSWER = "same_answer"
+    TIE = "tie"
+    NARROW = "narrow"
+    WIDE = "wide"
+    LOW = "low"
+
+
+@dataclass(slots=True)
+class Others:
+    """Other candidates of the group: the numbers of the first few, and how many there are."""
+
+    numbers: list[int] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, number: int) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.numbers) < _NAMED:
+            self.numbers.append(number)
+
+
+@dataclass(slots=True)
+class Standing:
+    """What became of one candidate."""
+
+    chosen_over: Others = field(default_factory=Others)
+    rejected_by: Others = field(default_factory=Others)
+    obstacles: dict[Obstacle, Others] = field(default_factory=dict)
+    """What stands between it and the others, if no pair with it is allowed."""
+    like: tuple[Obstacle, int] | None = None
+    """The first candidate that is paired, and says or scores the same."""
+    alone: bool = False
+    """Whether there is nobody to be compared with."""
+
+    @property
+    def paired(self) -> bool:
+        """Whether it stands in a pair."""
+        return bool(self.chosen_over.count or self.rejected_by.count)
+
+
+def standings(
+    group: Group, options: PairOptions, pairs: Iterable[Positions], numbers: Sequence[int]
+) -> tuple[list[Standing], int]:
+    """What became of each candidate, and how many pairs there are; others go by their numbers.
+
+    >>> group = Group([1.0, 0.5, 0.5], [b"a", b"b", b"c"])
+    >>> (best, second, third), _ = standings(group, PairOptions(), [(0, 1)], [1, 2, 3])
+    >>> best.chosen_over.numbers, second.rejected_by.numbers, third.like
+    ([2], [1], (<Obstacle.TIE: 'tie'>, 2))
+    """
+    alone = len(group.scores) == 1
+    found, count = [Standing(alone=alone) for _ in group.scores], 0
+    for chosen, rejected in pairs:
+        found[chosen].chosen_over.add(numbers[rejected])
+        found[rejected].rejected_by.add(numbers[chosen])
+        count += 1
+    paired = [place for place, standing in enumerate(found) if standing.paired]
+    for place, standing in enumerate(found):
+        if not standing.paired:
+            standing.obstacles = _obstacles(group, options, place, numbers)
+            like = None if standing.obstacles else _likeness(group, place, paired)
+            standing.like = None if like is None else (like[0], numbers[like[1]])
+    return found, count
+
+
+def _obstacles(
+    group: Group, options: PairOptions, place: int, numbers: Sequence[int]
+) -> dict[Obstacle, Others]:
+    """What stands between a place and all others; nothing if it may be paired."""
+    found: dict[Obstacle, Others] = {}
+    for other, number in enumerate(numbers):
+        if other == place:
+            continue
+        obstacle = _obstacle(group, options, place, other)
+        if obstacle is None:
+            return {}
+        found.setdefault(obstacle, Others()).add(number)
+    return found
+
+
+def _obstacle(group: Group, options: PairOptions, place: int, other: int) -> Obstacle | None:
+    """Why two places may not be a pair; nothing if they may."""
+    better, worse = sorted((place, other), key=group.scores.__getitem__, reverse=True)
+    if group.digests[better] == group.digests[worse]:
+        return Obstacle.SAME_ANSWER
+    if group.scores[better] == group.scores[worse]:
+        return Obstacle.TIE
+    if options.min_chosen_score is not None and group.scores[better] < options.min_chosen_score:
+        return Obstacle.LOW
+    gap = gap_between(group.scores[better], group.scores[worse])
+    if gap < options.min_gap:
+        return Obstacle.NARROW
+    wide = options.max_gap is not None and gap > options.max_gap
+    return Obstacle.WIDE if wide else None
+
+
+def _likeness(group: Group, place: int, paired: Sequence[int]) -> tuple[Obstacle, int] | None:
+    for other in paired:
+        if group.digests[other] == group.digests[place]:
+            return Obstacle.SAME_ANSWER, other
+    for other in paired:
+        if group.scores[other] == group.scores[place]:
+            return Obstacle.TIE, other
+    return None

@@ -1,0 +1,269 @@
+"""A survey of pairs, and of the candidates they were made of: exact counts in compact arrays.
+
+A pair takes some 50 bytes, and 30 for each different prompt, answer and pair; no text is kept.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isnan, nan, sqrt
+from typing import Any, NamedTuple
+
+from prefpairs.analysis.answer_traits import SHORTCUTS, Traits, traits_of_sides
+from prefpairs.analysis.distribution import Spread, edges_of, length_edges, spread_of
+from prefpairs.analysis.win_matrix import Wins
+from prefpairs.model.identity import digest
+from prefpairs.model.message import flat_text
+from prefpairs.model.pair import Pair
+from prefpairs.stages.digest_table import Numbering
+from prefpairs.stages.pair_entry import Entry
+
+WHAT_IF_GAPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""The gaps that the what-if table asks about."""
+
+FAIR_SHARE = (0.40, 0.60)
+"""A shortcut that is right more or less often than this steers what is learnt."""
+
+_CHOSEN, _REJECTED = 1, 2
+_CERTAIN = 1.5
+"""Three standard deviations of a fair coin, times the root of the number of throws."""
+
+
+class Shortcut(NamedTuple):
+    """How often a trait alone tells the chosen answer, in the pairs that differ in it."""
+
+    name: str
+    differ: int
+    chosen_more: int
+
+    @property
+    def share(self) -> float | None:
+        """How often the answer with more of the trait is the chosen one."""
+        return self.chosen_more / self.differ if self.differ else None
+
+    @property
+    def warns(self) -> bool:
+        """Whether that is unfair, and more than chance would do."""
+        if self.share is None or FAIR_SHARE[0] <= self.share <= FAIR_SHARE[1]:
+            return False
+        return abs(self.share - 0.5) >= _CERTAIN / sqrt(self.differ)
+
+    def summary(self) -> dict[str, Any]:
+        """The shortcut as data."""
+        says = SHORTCUTS[self.name][1]
+        counts = {"differ": self.differ, "chosen_more": self.chosen_more, "share": self.share}
+        return {"name": self.name, "says": says, **counts, "warns": self.warns}
+
+
+class WhatIf(NamedTuple):
+    """What a `--min-gap` would leave."""
+
+    min_gap: float
+    pairs: int
+    prompts: int
+
+
+@dataclass(slots=True)
+class GroupSurvey:
+    """What is told of the groups that candidates compete in."""
+
+    groups: int
+    with_spread: int
+    all_equal: dict[str, int]
+    """Groups of several candidates with one score: below, at or above the middle of all."""
+    sizes: Spread | None
+    scores: Spread | None
+    tied_pairs: int
+    """Pairs of candidates of one group with equal scores, which never pair."""
+    possible_pairs: int
+
+
+class PairSurvey:
+    """Takes pairs one after the other, in any order."""
+
+    def __init__(self) -> None:
+        self._gaps = array("d")
+        self._scores = {"chosen": array("d"), "rejected": array("d")}
+        self._lengths = {"prompt": array("I"), "chosen": array("I"), "rejected": array("I")}
+        self._prompt_of = array("I")
+        self._prompts = Numbering()
+        self._answers = Numbering()
+        self._stood = bytearray()
+        self._opposed = Numbering()
+        self._directions = bytearray()
+        self._differ: Counter[str] = Counter()
+        self._chosen_more: Counter[str] = Counter()
+        self.duplicates = 0
+        self.wins = Wins()
+
+    def add(self, entry: Entry, pair: Pair) -> None:
+        """Count one pair."""
+        self._gaps.append(_known(pair.gap))
+        self._scores["chosen"].append(_known(pair.chosen_score))
+        self._scores["rejected"].append(_known(pair.rejected_score))
+        question = _question(entry.prompt, entry.tools)
+        other = _question(entry.other_prompt or entry.prompt, entry.tools)
+        self._prompt_of.append(self._prompts.number_of(question))
+        self._add_answer(question + entry.chosen, _CHOSEN)
+        self._add_answer(other + entry.rejected, _REJECTED)
+        self._add_direction(question, entry)
+        self._add_traits(pair)
+        self.wins.add(pair)
+
+    def _add_answer(self, answer: bytes, side: int) -> None:
+        """Remember on which sides an answer to a question stands."""
+        number = self._answers.number_of(digest("answer", answer))
+        if number == len(self._stood):
+            self._stood.append(0)
+        self._stood[number] |= side
+
+    def _add_direction(self, question: bytes, entry: Entry) -> None:
+        """Remember which of two answers is preferred."""
+        first, second = sorted((entry.chosen, entry.rejected))
+        direction = _CHOSEN if first == entry.chosen else _REJECTED
+        number = self._opposed.number_of(digest("answers", question + first + second))
+        if number == len(self._directions):
+            self._directions.append(0)
+        self.duplicates += bool(self._directions[number] & direction)
+        self._directions[number] |= direction
+
+    def _add_traits(self, pair: Pair) -> None:
+        chosen, rejected = traits_of_sides(pair)
+        self._lengths["prompt"].append(len(flat_text(pair.prompt)))
+        self._lengths["chosen"].append(chosen.chars)
+        self._lengths["rejected"].append(rejected.chars)
+        for name, trait in _TRAITS.items():
+            ours, theirs = chosen[trait], rejected[trait]
+            if ours != theirs:
+                self._differ[name] += 1
+                self._chosen_more[name] += ours > theirs
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were counted."""
+        return len(self._gaps)
+
+    @property
+    def prompts(self) -> int:
+        """How many different questions they ask."""
+        return len(self._prompts)
+
+    @property
+    def both_sides(self) -> int:
+        """How many answers are the chosen one of a pair and the rejected one of another."""
+        return self._stood.count(_CHOSEN | _REJECTED)
+
+    @property
+    def contradictions(self) -> int:
+        """How many times two answers are preferred to each other."""
+        return self._directions.count(_CHOSEN | _REJECTED)
+
+    def gaps(self) -> Spread | None:
+        """How the gaps spread that are known."""
+        return spread_of(_all_known(self._gaps))
+
+    @property
+    def without_gap(self) -> int:
+        """How many pairs have no gap that is known."""
+        return sum(map(isnan, self._gaps))
+
+    def scores(self) -> dict[str, Spread]:
+        """How the scores of each side spread, in bins alike."""
+        known = {side: _all_known(scores) for side, scores in self._scores.items()}
+        edges = edges_of(list(known.values()))
+        return {side: spread for side in known if (spread := spread_of(known[side], edges))}
+
+    def lengths(self) -> dict[str, Spread]:
+        """How the lengths spread, in characters: prompt, chosen and rejected in bins alike."""
+        prompt, chosen, rejected = self._lengths.values()
+        of_prompts = length_edges(max(prompt, default=0))
+        of_answers = length_edges(max(*chosen, *rejected, 0, 0))
+        edges = {"prompt": of_prompts, "chosen": of_answers, "rejected": of_answers}
+        lengths = self._lengths.items()
+        return {name: spread for name, of in lengths if (spread := spread_of(of, edges[name]))}
+
+    def shortcuts(self) -> list[Shortcut]:
+        """The shortcuts that any pairs differ in, those that tell most first."""
+        found = [Shortcut(name, self._differ[name], self._chosen_more[name]) for name in SHORTCUTS]
+        return sorted(
+            (shortcut for shortcut in found if shortcut.differ),
+            key=lambda shortcut: -abs((shortcut.share or 0.0) - 0.5),
+        )
+
+    def share(self, name: str) -> float | None:
+        """How often a shortcut is right."""
+        return Shortcut(name, self._differ[name], self._chosen_more[name]).share
+
+    def what_if(self, *, unknown_stay: bool = False) -> list[WhatIf]:
+        """What each `--min-gap` would leave of these pairs; gaps that nobody knows go, or stay."""
+        gaps: Iterable[float] = self._gaps
+        if unknown_stay:
+            gaps = array("d", (inf if isnan(gap) else gap for gap in gaps))
+        return [what_if(least, gaps, self._prompt_of) for least in WHAT_IF_GAPS]
+
+    def pairs_per_prompt(self) -> Spread | None:
+        """How many pairs the prompts have."""
+        counts = array("I", bytes(4 * len(self._prompts)))
+        for number in self._prompt_of:
+            counts[number] += 1
+        return spread_of(counts)
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found: of the pairs, and of the groups where pairs were made."""
+
+    pairs: PairSurvey
+    what_if: list[WhatIf]
+    groups: GroupSurvey | None = None
+
+
+def _known(number: float | None) -> float:
+    return nan if number is None else number
+
+
+def _all_known(numbers: "array[float]") -> "array[float]":
+    return array("d", (number for number in numbers if not isnan(number)))
+
+
+_TRAITS = {name: Traits._fields.index(trait) for name, (trait, _) in SHORTCUTS.items()}
+
+
+def what_if(least: float, gaps: Iterable[float], prompts: Iterable[int]) -> WhatIf:
+    """What a `--min-gap` leaves of pairs with these gaps and prompts; unknown gaps go."""
+    left = [prompt for gap, prompt in zip(gaps, prompts, strict=True) if gap >= least]
+    return WhatIf(least, len(left), len(set(left)))
+
+
+def survey_groups(groups: Iterable[Sequence[float]]) -> GroupSurvey:
+    """A survey of groups, given the scores of each one's candidates."""
+    sizes, scores, equal = array("I"), array("d"), array("d")
+    tied = possible = spread = 0
+    for group in groups:
+        sizes.append(len(group))
+        scores.extend(group)
+        counts = Counter(group)
+        tied += sum(count * (count - 1) // 2 for count in counts.values())
+        possible += len(group) * (len(group) - 1) // 2
+        spread += len(counts) > 1
+        if len(counts) == 1 and len(group) > 1:
+            equal.append(group[0])
+    whole = spread_of(scores)
+    middle = (whole.low + (whole.high - whole.low) / 2) if whole else 0.0
+    sides = Counter(
+        ("middle", "high", "low")[(score > middle) - (score < middle)] for score in equal
+    )
+    return GroupSurvey(
+        groups=len(sizes),
+        with_spread=spread,
+        all_equal={side: sides[side] for side in ("low", "middle", "high")},
+        sizes=spread_of(sizes),
+        scores=whole,
+        tied_pairs=tied,
+        possible_pairs=possible,
+    )
+
+
+def _question(prompt: bytes, tools: bytes) -> bytes:
+    return digest("question", prompt + tools)

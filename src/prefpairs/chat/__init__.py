@@ -1,0 +1,1 @@
+"""What trainers share about conversations: cutting, templates, tool text and tokens."""

@@ -1,0 +1,49 @@
+"""The right cut: what both answers share is prompt, and training sees what differs.
+
+Trainers put all that follows the prompt into the loss, turns of tools and users included. So the
+prompt goes as far as both sides agree, back to where the model's turn begins.
+"""
+
+from itertools import takewhile
+from typing import NamedTuple
+
+from prefpairs.model.common_prefix import back_to_turn, is_model, shared_length
+from prefpairs.model.message import Message
+from prefpairs.targets.base import Unfit
+
+
+class Cut(NamedTuple):
+    """A conversation, cut where its two endings part."""
+
+    prompt: list[Message]
+    chosen: list[Message]
+    rejected: list[Message]
+
+
+def cut(one: list[Message], other: list[Message]) -> Cut:
+    """Two conversations with the longest prompt after which the model speaks on both sides.
+
+    >>> ask, call, told = ({"role": role, "content": "."} for role in ("user", "assistant", "tool"))
+    >>> yes, no = ({"role": "assistant", "content": text} for text in ("yes", "no"))
+    >>> [len(part) for part in cut([ask, call, told, yes], [ask, call, told, no])]
+    [3, 1, 1]
+    """
+    shared = shared_length(one, other)
+    both_go_on = shared < min(len(one), len(other))
+    if both_go_on and not (is_model(one[shared]) and is_model(other[shared])):
+        raise Unfit("environment_differs")
+    place = back_to_turn(one, other, shared)
+    if not place:
+        raise Unfit("prompt_is_answer")
+    return Cut(one[:place], _until_model(one[place:]), _until_model(other[place:]))
+
+
+def first_turn(messages: list[Message]) -> list[Message]:
+    """The messages up to the first one that the model did not write."""
+    return list(takewhile(is_model, messages))
+
+
+def _until_model(messages: list[Message]) -> list[Message]:
+    """The messages without those after the model's last one."""
+    last = max(place for place, message in enumerate(messages) if is_model(message))
+    return messages[: last + 1]

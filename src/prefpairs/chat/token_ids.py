@@ -1,0 +1,121 @@
+"""A conversation as token ids, and which of them the model wrote."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from prefpairs.chat.rendered import Chat, Span, Spoken
+from prefpairs.model.candidate import TOKENS_END
+from prefpairs.targets.base import Row, Unfit
+
+Encoded = tuple[Sequence[int], Sequence[Span]]
+"""The ids of a text, and the characters that each stands for."""
+
+
+_NOWHERE = (1 << 62, 1 << 63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenOptions:
+    """What makes tokens of text, and how many of them a row may have."""
+
+    encode: Callable[[str], Encoded] | None = None
+    chat: Chat | None = None
+    max_tokens: int | None = None
+    keep_end: bool = False
+    pad_to: int | None = None
+    pad_id: int = 0
+
+
+class Side(NamedTuple):
+    """The ids of prompt and answer, and which of the answer's the model wrote."""
+
+    prompt: list[int]
+    ids: list[int]
+    mask: list[int]
+
+
+def surplus(prompt: int, answer: int, asked: TokenOptions) -> int:
+    """How many tokens the prompt has too many; answers are never cut."""
+    most = min(most for most in (asked.max_tokens, asked.pad_to, prompt + answer) if most)
+    cut = max(prompt + answer - most, 0)
+    if cut and (cut >= prompt or not asked.keep_end):
+        raise Unfit("too_many_tokens")
+    return cut
+
+
+def padded(name: str, prompt: list[int], side: Side, length: int, pad: int) -> Row:
+    """One side as long as asked; what is real is counted, and never told from the id of padding."""
+    real = len(prompt) + len(side.ids)
+    rest = [0] * (length - real)
+    return {
+        f"{name}_input_ids": [*prompt, *side.ids, *[pad] * len(rest)],
+        f"{name}_attention_mask": [*[1] * real, *rest],
+        f"{name}_response_mask": [*[0] * len(prompt), *side.mask, *rest],
+    }
+
+
+def given_tokens(tokens: Mapping[str, Any]) -> Side:
+    """The ids that a rollout brought, as they are; its mask may be of the answer, or of all."""
+    ids: Any = tokens.get("ids")
+    start, mask = tokens.get("prompt_length"), tokens.get("mask")
+    if not (are_ids(ids) and isinstance(start, int) and 0 <= start <= len(ids)):
+        raise Unfit("tokens_malformed")
+    answer = ids[start:]
+    if mask is None:
+        return Side(ids[:start], answer, [1] * len(answer))
+    mask = mask[start:] if isinstance(mask, list) and len(mask) == len(ids) else mask
+    if not isinstance(mask, list) or len(mask) != len(answer) or not is_mask(mask):
+        raise Unfit("tokens_malformed")
+    return Side(ids[:start], answer, [*map(int, mask)])
+
+
+def tokens_of(spoken: Spoken, encode: Callable[[str], Encoded]) -> Side:
+    """A conversation as tokens. Each stands on one side of every border, or it is refused.
+
+    >>> letters = lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))])
+    >>> tokens_of(Spoken("Q:a.", 2, [(2, 3)]), letters)
+    Side(prompt=[81, 58], ids=[97, 46], mask=[1, 0])
+    """
+    ids, offsets = encode(spoken.text)
+    _refuse_lost(spoken.text, offsets)
+    start = bisect_right(offsets, spoken.border, key=lambda offset: offset[1])
+    return Side([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], spoken.spans)))
+
+
+def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
+    """1 for each token that stands in a span, 0 for each that stands in none.
+
+    The first span begins where the prompt ends, so a token across that border is refused, too.
+    """
+    coming = iter([*spans, _NOWHERE])
+    begin, end = next(coming)
+    for start, stop in offsets:
+        while start >= end:
+            begin, end = next(coming)
+        inside = begin <= start and stop <= end
+        if not inside and stop > begin:
+            raise Unfit("token_across_border")
+        yield int(inside)
+
+
+def _refuse_lost(text: str, offsets: Sequence[Span]) -> None:
+    """Raise where a character has no token: some tokenizers pass over what they do not know."""
+    place = 0
+    for start, stop in offsets:
+        if start > place and text[place:start].strip():
+            raise Unfit("characters_lost")
+        place = max(place, stop)
+    if text[place:].strip():
+        raise Unfit("characters_lost")
+
+
+def are_ids(ids: Any) -> bool:
+    """Whether it is a list of token ids."""
+    return isinstance(ids, list) and all(type(one) is int and 0 <= one < TOKENS_END for one in ids)
+
+
+def is_mask(mask: Any) -> bool:
+    """Whether it is a list of nothing but 0 and 1."""
+    return isinstance(mask, list) and all(one in (0, 1) for one in mask)

@@ -1,0 +1,89 @@
+"""The options of the commands that look: at rollouts, at candidates, or at pairs."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields, replace
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.commands.pair import PairWords
+from prefpairs.cli.option_groups import given_options, word_group
+from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
+from prefpairs.engine.input_kind import PAIRS
+from prefpairs.engine.plan import InputPlan, SievePlan
+from prefpairs.engine.survey_inputs import kind_of_inputs
+from prefpairs.engine.trainer_rows import DIALECTS
+from prefpairs.errors import MeansNothing, UnknownWord
+from prefpairs.files.pipe_spool import seekable_inputs
+from prefpairs.ledger import Report
+from prefpairs.sources import SOURCES
+
+
+@word_group
+class LookWords(ReadWords):
+    """The words about inputs of any kind, as they were typed."""
+
+    source: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="KIND",
+            rich_help_panel=READ,
+            help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
+            f"for pairs pairs, {', '.join(DIALECTS)}.",
+        ),
+    ] = "auto"
+
+
+@contextmanager
+def looked_at(
+    reading: LookWords,
+    pairing: PairWords,
+    aside: AsideWords,
+    report: Report,
+    *,
+    of_all: AbstractSet[str] = frozenset(),
+) -> Iterator[SievePlan]:
+    """The pairs that are looked at: as they stand in the inputs, or as `pair` makes them.
+
+    `of_all` are words about pairs that mean something also where those are made already.
+    """
+    given = InputWords.input_plan(reading)
+    word = reading.source.replace("_", "-")
+    if word not in ("auto", *SOURCES, PAIRS, *DIALECTS):
+        raise UnknownWord("format", reading.source, ["auto", *SOURCES, PAIRS, *DIALECTS])
+    with ExitStack() as stack:
+        both = word == "auto" or (word in SOURCES and word in DIALECTS)
+        inputs = given.inputs
+        if both:  # they are looked at first, and then read
+            inputs = stack.enter_context(seekable_inputs(inputs, aside.temp_dir))
+        kind = kind_of_inputs(inputs) if both else None
+        if kind == PAIRS or (not both and word in (PAIRS, *DIALECTS)):
+            _refuse_words_of_rollouts(reading, pairing, of_all)
+            given = replace(given, inputs=inputs, one_kind=kind)
+            yield _plan_of_pairs(given, word, aside.temp_dir)
+        else:
+            seekable = dict(zip(given.inputs, inputs, strict=True))
+            read = reading.plan(report)
+            inputs = [seekable[source] for source in read.inputs]
+            read = replace(read, inputs=inputs, one_kind=kind)
+            plan = pairing.plan(read, aside.temp_dir)
+            yield SievePlan(read=plan.read, pair=plan, temp_dir=aside.temp_dir)
+
+
+def _plan_of_pairs(given: InputPlan, word: str, temp_dir: str | None) -> SievePlan:
+    dialect = word if word in DIALECTS else "auto"
+    return SievePlan(read=replace(given, dialect=dialect), temp_dir=temp_dir)
+
+
+def _refuse_words_of_rollouts(
+    reading: LookWords, pairing: PairWords, of_all: AbstractSet[str]
+) -> None:
+    """Raise for options that say how pairs are made where they are made already."""
+    of_inputs = {field.name for field in fields(InputWords)} | {"source"} | of_all
+    options = [one for words in (reading, pairing) for one in given_options(words, of_inputs)]
+    if options:
+        problem = f"{options[0]} is for rollouts, and these are pairs already"
+        raise MeansNothing(problem, options)

@@ -1,0 +1,52 @@
+"""prefpairs completion: the script that completes command lines in a shell."""
+
+from typing import Annotated
+
+from typer import Argument
+
+from prefpairs.cli.option_groups import one_of
+from prefpairs.cli.shell_scripts import SCRIPTS
+from prefpairs.files.output import open_output
+
+
+def completion(
+    *,
+    shell: Annotated[
+        str, Argument(metavar="bash|zsh|fish", help="Your shell.", show_default=False)
+    ],
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[WORD]...",
+            help="What was typed so far: instead of the script, what could stand in place of the "
+            "last word. The script asks so.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Complete command lines in bash, zsh or fish.
+
+    Prints a script for the shell to load. It completes commands, options, the words that they
+    take, reason codes and names of files.
+
+        # in ~/.bashrc
+        eval "$(prefpairs completion bash)"
+
+        # in ~/.zshrc, behind compinit
+        eval "$(prefpairs completion zsh)"
+
+        # once, for fish
+        prefpairs completion fish > ~/.config/fish/completions/prefpairs.fish
+    """
+    name = one_of("shell", shell, *SCRIPTS)
+    with open_output("-") as output:
+        output.write((SCRIPTS[name] if words is None else _answer(words, name)).encode())
+
+
+def _answer(words: list[str], shell: str) -> str:
+    """The kind of names that could be typed, and then a line for each word."""
+    from prefpairs.cli.completer import completed
+
+    answer = completed(words, cut_at_equals=shell == "bash")
+    lines = [answer.names, *(f"{word}\t{line}" for word, line in answer.words.items())]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,229 @@
+"""prefpairs diff: what changed between two sets of pairs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from typer import Argument, Exit, Option
+
+from prefpairs.analysis.comparison import KINDS, Comparison, Spread, Traits, compare, ids_of
+from prefpairs.cli.option_groups import FLAG, command_of, one_of, word_group
+from prefpairs.cli.pair_input_options import PairInputWords
+from prefpairs.cli.read_options import READ
+from prefpairs.cli.terminal.error_text import say, visible
+from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.terminal.summary_text import losses_text
+from prefpairs.cli.write_options import check_written
+from prefpairs.engine.diff import DiffPlan, read_both
+from prefpairs.engine.plan import InputPlan
+from prefpairs.errors import UsageError
+from prefpairs.files.inputs import STDIN, labels
+from prefpairs.files.output import STDOUT, open_output
+from prefpairs.ledger import Report
+from prefpairs.ledger.progress import Course
+from prefpairs.model.json_codec import encode_pretty
+
+_TOLD = "What is told"
+_DIFFERENT = 4
+"""The exit code of --exit-code: a gate is not met."""
+
+_UNKNOWN = "-"
+
+
+@word_group
+class DiffWords(PairInputWords):
+    """The words about what is compared, as they were typed."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="BEFORE AFTER",
+            help="Two files, directories, globs, or - for standard input, of pairs.",
+            show_default=False,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Option(
+            "-n", "--limit", min=0, metavar="N", rich_help_panel=READ, help="Read N rows of each."
+        ),
+    ] = None
+
+    def diff_plan(self) -> DiffPlan:
+        """The plan that these words ask for."""
+        if len(self.inputs or []) != 2:
+            raise UsageError(
+                "diff compares two sets of pairs", "usage: prefpairs diff BEFORE AFTER"
+            )
+        before, after = self.inputs or []
+        if before == after == STDIN:
+            raise UsageError("standard input can be read once only", "name a file")
+        return _labelled(
+            replace(self, inputs=[before]).input_plan(), replace(self, inputs=[after]).input_plan()
+        )
+
+
+def _labelled(before: InputPlan, after: InputPlan) -> DiffPlan:
+    """The plans with names that tell the files of one from those of the other."""
+    paths = [*dict.fromkeys(given.path for plan in (before, after) for given in plan.inputs)]
+    names = dict(zip(paths, labels(paths), strict=True))
+    plans = (
+        replace(plan, inputs=[given._replace(label=names[given.path]) for given in plan.inputs])
+        for plan in (before, after)
+    )
+    return DiffPlan(next(plans), next(plans))
+
+
+@command_of
+def diff(
+    *,
+    reading: DiffWords,
+    json: Annotated[
+        bool,
+        Option("--json", metavar=FLAG, rich_help_panel=_TOLD, help="The same as a JSON object."),
+    ] = False,
+    ids: Annotated[
+        str | None,
+        Option(
+            metavar="|".join(KINDS),
+            rich_help_panel=_TOLD,
+            help="Print the ids of such pairs instead, a line each; `prefpairs show --id -` reads "
+            "them. They are those of BEFORE for lost, else those of AFTER.",
+        ),
+    ] = None,
+    exit_code: Annotated[
+        bool,
+        Option(
+            "--exit-code",
+            metavar=FLAG,
+            rich_help_panel=_TOLD,
+            help=f"Exit with {_DIFFERENT} unless both hold the same pairs with the same scores.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="Say nothing but errors."
+        ),
+    ] = False,
+) -> None:
+    """What changed between two sets of pairs.
+
+    Pairs go by their ids, which name prompt, tools, chosen and rejected. They are kept, lost,
+    added, flipped (chosen and rejected have changed places) or rescored (kept, with other scores).
+    Gaps and lengths of both sides stand beside; lengths are characters of all that an answer says.
+
+        prefpairs diff pairs.jsonl filtered.jsonl
+        prefpairs diff --ids lost a.jsonl b.jsonl | prefpairs show --id - a.jsonl
+
+    Exit 0 whether there are differences or not.
+
+    Memory: about 120 bytes a pair of both.
+    """
+    kind = None if ids is None else one_of("--ids", ids, *KINDS)
+    if kind is not None and json:
+        raise UsageError("--ids and --json do not go together", "choose one")
+    course = Course()
+    plan, reports = reading.diff_plan(), (Report(course=course), Report(course=course))
+    check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
+    whole = [*read_whole(plan.before), *read_whole(plan.after)]
+    with progress(course, whole, quiet=quiet):
+        before, after = read_both(plan, reports)
+    found = compare(before, after)
+    with open_output(STDOUT) as output:
+        if kind is not None:
+            for name in ids_of(kind, before, after):
+                output.write(f"{name}\n".encode())
+        else:
+            output.write(encode_pretty(_as_json(found)) if json else _table(found, plan).encode())
+    if not quiet:
+        say("".join(map(losses_text, reports)))
+    if exit_code and not found.same:
+        raise Exit(_DIFFERENT)
+
+
+def _as_json(found: Comparison) -> dict[str, Any]:
+    return {
+        "before": _side_as_json(found.before),
+        "after": _side_as_json(found.after),
+        "prompts": found.prompts,
+        "pairs": found.pairs,
+    }
+
+
+def _side_as_json(traits: Traits) -> dict[str, Any]:
+    told = traits._asdict().items()
+    return {name: item._asdict() if isinstance(item, Spread) else item for name, item in told}
+
+
+def _table(found: Comparison, plan: DiffPlan) -> str:
+    """What changed, as people read it."""
+    pairs, prompts = found.pairs, found.prompts
+    rows = [
+        ("", "before", "after", "change"),
+        *_counts(found.before, found.after),
+        *_spreads(found.before, found.after),
+    ]
+    told = [f"{pairs[kind]:,} {kind}" for kind in ("lost", "added", "flipped")]
+    lines = [
+        f"{'before':10}{_names(plan.before)}",
+        f"{'after':10}{_names(plan.after)}",
+        "",
+        *(
+            f"{name:24}{one:>12}{other:>12}{change:>12}".rstrip()
+            for name, one, other, change in rows
+        ),
+        "",
+        _listed("prompts", [f"{count:,} {kind}" for kind, count in prompts.items()]),
+        _listed(
+            "pairs", [f"{pairs['kept']:,} kept ({pairs['rescored']:,} of them rescored)", *told]
+        ),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _listed(name: str, told: list[str]) -> str:
+    return f"{name:10}{', '.join(told)}"
+
+
+def _names(plan: InputPlan) -> str:
+    more = len(plan.inputs) - 1
+    return visible(plan.inputs[0].label) + (f" and {more:,} more" if more else "")
+
+
+def _counts(before: Traits, after: Traits) -> Iterator[tuple[str, str, str, str]]:
+    of_both = {
+        "pairs": (before.pairs, after.pairs),
+        "distinct pairs": (before.distinct, after.distinct),
+        "prompts": (before.prompts, after.prompts),
+    }
+    for name, (one, other) in of_both.items():
+        yield name, f"{one:,}", f"{other:,}", f"{other - one:+,}" if one != other else "0"
+
+
+def _spreads(before: Traits, after: Traits) -> Iterator[tuple[str, str, str, str]]:
+    of_both = {
+        "gap": (before.gap, after.gap),
+        "chosen chars": (before.chosen_chars, after.chosen_chars),
+        "rejected chars": (before.rejected_chars, after.rejected_chars),
+    }
+    for name, (ours, theirs) in of_both.items():
+        for at, kind in enumerate(Spread._fields):
+            one, other, change = ours[at], theirs[at], _UNKNOWN
+            if one is not None and other is not None:
+                change = _changed(other - one)
+            yield f"{name}, {kind}", _number(one), _number(other), change
+
+
+def _number(number: float | None, sign: str = "") -> str:
+    """A count, a mean or a median, short enough to be read."""
+    if number is None:
+        return _UNKNOWN
+    digits = ".4g" if abs(number) < 100 else ".1f"
+    return f"{number:{sign},{digits}}".removesuffix(".0")
+
+
+def _changed(difference: float) -> str:
+    """By how much a number changed; nothing but noise is no change."""
+    rounded = round(difference, 12)
+    return _number(rounded, sign="+") if rounded else "0"

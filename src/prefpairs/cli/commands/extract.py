@@ -1,0 +1,26 @@
+"""prefpairs extract: rollouts to candidates."""
+
+from prefpairs.cli.option_groups import command_of
+from prefpairs.cli.read_options import ReadWords
+from prefpairs.cli.write_options import WriteWords
+from prefpairs.engine.extract import extract as run
+from prefpairs.ledger import Report
+
+
+@command_of
+def extract(*, reading: ReadWords, writing: WriteWords) -> None:
+    """Rollouts to candidates: one scored answer a line.
+
+    Candidates are what `pair` reads; put your own filters between the two.
+
+    Memory: constant; one pass over the input.
+
+        prefpairs extract rollouts.jsonl -o candidates.jsonl
+
+        # with a filter of your own before pairs are made
+        prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
+    """
+    report = Report()
+    plan = reading.plan(report)
+    with writing.opened("extract", plan, report, also_read=reading.references()) as output:
+        run(plan, output, report, allow_empty=writing.allow_empty)

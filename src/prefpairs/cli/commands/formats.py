@@ -1,0 +1,56 @@
+"""prefpairs formats: what can be read, and how pairs are made."""
+
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.option_groups import command_of
+from prefpairs.files.output import open_output
+from prefpairs.model.json_codec import encode_pretty
+from prefpairs.sources import SOURCES
+from prefpairs.strategies import ALIASES, STRATEGIES
+from prefpairs.targets import OF_TRACES, TARGETS
+
+
+@command_of
+def formats(
+    *,
+    schema: Annotated[
+        str | None,
+        Option(metavar="candidate|pair", help="Print the JSON Schema of a record instead."),
+    ] = None,
+) -> None:
+    """List sources, strategies, targets and record schemas.
+
+    It is what --from, --strategy and --to take, with a line on each.
+
+        prefpairs formats
+
+        # what a pair is, for programs
+        prefpairs formats --schema pair
+    """
+    with open_output("-") as output:
+        output.write(_listing().encode() if schema is None else _schema(schema))
+
+
+def _schema(record: str) -> bytes:
+    from prefpairs.cli.option_groups import one_of
+    from prefpairs.model.schema import MODELS, json_schema
+
+    return encode_pretty(json_schema(one_of("record", record, *MODELS)))
+
+
+def _listing() -> str:
+    aliases = [f"{alias} is another name of {name}" for alias, name in ALIASES.items()]
+    return (
+        "Sources (--from)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in SOURCES.items())
+        + "\nStrategies (--strategy)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in STRATEGIES.items())
+        + "".join(f"  {'':14}  {line}\n" for line in aliases)
+        + "\nTargets (export --to)\n"
+        + "".join(f"  {name:14}  {line}\n" for name, line in {**TARGETS, **OF_TRACES}.items())
+        + "\nRecords (formats --schema)\n"
+        + "  candidate       one scored answer to one prompt, what `extract` writes\n"
+        + "  pair            two answers to one prompt, what `pair` writes\n"
+    )

@@ -1,0 +1,107 @@
+"""prefpairs report: what is in the data, as one page with pictures and pairs."""
+
+import os
+from typing import Annotated
+
+from typer import Option
+
+from prefpairs.cli.analysis_options import LookWords, looked_at
+from prefpairs.cli.commands.pair import PairWords
+from prefpairs.cli.option_groups import FLAG, command_of, word_group
+from prefpairs.cli.read_options import AsideWords
+from prefpairs.cli.terminal.error_text import say, visible
+from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.write_options import check_written
+from prefpairs.engine.survey_inputs import survey
+from prefpairs.errors import UsageError
+from prefpairs.files.output import STDOUT, is_stdout, open_output
+from prefpairs.ledger import Report
+from prefpairs.render.page.document import page
+from prefpairs.render.page.gallery import Gallery
+
+_PAGE = "What is on the page"
+_MEGABYTE = 1_000_000
+
+
+@word_group
+class PageWords:
+    """The words about the page, as they were typed."""
+
+    output: Annotated[
+        str | None,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=_PAGE,
+            help="Where the page goes: report.html, or - for standard output.",
+        ),
+    ] = None
+    pairs: Annotated[
+        int,
+        Option(
+            min=0,
+            max=20_000,
+            metavar="N",
+            rich_help_panel=_PAGE,
+            help="So many pairs, drawn by --seed, can be browsed; the more, the shorter long "
+            "texts are cut. 0 leaves all texts out.",
+        ),
+    ] = 1000
+    title: Annotated[
+        str | None,
+        Option(
+            metavar="TEXT", rich_help_panel=_PAGE, help="Its heading (default: the inputs' names)."
+        ),
+    ] = None
+    quiet: Annotated[
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_PAGE, help="Say nothing but errors."
+        ),
+    ] = False
+
+    def place(self) -> str:
+        """Where the page goes."""
+        if self.output is None:
+            raise UsageError("where should the page go?", "-o report.html")
+        if is_stdout(self.output) and os.isatty(1):
+            raise UsageError("a page is nothing to read on a terminal", "-o report.html")
+        return self.output
+
+
+@command_of
+def report(
+    *, reading: LookWords, pairing: PairWords, aside: AsideWords, showing: PageWords
+) -> None:
+    """What is in the data, as one page with pictures, and pairs to browse.
+
+    One HTML file that needs nothing else: no network, no server. It shows what stats tells, and
+    pairs side by side with their differences, filters and search.
+
+        prefpairs report rollouts.jsonl -o report.html
+        prefpairs report pairs.jsonl --pairs 200 --title 'Week 12' -o report.html
+
+    Where there are more pairs than --pairs, some are drawn by --seed, and those with the widest
+    ratio of lengths and the narrowest gaps are there besides.
+
+    Memory: as stats, and the pairs of the page.
+    """
+    output = showing.place()
+    counts = Report()
+    gallery = Gallery(showing.pairs, pairing.seed)
+    with looked_at(reading, pairing, aside, counts, of_all={"seed"}) as plan:
+        check_written([output, plan.read.quarantine], plan.read.inputs)
+        with open_output(output, plan.read.inputs) as file:
+            with progress(counts.course, read_whole(plan.read), quiet=showing.quiet):
+                found = survey(plan, counts, gallery.add)
+            size = 0
+            for part in page(found, counts, gallery, showing.title):
+                file.write(part)
+                size += len(part)
+    if output != STDOUT and not showing.quiet:
+        say(f"wrote {visible(output)} ({_size(size)}): open it in a browser\n")
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e6:.1f} MB" if number >= _MEGABYTE else f"{number / 1e3:.0f} KB"

@@ -1,0 +1,318 @@
+"""prefpairs show: pairs side by side, or how the candidates of a group fared."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from itertools import islice
+from typing import Annotated, Any
+
+from typer import Option
+
+from prefpairs.cli.commands.pair import PairWords
+from prefpairs.cli.option_groups import (
+    FLAG,
+    command_of,
+    given_options,
+    one_of,
+    split_words,
+    word_group,
+)
+from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
+from prefpairs.cli.terminal.error_text import plural, say
+from prefpairs.cli.terminal.next_steps import why_nothing
+from prefpairs.cli.terminal.outcome_text import word_member
+from prefpairs.cli.terminal.pager import NARROWEST, WIDEST, Screen, open_screen
+from prefpairs.cli.terminal.summary_text import early_losses, losses_text, notes_text
+from prefpairs.cli.write_options import check_written
+from prefpairs.engine.group_outcomes import ShownGroup, show_group
+from prefpairs.engine.pair_picker import ShowPlan
+from prefpairs.engine.pair_picker import show as show_pairs
+from prefpairs.engine.plan import InputPlan, PairPlan
+from prefpairs.engine.trainer_rows import DIALECTS, reader_named
+from prefpairs.errors import MeansNothing, NotThere, UsageError
+from prefpairs.files.inputs import STDIN
+from prefpairs.files.read_counter import WatchedFile
+from prefpairs.files.staging import naming_trouble
+from prefpairs.ledger import Report
+from prefpairs.render.line_wrapping import Span
+from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
+from prefpairs.sources import SOURCES
+
+_PAIRS = "pairs"
+_WHICH, _HOW = "What is shown", "How it is shown"
+_WORSTS = ("length-ratio", "gap")
+_USUAL = 5
+_ID = re.compile("[0-9a-f]{4,32}")
+_ABOUT_IDS = "ids name the content, and change with it; `jq -r .id` lists those of a file"
+
+
+@word_group
+class ChoiceWords:
+    """The words about what is shown, as they were typed."""
+
+    ids: Annotated[
+        list[str] | None,
+        Option(
+            "--id",
+            metavar="ID,...",
+            rich_help_panel=_WHICH,
+            help="Pairs by id, or by the first 4 or more digits of it; - reads ids from standard "
+            "input, a line each.",
+        ),
+    ] = None
+    worst: Annotated[
+        str | None,
+        Option(
+            metavar="|".join(_WORSTS),
+            rich_help_panel=_WHICH,
+            help="Pairs whose lengths differ most, or whose gaps are smallest; these first.",
+        ),
+    ] = None
+    random: Annotated[
+        bool,
+        Option(
+            "--random",
+            metavar=FLAG,
+            rich_help_panel=_WHICH,
+            help="Pairs by a draw that hangs on --seed and on their content.",
+        ),
+    ] = False
+    group: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            rich_help_panel=_WHICH,
+            help="Read rollouts or candidates instead, and show how those of a group fared; the "
+            "beginning of its name is enough.",
+        ),
+    ] = None
+
+    def check(self, seed: int) -> None:
+        """Raise for words that do not go together."""
+        given = {
+            "--id": self.ids is not None,
+            "--worst": self.worst is not None,
+            "--random": self.random,
+            "--group": self.group is not None,
+        }
+        several = [option for option, there in given.items() if there]
+        if len(several) > 1:
+            raise UsageError(f"{several[0]} and {several[1]} do not go together", "choose one")
+        if seed and not (self.random or self.group is not None):
+            raise UsageError("--seed goes with --random or --group")
+
+
+@word_group
+class ShowReadWords(ReadWords):
+    """The words about reading pairs, or rollouts with --group, as they were typed."""
+
+    limit: Annotated[
+        int | None,
+        Option(
+            "-n",
+            "--limit",
+            min=1,
+            metavar="N",
+            rich_help_panel=_WHICH,
+            help=f"Show N pairs (default: {_USUAL}; with --id all). With --group, N candidates.",
+            show_default=False,
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="KIND",
+            rich_help_panel=READ,
+            help=f"auto (look at the rows), pairs, {', '.join(DIALECTS)}; "
+            f"with --group {', '.join(SOURCES)}.",
+        ),
+    ] = "auto"
+
+    def pairs_plan(self, choice: ChoiceWords, seed: int) -> ShowPlan:
+        """The plan that these words ask for where pairs are read."""
+        dialect = "auto" if self.source == _PAIRS else self.source
+        if dialect != "auto":
+            reader_named(dialect)
+        read = replace(self.input_plan(), limit=None, dialect=dialect)
+        ids = self._ids(choice)
+        usual = sys.maxsize if ids else _USUAL
+        return ShowPlan(
+            read=read,
+            most=usual if self.limit is None else self.limit,
+            ids=ids,
+            worst=None if choice.worst is None else one_of("--worst", choice.worst, *_WORSTS),
+            seed=seed if choice.random else None,
+        )
+
+    def _ids(self, choice: ChoiceWords) -> list[str]:
+        """The ids that are asked for, each once."""
+        ids: dict[str, None] = {}
+        for word in split_words(choice.ids):
+            ids.update(dict.fromkeys(self._ids_of_stdin() if word == STDIN else [word.lower()]))
+        for name in ids:
+            if not _ID.fullmatch(name):
+                raise UsageError(f"--id {name}: expected 4 to 32 hexadecimal digits", _ABOUT_IDS)
+        if choice.ids is not None and not ids:
+            raise NotThere("pair", hint="no ids came")
+        return [*ids]
+
+    def _ids_of_stdin(self) -> list[str]:
+        if not self.inputs or STDIN in self.inputs:
+            raise UsageError("--id - reads standard input, which is an input already", "name files")
+        if sys.stdin is None:
+            return []
+        with naming_trouble("stdin"), WatchedFile(0, None, closefd=False) as stdin:
+            return stdin.readall().decode("utf-8", "replace").lower().split()
+
+    def group_plan(self, pairing: PairWords, temp_dir: str | None, report: Report) -> PairPlan:
+        """The plan that these words ask for where rollouts are read."""
+        if pairing.across_prompts or pairing.assume_grouped:
+            option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
+            raise UsageError(f"{option} does not go with --group", "it shows one group at a time")
+        return pairing.plan(replace(self.plan(report), limit=None), temp_dir)
+
+
+@word_group
+class ViewWords:
+    """The words about how it looks, as they were typed."""
+
+    full: Annotated[
+        bool,
+        Option(
+            "--full",
+            metavar=FLAG,
+            rich_help_panel=_HOW,
+            help="All of the prompt, of what both answers say, and of long answers (else 1,000 "
+            "rows).",
+        ),
+    ] = False
+    width: Annotated[
+        int | None,
+        Option(
+            min=NARROWEST,
+            max=WIDEST,
+            metavar="COLUMNS",
+            rich_help_panel=_HOW,
+            help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "
+            "answers stand one above the other.",
+            show_default=False,
+        ),
+    ] = None
+    no_pager: Annotated[
+        bool,
+        Option(
+            "--no-pager",
+            metavar=FLAG,
+            rich_help_panel=_HOW,
+            help="Never start $PAGER (less -R), as it does where a terminal is too small.",
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        Option("-q", "--quiet", metavar=FLAG, rich_help_panel=_HOW, help="Say nothing but errors."),
+    ] = False
+
+    @contextmanager
+    def opened(self, plan: InputPlan, report: Report) -> Iterator[Screen]:
+        """The screen; what was found is shown before it is told what was not."""
+        check_written([plan.quarantine], plan.inputs)
+        missing = None
+        with open_screen(self.width, pager=not self.no_pager) as screen:
+            try:
+                yield screen
+            except NotThere as error:
+                missing = error
+        if missing is not None:
+            ids = missing.what == "pair" and missing.names
+            why = _ABOUT_IDS if ids else why_nothing("show", report)
+            raise NotThere(missing.what, missing.names, missing.hint or why)
+
+    def view(self, screen: Screen) -> View:
+        """How things are shown there."""
+        return View(screen.width, full=self.full, marked=not screen.coloured)
+
+
+@command_of
+def show(
+    *,
+    choice: ChoiceWords,
+    looking: ViewWords,
+    reading: ShowReadWords,
+    pairing: PairWords,
+    aside: AsideWords,
+) -> None:
+    """Pairs side by side, or how the candidates of a group fared.
+
+    The first pairs, or those that are asked for, with the words that differ: in colours on a
+    terminal, between {+ +} and [- -] elsewhere. A = between the columns marks what is equal.
+
+        prefpairs show --worst length-ratio -n 3 pairs.jsonl
+
+    With --group NAME the inputs are rollouts, all options of `pair` are taken, and every candidate
+    of the group is shown with the pairs it stands in, or why it stands in none.
+
+        prefpairs show --group prompt:2d67 --min-gap 0.2 rollouts.jsonl
+
+    One pass.
+
+    Memory: that of the pairs that are shown; with --group that of `pair`.
+    """
+    choice.check(pairing.seed)
+    report = Report()
+    if choice.group is not None:
+        plan = reading.group_plan(pairing, aside.temp_dir, report)
+        _show_group(plan, choice.group, reading.limit, looking, report)
+    else:
+        _refuse_words_of_group(reading, pairing, aside)
+        _show_pairs(reading.pairs_plan(choice, pairing.seed), looking, report)
+
+
+def _show_pairs(plan: ShowPlan, looking: ViewWords, report: Report) -> None:
+    with looking.opened(plan.read, report) as screen:
+        for number, found in enumerate(show_pairs(plan, report), 1):
+            for row in pair_rows(found.pair, found.place, number, looking.view(screen)):
+                screen.put(row)
+    if not looking.quiet:
+        say(losses_text(report))
+
+
+def _show_group(
+    plan: PairPlan, name: str, most: int | None, looking: ViewWords, report: Report
+) -> None:
+    with looking.opened(plan.read, report) as screen:
+        for group in show_group(plan, name, report):
+            _put_group(group, plan, most, screen, looking.view(screen))
+        if losses := early_losses(report):
+            screen.put([Span("dropped before groups were made, in all of the input")])
+            for line in losses:
+                screen.put([Span(line)])
+    if not looking.quiet:
+        say(notes_text(report))
+
+
+def _put_group(
+    group: ShownGroup, plan: PairPlan, most: int | None, screen: Screen, view: View
+) -> None:
+    counts = (
+        f"{plural(group.candidates, 'candidate')}, {plural(group.pairs, 'pair')} ({plan.strategy})"
+    )
+    for row in group_rows(group.best, counts, view):
+        screen.put(row)
+    for member in islice(group.members, most):
+        fared, side = word_member(member, group.pairs, plan)
+        for row in member_rows(member.number, member.candidate, fared, side, view):
+            screen.put(row)
+    if most is not None and group.candidates > most:
+        screen.put([Span(f"... and {group.candidates - most:,} more")])
+    screen.put([])
+
+
+def _refuse_words_of_group(*groups: Any) -> None:
+    """Raise if a word was typed that means nothing where pairs are read."""
+    ours = {field.name for field in fields(InputWords)} | {"source", "seed"}
+    options = [option for words in groups for option in given_options(words, ours)]
+    if options:
+        raise MeansNothing(f"{options[0]} goes with --group: pairs are shown as they are", options)

@@ -1,0 +1,254 @@
+"""prefpairs validate: what a trainer would do with each row of its dataset."""
+
+import os
+import sys
+from typing import Annotated
+
+from typer import Argument, Option
+
+from prefpairs.cli.export_options import target_of
+from prefpairs.cli.option_groups import FLAG, command_of, word_group
+from prefpairs.cli.read_options import LONGEST, MaxLine, MaxUnpacked, limits_of
+from prefpairs.cli.terminal.error_text import say, visible
+from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
+from prefpairs.cli.terminal.progress_display import progress
+from prefpairs.cli.write_options import check_written
+from prefpairs.dataset.answer_slicing import Slicing
+from prefpairs.dataset.row_checks import Length
+from prefpairs.engine.input_kind import PAIRS
+from prefpairs.engine.survey_inputs import kind_of_inputs
+from prefpairs.engine.validate import ValidatePlan
+from prefpairs.engine.validate import validate as run
+from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.files.inputs import Input, Limits, find_inputs
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
+from prefpairs.files.split_names import side_of
+from prefpairs.files.staging import is_file, naming_trouble
+from prefpairs.files.template_file import read_template
+from prefpairs.files.tokenizer import open_encoder
+from prefpairs.ledger.validation_report import Judgement, validate_summary
+from prefpairs.model.json_codec import encode_pretty
+from prefpairs.targets import TARGETS
+from prefpairs.targets.base import Target
+
+_RULES = "What rows are held against"
+_TOLD = "What is told"
+
+
+@word_group
+class ValidateWords:
+    """The words about a dataset and its trainer, as they were typed."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[FILE]...",
+            help="Files of the dataset, or its folder (default: standard input).",
+            show_default=False,
+        ),
+    ] = None
+    host: Annotated[
+        str | None,
+        Option(
+            metavar="openai|azure|together|fireworks",
+            rich_help_panel=_RULES,
+            help="openai: who runs it.",
+        ),
+    ] = None
+    max_chars: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="Prompt and answer are cut to N characters.",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="They are cut to N tokens (TRL: 1024), as --tokenizer counts.",
+        ),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_RULES,
+            help="A tokenizer.json; what a chat template adds is not counted.",
+        ),
+    ] = None
+    template: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=_RULES,
+            help="trinity: the chat template of the model, by which answers are cut.",
+        ),
+    ] = None
+    batch_size: Annotated[
+        int,
+        Option(
+            min=0,
+            metavar="N",
+            rich_help_panel=_RULES,
+            help="Rows of a step; 0 is what the trainer has by default (NeMo RL: 128).",
+        ),
+    ] = 0
+    limit: Annotated[
+        int | None,
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_RULES, help="Read N rows."),
+    ] = None
+    json: Annotated[
+        bool,
+        Option(
+            "--json",
+            metavar=FLAG,
+            rich_help_panel=_TOLD,
+            help="A JSON object for each finding instead of a line of text.",
+        ),
+    ] = False
+    summary: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_TOLD, help="Write the counts as JSON, too."),
+    ] = None
+    quiet: Annotated[
+        bool,
+        Option(
+            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="No summary, only findings."
+        ),
+    ] = False
+    max_line: MaxLine = LONGEST
+    max_unpacked: MaxUnpacked = None
+
+    def plan(self, to: str) -> ValidatePlan:
+        """The plan that these words ask for."""
+        target = target_of(to, self.host)
+        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input", "name the files of a dataset, or its folder")
+        refuse_stdout("--summary", self.summary, is_for="findings")
+        inputs = _inputs(self.inputs or [], target, limits_of(self.max_line, self.max_unpacked))
+        return ValidatePlan(
+            inputs=inputs,
+            typed=_typed(inputs),
+            target=target,
+            length=self._length(),
+            batch=self.batch_size,
+            slicing=self._slicing(target),
+            sides=_sides(inputs),
+            limit=self.limit,
+        )
+
+    def _slicing(self, target: Target) -> Slicing | None:
+        if self.template is None:
+            return None
+        if not target.rules.slices:
+            raise UsageError(f"--to {target.name} cuts no answers by a template: no --template")
+        try:
+            return Slicing(read_template(self.template))
+        except UsageError as error:
+            raise error.at(self.template) from None
+
+    def _length(self) -> Length | None:
+        if (self.max_tokens is None) != (self.tokenizer is None):
+            raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
+        if self.max_tokens is not None and self.max_chars is not None:
+            raise UsageError("--max-tokens and --max-chars do not go together", "choose one")
+        if self.max_tokens is not None and self.tokenizer is not None:
+            return Length(self.max_tokens, open_encoder(self.tokenizer))
+        return None if self.max_chars is None else Length(self.max_chars)
+
+
+@command_of
+def validate(
+    *,
+    to: Annotated[
+        str,
+        Option(
+            metavar="TARGET",
+            rich_help_panel=_RULES,
+            help=f"The trainer: {', '.join(TARGETS)}.",
+            show_default=False,
+        ),
+    ],
+    words: ValidateWords,
+) -> None:
+    """What a trainer would do with each row of its dataset, whoever wrote it.
+
+    A line for each thing because of which a row would fail to load, crash, be dropped, train on
+    nothing or on the wrong thing; and warnings, the first five of each kind. Exit code 4 where
+    anything would be lost.
+
+    The rules are those that were measured with the trainers' own code. Files whose names say that
+    they are train, val or test are compared: a prompt on two sides is a leak.
+
+    Memory: constant, and 50 bytes a prompt where sides are compared; one pass over the input.
+
+        prefpairs validate --to trl trl-data
+
+        # does a prompt of val stand in train?
+        prefpairs validate --to trl train.jsonl val.jsonl
+
+        # which rows would be cut to nothing
+        prefpairs validate --to trl --max-tokens 1024 --tokenizer t.json trl-data
+
+        # the findings as data
+        prefpairs validate --to openai --json t.jsonl | jq -r .code | sort | uniq -c
+    """
+    plan = words.plan(to)
+    tokenizer = [Input(words.tokenizer, words.tokenizer)] if words.tokenizer else []
+    check_written([words.summary], [*plan.inputs, *tokenizer])
+    judgement = Judgement(files=[given.label for given in plan.inputs])
+    inputs = () if plan.limit is not None else plan.inputs
+    with (
+        progress(judgement.course, inputs, quiet=words.quiet),
+        open_output(STDOUT, plan.inputs) as output,
+    ):
+        for verdict in worth_telling(run(plan, judgement)):
+            output.write(json_of(verdict) if words.json else line_of(verdict))
+    if words.summary is not None:
+        write_file(words.summary, encode_pretty(validate_summary(judgement)))
+    if not words.quiet:
+        say("".join(f"{line}\n" for line in told_of(judgement)))
+    if judgement.rows_lost or judgement.files_lost:
+        files = [visible(name) for name in judgement.files_lost]
+        paths = [given.path for given in plan.inputs if not given.is_stdin]
+        again = plan.inputs if all(map(is_file, paths)) and paths else ()
+        pairs = plan.target.unpaired or not again or kind_of_inputs(again) == PAIRS
+        hint = hint_of(judgement, plan.target.name, paths, pairs=pairs)
+        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
+
+
+def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:
+    """The files; of a folder those that the trainer reads, where they have its names."""
+    found: list[str] = []
+    for word in words or [STDOUT]:
+        names = [os.path.join(word, name) for name in target.files.values()]
+        found += [name for name in names if is_file(name)] or [word]
+    return find_inputs(found, limits)
+
+
+def _sides(inputs: list[Input]) -> dict[Input, str]:
+    """The side of each file by its name; nothing where all are of one side."""
+    sides = {given: side_of(given.path) for given in inputs}
+    return sides if len({*sides.values()}) > 1 else {}
+
+
+def _typed(inputs: list[Input]) -> frozenset[Input]:
+    """The files beside which a card gives every column its type."""
+    folder_of = {given: os.path.dirname(given.path) for given in inputs if not given.is_stdin}
+    with_card = {folder for folder in {*folder_of.values()} if _has_card(folder)}
+    return frozenset(given for given, folder in folder_of.items() if folder in with_card)
+
+
+def _has_card(folder: str) -> bool:
+    """Whether a card in a folder gives every column of its files a type."""
+    card = os.path.join(folder, "README.md")
+    if not is_file(card):
+        return False
+    with naming_trouble(card), open(card, "rb") as file:
+        head = file.read(1 << 16)
+    return head.startswith(b"---") and b"\ndataset_info:" in head

@@ -1,0 +1,42 @@
+"""prefpairs verify: whether files are still what a manifest says."""
+
+from typing import Annotated
+
+from typer import Argument
+
+from prefpairs.cli.terminal.error_text import plural, say, visible
+from prefpairs.cli.terminal.progress_display import progress
+from prefpairs.errors import BadInput, FilesDiffer
+from prefpairs.ledger.progress import Course
+
+
+def verify(
+    manifest: Annotated[str, Argument(metavar="MANIFEST", help="What `prefpairs run` wrote.")],
+) -> None:
+    """Whether files are still what a manifest says.
+
+    Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
+    missing, differs or is no regular file, or if the manifest lists none.
+
+    Memory: constant; each file is read once.
+
+        prefpairs verify data/manifest.json
+
+        # train on what was made, or not at all
+        prefpairs verify data/manifest.json && accelerate launch train.py
+    """
+    from prefpairs.cli.manifest import differences, files_of, other_identity, read_manifest
+
+    read = read_manifest(manifest)
+    files = files_of(read)
+    if not files:
+        raise BadInput(manifest, "no manifest: it lists no file")
+    course = Course()
+    course.turn_to_hashing(sum(file.size for _, file in files))
+    with progress(course):
+        found = differences(manifest, read, course.pass_by)
+    if sentence := other_identity(read):
+        say(f"note: {visible(f'{manifest}: {sentence}')}\n")
+    if found:
+        raise FilesDiffer(manifest, found)
+    say(f"{visible(manifest)}: {plural(len(files), 'file')} as they were\n")

@@ -1,0 +1,383 @@
+"""The options that say what is read: shared by every command that takes rollouts."""
+
+import re
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from prefpairs.cli.option_groups import FLAG, one_of, size_of, split_words, word_group
+from prefpairs.cli.score_option import notes_on_direction, scores_of
+from prefpairs.engine.plan import InputPlan, ReadPlan, Tolerated
+from prefpairs.errors import UsageError
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
+from prefpairs.files.output import refuse_stdout
+from prefpairs.files.staging import is_folder
+from prefpairs.files.tokenizer import open_decoder
+from prefpairs.ledger import Report
+from prefpairs.model.marks import MARKS
+from prefpairs.reasons import CONFLICTING, SWITCHABLE
+from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources.nemo_gym import is_companion
+
+if TYPE_CHECKING:
+    from prefpairs.chat.unrender import Unrenderer
+
+READ = "What is read"
+_TROUBLE = "When something is wrong"
+
+MaxLine = Annotated[
+    str,
+    Option(
+        metavar="SIZE",
+        rich_help_panel=_TROUBLE,
+        help="A line that is longer is a bad row; no more than that is held in memory.",
+    ),
+]
+MaxUnpacked = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        rich_help_panel=_TROUBLE,
+        help="Packed files and Parquet may hold so much (default: 1GB, or 200 times their size).",
+        show_default=False,
+    ),
+]
+LONGEST = "64MB"
+_LONGEST_LINE = 4_000_000_000
+
+
+def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
+    """How much of an input is taken for granted."""
+    line = size_of("--max-line", max_line)
+    if line > _LONGEST_LINE:
+        raise UsageError(f"--max-line {max_line}: no line can be that long", "4GB is the most")
+    return Limits(
+        line=line,
+        unpacked=None if max_unpacked is None else size_of("--max-unpacked", max_unpacked),
+    )
+
+
+@word_group
+class InputWords:
+    """The words about inputs, as they were typed."""
+
+    inputs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[INPUT]...",
+            help="Files, directories, globs, or - for standard input (the default). JSON lines, "
+            "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
+            show_default=False,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=READ, help="Read N rows."),
+    ] = None
+    on_error: Annotated[
+        str,
+        Option(
+            metavar="fail|skip|quarantine",
+            rich_help_panel=_TROUBLE,
+            help="What to do about rows that cannot be read.",
+        ),
+    ] = "fail"
+    quarantine: Annotated[
+        str | None,
+        Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
+    ] = None
+    max_errors: Annotated[
+        str | None,
+        Option(
+            metavar="N|P%",
+            rich_help_panel=_TROUBLE,
+            help="With skip or quarantine: fail all the same if more rows than that are bad.",
+        ),
+    ] = None
+    max_line: MaxLine = LONGEST
+    max_unpacked: MaxUnpacked = None
+
+    def input_plan(self) -> InputPlan:
+        """The plan that these words ask for."""
+        if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input", "name files, or pipe rows into standard input")
+        on_error = one_of("--on-error", self.on_error, "fail", "skip", "quarantine")
+        refuse_stdout("--quarantine", self.quarantine)
+        if (on_error == "quarantine") != (self.quarantine is not None):
+            problem = "--on-error quarantine and --quarantine FILE go together"
+            raise UsageError(problem, "give both, or neither")
+        return InputPlan(
+            inputs=find_inputs(self.inputs or [], limits_of(self.max_line, self.max_unpacked)),
+            on_error=on_error,
+            quarantine=self.quarantine,
+            tolerated=self._tolerated(on_error),
+            limit=self.limit,
+        )
+
+    def _tolerated(self, on_error: str) -> Tolerated | None:
+        if self.max_errors is None:
+            return None
+        if on_error == "fail":
+            problem = "--max-errors is for --on-error skip and --on-error quarantine"
+            raise UsageError(problem, "by itself one bad row is one too many")
+        found = re.fullmatch(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?) ?%", self.max_errors.strip())
+        if found is None or (found[2] and Decimal(found[2]) > 100):
+            problem = f"--max-errors {self.max_errors}: expected a number of rows, or a share"
+            raise UsageError(problem, "as in 100 or 0.5%")
+        if found[1]:
+            return Tolerated(self.max_errors, number=int(found[1]))
+        return Tolerated(self.max_errors, percent=Decimal(found[2]))
+
+
+@word_group
+class AsideWords:
+    """Where input that cannot be sought is put aside."""
+
+    temp_dir: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            rich_help_panel="How it runs",
+            help="Where pipes and packed files are put aside (default: the system's).",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raise for a directory that is not there, whether it will be needed or not."""
+        if self.temp_dir is not None and not is_folder(self.temp_dir):
+            raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
+
+
+@word_group
+class ReadWords(InputWords):
+    """The words about reading rollouts, as they were typed."""
+
+    source: Annotated[
+        str,
+        Option(
+            "--from",
+            metavar="SOURCE",
+            rich_help_panel=READ,
+            help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
+        ),
+    ] = "auto"
+    scores: Annotated[
+        list[str] | None,
+        Option(
+            "--score",
+            metavar="PATH[:WEIGHT]",
+            rich_help_panel=READ,
+            help="Dotted path of the score; several are added, each times its weight.",
+        ),
+    ] = None
+    lower_is_better: Annotated[
+        bool,
+        Option(
+            "--lower-is-better",
+            metavar=FLAG,
+            rich_help_panel=READ,
+            help="Negate scores.",
+        ),
+    ] = False
+    cast_score: Annotated[
+        bool,
+        Option(
+            "--cast-score",
+            metavar=FLAG,
+            rich_help_panel=READ,
+            help='Read scores written as text, "0.7".',
+        ),
+    ] = False
+    prompt: Annotated[
+        str | None,
+        Option(metavar="PATH", rich_help_panel=READ, help="Path of the prompt, text or messages."),
+    ] = None
+    response: Annotated[
+        str | None,
+        Option(
+            metavar="PATH", rich_help_panel=READ, help="Path of the response, or of a list of them."
+        ),
+    ] = None
+    context: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PATH,...",
+            rich_help_panel=READ,
+            help="Rows of your own: text beside the prompt that is part of the question, and goes "
+            "before it.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        Option(
+            metavar="COLUMN,...",
+            rich_help_panel=READ,
+            help="Rows of your own: columns that do not count, as if the rows did not have them.",
+        ),
+    ] = None
+    group_by: Annotated[
+        str,
+        Option(
+            metavar="auto|prompt|file|PATH,...",
+            rich_help_panel=READ,
+            help="Which candidates compete: those of one task (auto), prompt or file, or those "
+            "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
+            "run, step, and sample for one item of the data in all epochs.",
+        ),
+    ] = "auto"
+    step_name: Annotated[
+        str,
+        Option(metavar="NAME", rich_help_panel=READ, help="NAT: the TTC step to take."),
+    ] = "dpo_candidate_move"
+    response_part: Annotated[
+        str,
+        Option(
+            metavar="full|final",
+            rich_help_panel=READ,
+            help="The whole turn with tool calls and results, or its last text alone.",
+        ),
+    ] = "full"
+    reasoning: Annotated[
+        str,
+        Option(
+            metavar="keep|drop",
+            rich_help_panel=READ,
+            help="Keep thinking, in reasoning_content, or leave it out.",
+        ),
+    ] = "keep"
+    prompt_template: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=READ,
+            help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
+            "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
+        ),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            metavar="FILE|DIR",
+            rich_help_panel=READ,
+            help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
+            "tokens alone, and for --to tokens.",
+        ),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        Option(metavar="PATH,...", rich_help_panel=READ, help="Fields to carry along in meta."),
+    ] = None
+    keep_rows: Annotated[
+        list[str] | None,
+        Option(
+            metavar="REASON,...",
+            rich_help_panel=_TROUBLE,
+            help="Use rows that are dropped otherwise, by reason: "
+            f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
+        ),
+    ] = None
+    drop_rows: Annotated[
+        list[str] | None,
+        Option(
+            metavar="REASON,...",
+            rich_help_panel=_TROUBLE,
+            help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
+            "finish_reason and the like say that they were cut off), failed (an error beside "
+            "them), conflicting_scores (the same answer has several scores in its group).",
+        ),
+    ] = None
+
+    def references(self) -> list[Input]:
+        """The files that are read besides the inputs."""
+        return [Input(path, path) for path in (self.prompt_template, self.tokenizer) if path]
+
+    def plan(self, report: Report) -> ReadPlan:
+        """The plan that these words ask for."""
+        given = self.input_plan()
+        options = self._options()
+        for note in notes_on_direction(options):
+            report.note(note)
+        for path in databases_in(self.inputs or []):
+            report.note(f"{path} was not read: name the database file itself")
+        source = self.source.replace("_", "-")
+        # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
+        # in the compiler of a module, which swallows exceptions.
+        for name in SOURCES if source == "auto" else [source]:
+            source_named(name)
+        return ReadPlan(
+            inputs=_without_companions(given.inputs, source, report),
+            on_error=given.on_error,
+            quarantine=given.quarantine,
+            tolerated=given.tolerated,
+            limit=given.limit,
+            source=source,
+            options=options,
+        )
+
+    def _options(self) -> ReadOptions:
+        if self.lower_is_better and "no_score" in split_words(self.keep_rows):
+            problem = "--keep-rows no_score would count a missing score as the best one"
+            raise UsageError(problem, "leave it away, or do without --lower-is-better")
+        reasons = [one_of("reason", word, *SWITCHABLE) for word in split_words(self.keep_rows)]
+        dropped = [
+            one_of("--drop-rows", word, *MARKS, CONFLICTING) for word in split_words(self.drop_rows)
+        ]
+        for reason in dropped:
+            if reason in reasons:
+                problem = f"--keep-rows and --drop-rows both name {reason}"
+                raise UsageError(problem, "leave one of them out")
+        return ReadOptions(
+            scores=scores_of(self.scores or []),
+            lower_is_better=self.lower_is_better,
+            cast_score=self.cast_score,
+            prompt=self.prompt,
+            response=self.response,
+            context=split_words(self.context),
+            ignore=split_words(self.ignore),
+            group_by=_group_by(self.group_by),
+            step_name=self.step_name,
+            response_part=one_of("--response-part", self.response_part, "full", "final"),
+            reasoning=one_of("--reasoning", self.reasoning, "keep", "drop"),
+            keep=split_words(self.keep),
+            keep_rows=frozenset(reasons),
+            drop_rows=frozenset(dropped),
+            decoder=None if self.tokenizer is None else open_decoder(self.tokenizer),
+            unrender=self._unrender(),
+        )
+
+    def _unrender(self) -> "Unrenderer | None":
+        if self.prompt_template is None:
+            return None
+        from prefpairs.chat.unrender import Unrenderer
+        from prefpairs.files.template_file import read_template
+
+        unrenderer = Unrenderer(read_template(self.prompt_template))
+        try:
+            known = unrenderer.form is not None
+        except UsageError as error:
+            raise error.at(self.prompt_template) from None
+        if not known:
+            problem = "--prompt-template: it renders no chat of a user and the model"
+            raise UsageError(problem, "is this the chat template?").at(self.prompt_template)
+        return unrenderer
+
+
+def _without_companions(inputs: Sequence[Input], source: str, report: Report) -> Sequence[Input]:
+    """The inputs less the files that NeMo Gym writes beside its rollouts."""
+    if source not in ("auto", "nemo-gym"):
+        return inputs
+    report.passed_over = [given.label for given in inputs if is_companion(given.path)]
+    return [given for given in inputs if not is_companion(given.path)]
+
+
+def _group_by(word: str) -> Any:
+    if word in ("auto", "prompt", "file"):
+        return word
+    paths = split_words([word])
+    if not paths:
+        raise UsageError("--group-by names nothing", "auto, prompt, file, or fields of the rows")
+    return paths

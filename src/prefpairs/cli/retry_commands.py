@@ -1,0 +1,141 @@
+"""Commands that do what was meant: the words that were typed, with what the error asks for."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+
+from prefpairs.cli.command_words import words_of
+from prefpairs.cli.terminal.error_text import are_no_pairs
+from prefpairs.cli.typed_words import Typed
+from prefpairs.errors import (
+    ArePairs,
+    BadRecords,
+    DoesNotTrain,
+    MeansNothing,
+    NothingCameOut,
+    NotOneEach,
+    OtherRows,
+    PrefpairsError,
+    SideLeaks,
+    TwoReadings,
+)
+from prefpairs.files.inputs import STDIN
+
+_RECIPES = "run"
+
+
+def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
+    """The commands that settle an error; the first of them is the likeliest."""
+    typed = Typed.of(words or ("pair",))
+    match error:
+        case MeansNothing():
+            yield typed.without(error.options).as_command(error.command)
+        case SideLeaks() if typed.command == "export":
+            kept = typed.with_only(_options_of("split") - {"--out-dir", "--summary", "--require"})
+            name = f"split-for-{error.target}"
+            yield kept.as_command("split", ["--for", error.target, "--out-dir", name])
+        case TwoReadings() | NothingCameOut():
+            yield from (_choosing(typed, choice) for choice in error.choices)
+        case DoesNotTrain():
+            yield typed.with_only(()).as_command(
+                "validate", ["--to", typed.value_of("--to") or "trl"]
+            )
+        case ArePairs() if typed.command != _RECIPES:
+            yield _of_pairs(typed)
+        case OtherRows() if not isinstance(error, ArePairs):
+            yield from (_choosing(typed, choice) for choice in error.choices)
+        case BadRecords() if isinstance(bad := error.first[0][1], NotOneEach):
+            yield from _reading_instead(typed, bad)
+        case BadRecords() if are_no_pairs(error) and typed.command != _RECIPES:
+            yield _of_rollouts(typed, error)
+
+
+def with_choice(words: Sequence[str], choice: Sequence[str]) -> str:
+    """The command that was typed, with more options."""
+    return _choosing(Typed.of(words or ("pair",)), choice)
+
+
+def _choosing(typed: Typed, choice: Sequence[str]) -> str:
+    """The command with options that settle how rows are read, in place of those it has."""
+    options = {} if typed.command == _RECIPES else dict(zip(choice[::2], choice[1::2], strict=True))
+    if options:
+        single = [
+            name for word in words_of(typed.command) if not word.repeated for name in word.names
+        ]
+        return typed.without({*options} & {*single}).as_command(more=choice)
+    settings = _settings(choice)
+    return _without_settings(typed, settings[1::2]).as_command(more=settings)
+
+
+def _without_settings(typed: Typed, others: Sequence[str]) -> Typed:
+    """The command without the settings of a recipe whose place others take."""
+    taken = {*map(_name_of, others)}
+    kept = [
+        one
+        for one in typed.given
+        if "--set" not in one.names or _name_of(one.words[-1].removeprefix("--set=")) not in taken
+    ]
+    return typed._replace(given=kept)
+
+
+def _name_of(setting: str) -> str:
+    """The table and key that a setting changes."""
+    return setting.partition("=")[0].strip().replace("-", "_")
+
+
+def _reading_instead(typed: Typed, bad: NotOneEach) -> Iterator[str]:
+    """The command with each path that fits in the place of the one that does not.
+
+    A path that was not typed was guessed.
+    """
+    for option, path, fitting in bad.instead:
+        changed = typed.with_path(option, path, fitting)
+        yield changed.as_command() if changed != typed else _choosing(typed, [option, fitting])
+
+
+def _settings(options: Sequence[str]) -> list[str]:
+    """Options of [read] in a recipe, as `run` takes them."""
+    values: dict[str, list[str]] = {}
+    for option, value in zip(options[::2], options[1::2], strict=True):
+        values.setdefault(option.removeprefix("--"), []).append(value)
+    return [
+        word
+        for name, given in values.items()
+        for word in ("--set", f"read.{name}={json.dumps(given if len(given) > 1 else given[0])}")
+    ]
+
+
+def _of_pairs(typed: Typed) -> str:
+    """What to type where rollouts were to be read, and these are pairs."""
+    if typed.command not in ("pair", "extract"):
+        return typed.without({*_of_rollouts_alone("dedupe"), "--from", "--group"}).as_command()
+    if (target := typed.value_of("--to")) is None:
+        return typed.with_only(()).as_command("export", ["--to", "trl"])
+    others = {*_of_rollouts_alone("export"), "--from"}
+    if target != "tokens":  # it was for reading rollouts
+        others.add("--tokenizer")
+    return typed.without(others).as_command("export")
+
+
+def _of_rollouts_alone(command: str) -> set[str]:
+    """The options of `pair` that a command for pairs does not have."""
+    return _options_of("pair") - _options_of(command)
+
+
+def _options_of(command: str) -> set[str]:
+    return {name for word in words_of(command) for name in word.names}
+
+
+def _of_rollouts(typed: Typed, error: BadRecords) -> str:
+    """What to type where pairs were to be read, and these are none."""
+    typed = typed.without({"--from"})
+    if typed.command == "export":
+        return typed.as_command("pair")
+    files, left = typed.arguments, []
+    if typed.command == "diff":
+        label = error.first[0][0].rpartition(":")[0]
+        files = [file for file in files if file.endswith(label)][:1] or files[:1]
+        left = [STDIN if file in files else file for file in typed.arguments]
+    return (
+        f"{shlex.join(['prefpairs', 'pair', *files])} | {typed.with_arguments(left).as_command()}"
+    )

@@ -1,0 +1,109 @@
+"""What to do next: after a good run, and after one that gave nothing."""
+
+from collections.abc import Sequence
+
+from prefpairs.cli.terminal.error_text import plural, visible
+from prefpairs.engine.plan import InputPlan, ReadPlan
+from prefpairs.ledger import Report
+from prefpairs.model.message import Message, Text
+from prefpairs.reasons import ALL, CONFLICTING
+
+_SHOWN = 240
+_NO_TTC = (
+    "NAT leaves TTC steps out of its files unless the configuration says "
+    "eval.general.output.workflow_output_step_filter: [TTC_END]"
+)
+_OF_LOSSES = {
+    "no_ttc_steps": _NO_TTC,
+    "other_step_name": "--step-name NAME takes steps of another name",
+    "no_score": "--score PATH names the field that holds the score",
+    "no_prompt": "--prompt PATH names the field that holds the prompt",
+    "no_response": "--response PATH names the field that holds the response",
+    "no_group": "--group-by names a field that no row has",
+}
+_OF_GROUPS = {
+    "no_candidate": "no group has a candidate left; see the reasons above",
+    "one_candidate": "no prompt has two answers to compare; generate several rollouts per prompt, "
+    "or compare answers to different prompts with --strategy stratified --across-prompts",
+    "same_answer": "in every group all answers are the same",
+    "all_tied": "in every group all scores are equal, so nothing is preferred",
+    "none_allowed": "--min-gap and the other bounds leave no pair; try smaller ones",
+}
+
+
+def why_nothing(command: str, report: Report) -> str | None:
+    """The likeliest reason for an empty result, with the option that changes it."""
+    if not report.rows_read and report.passed_over:
+        return "NeMo Gym writes such files beside its rollouts; --from generic reads them"
+    if not report.rows_read:
+        return "there were no rows to read"
+    if any(stage.dropped for stage in report.stages):
+        return _largest_loss(command, report)
+    if report.groups_without_pair and command == "pair":
+        return _why_no_group(report)
+    if report.groups:
+        return "no answer at --high-threshold or above may meet one at --low-threshold or below"
+    return _largest_loss(command, report)
+
+
+def _why_no_group(report: Report) -> str:
+    if _were_judged_twice(report):
+        return "the same answers were judged twice, with different scores"
+    reason, count = report.groups_without_pair.most_common(1)[0]
+    return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
+
+
+def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
+    """Options that let answers compete which were judged twice, where nearly all were."""
+    if not (_were_judged_twice(report) and isinstance(plan, ReadPlan)):
+        return ()
+    if CONFLICTING in plan.options.drop_rows:  # which was asked for
+        return ()
+    keep = "--keep-rows", CONFLICTING
+    files = len(report.sources) > 1 and plan.options.group_by == "auto"
+    return [("--group-by", "file"), keep] if files else [keep]
+
+
+def _were_judged_twice(report: Report) -> bool:
+    """Whether no group has two answers, and some had before copies of them were dropped."""
+    alone = report.groups_without_pair["no_candidate"] + report.groups_without_pair["one_candidate"]
+    return report.dropped[CONFLICTING] > 0 and alone == report.groups
+
+
+def _largest_loss(command: str, report: Report) -> str | None:
+    stage = max(report.stages, key=lambda stage: stage.dropped.total(), default=None)
+    if stage is not None and stage.dropped:
+        reason, count = stage.dropped.most_common(1)[0]
+        return f"{stage.name} dropped {plural(count, 'pair')}: {ALL[reason]}"
+    losses = report.rows_dropped or report.dropped
+    if not losses:
+        return None
+    reason, count = losses.most_common(1)[0]
+    advice = _OF_LOSSES.get(reason) if command in ("extract", "pair") else None
+    return f"{plural(count, 'row')}: {ALL[reason]}" + (f"; {advice}" if advice else "")
+
+
+def next_steps(command: str, report: Report, output: str) -> str:
+    """An example of what was made, and the next command to type."""
+    if command == "extract" and output != "-":
+        return f"\nnext: prefpairs pair {visible(output)} -o pairs.jsonl\n"
+    if report.example is None:
+        return ""
+    prompt, chosen, rejected = map(_glimpse, report.example)
+    example = f"\nexample\n  prompt    {prompt}\n  chosen    {chosen}\n  rejected  {rejected}\n"
+    if output == "-" or command == "split":
+        return example
+    return f"{example}\nnext: prefpairs split {visible(output)} --val-fraction 0.1 --out-dir data\n"
+
+
+def _glimpse(text: Text) -> str:
+    """The end of a prompt, or of an answer, on one line."""
+    words = text if isinstance(text, str) else _last_words(text)
+    line = " ".join(visible(words).replace("\\n", " ").split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
+def _last_words(messages: list[Message]) -> str:
+    last = messages[-1]
+    calls = [call["function"]["name"] for call in last.get("tool_calls", [])]
+    return f"{last['content']}" + "".join(f" [calls {name}]" for name in calls)

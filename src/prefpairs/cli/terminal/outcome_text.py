@@ -1,0 +1,76 @@
+"""How a candidate of a group fared, in words."""
+
+from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing
+from prefpairs.engine.group_outcomes import Member
+from prefpairs.engine.plan import PairPlan
+from prefpairs.reasons import ALL
+from prefpairs.strategies import STRATEGIES
+
+
+def word_member(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
+    """What became of a candidate, and on which side it stands, if it is paired.
+
+    `pairs` is how many its group gave.
+    """
+    standing = member.standing
+    if isinstance(standing, str):
+        return f"dropped: {ALL[standing]} ({standing})", ""
+    if not standing.paired:
+        return f"not used: {_why_unpaired(standing, member.number, pairs, plan)}", ""
+    said = []
+    if standing.chosen_over.count:
+        said.append(f"chosen over {_named(standing.chosen_over)}")
+    if standing.rejected_by.count:
+        said.append(f"rejected in favour of {_named(standing.rejected_by)}")
+    return "; ".join(said), "chosen" if standing.chosen_over.count else "rejected"
+
+
+def _why_unpaired(standing: Standing, number: int, pairs: int, plan: PairPlan) -> str:
+    if standing.alone:
+        return "there is nobody to be compared with"
+    if standing.obstacles:
+        found = standing.obstacles.items()
+        return "; ".join(_word_obstacle(kind, _named(others), plan) for kind, others in found)
+    if standing.like is not None:
+        kind, other = standing.like
+        same = "answer" if kind is Obstacle.SAME_ANSWER else "score"
+        return f"the same {same} as #{other}" + (", which comes first" if other < number else "")
+    enough = (
+        "" if pairs != plan.options.max_pairs else f", and --max-pairs-per-group {pairs} of them"
+    )
+    return f"{plan.strategy} takes {_what_is_taken(plan)}{enough}"
+
+
+def _what_is_taken(plan: PairPlan) -> str:
+    """What a strategy takes, with the values of the options that its words name."""
+    said = STRATEGIES[plan.strategy]
+    said = said.replace("--high-threshold", f"--high-threshold {plan.options.high_threshold:g}")
+    return said.replace("--low-threshold", f"--low-threshold {plan.options.low_threshold:g}")
+
+
+def _word_obstacle(obstacle: Obstacle, others: str, plan: PairPlan) -> str:
+    options = plan.options
+    match obstacle:
+        case Obstacle.SAME_ANSWER:
+            return f"the same answer as {others}"
+        case Obstacle.TIE:
+            return f"the same score as {others}"
+        case Obstacle.NARROW:
+            return f"the gap to {others} is below --min-gap {options.min_gap:g}"
+        case Obstacle.WIDE:
+            return f"the gap to {others} is above --max-gap {options.max_gap:g}"
+        case Obstacle.LOW:
+            least = options.min_chosen_score
+            return f"against {others} the better one is below --min-chosen-score {least:g}"
+
+
+def _named(others: Others) -> str:
+    """Some candidates by their numbers.
+
+    >>> _named(Others([1, 2, 3], 5)), _named(Others([1, 2], 2))
+    ('#1, #2, #3 and 2 more', '#1 and #2')
+    """
+    names = [f"#{number}" for number in others.numbers]
+    more = others.count - len(names)
+    names += [f"{more:,} more"] if more else []
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,47 @@
+"""What is left of an answer where a trainer cuts it out of the rendered conversation.
+
+As many characters are cut off as the prompt has when it asks the model to speak. Templates that
+begin the model's thinking there write what does not stand in the turn: then the answer loses its
+head, or all of it, and nobody says so.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from prefpairs.chat.template import compiled, rendered
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.errors import UsageError
+from prefpairs.targets.base import Row
+
+
+class Slicing:
+    """A chat template, and what a trainer that slices gets from it."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        probe: Row = {"prompt": [{"role": "user", "content": "prefpairs-probe"}]}
+        if "prefpairs-probe" not in self._rendered(probe["prompt"], ask=True):
+            problem = "--template: it renders no chat of a user and the model"
+            raise UsageError(problem, "is this the chat template?")
+
+    @cached_property
+    def _template(self) -> Any:
+        return compiled(self._source)
+
+    def findings(self, row: Row) -> Iterator[Finding]:
+        """What is wrong with the answers of a row, once they are cut."""
+        prompt = row.get("prompt")
+        sides = [row.get("chosen"), row.get("rejected")]
+        if not isinstance(prompt, list) or not all(isinstance(side, list) for side in sides):
+            return
+        asked = self._rendered(prompt, ask=True)
+        whole = [self._rendered([*prompt, *(side or [])], ask=False) for side in sides]
+        if all(text.startswith(asked) for text in whole):
+            return
+        chosen, rejected = (text[len(asked) :] for text in whole)
+        lost = chosen == rejected
+        yield Finding(Effect.NOTHING if lost else Effect.WRONG, "sliced_by_template", "chosen")
+
+    def _rendered(self, messages: list[Any], *, ask: bool) -> str:
+        return rendered(self._template, messages, add_generation_prompt=ask)

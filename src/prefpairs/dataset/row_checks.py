@@ -1,0 +1,196 @@
+"""What a trainer does with a row of its file: the rules that all formats share."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.errors import BadRecord
+from prefpairs.model.candidate import read_text
+from prefpairs.model.common_prefix import shared_length
+from prefpairs.model.identity import canonical
+from prefpairs.model.message import (
+    Message,
+    as_chat,
+    asks_by_template,
+    flat_text,
+    says_something,
+)
+from prefpairs.targets.base import Row, Rules
+
+_KINDS = {
+    str: ("text",),
+    list: ("chat", "list"),
+    dict: ("object",),
+    bool: ("flag",),
+    int: ("flag",),
+}
+_ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
+LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
+"""After these nothing more happens to a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long prompt and answer together may be, and in what that is counted."""
+
+    most: int
+    encode: Callable[[str], list[int]] | None = None
+
+    def cut(self, prompt: str, answer: str) -> tuple[Any, bool]:
+        """What is left of an answer, and whether the prompt alone takes all the room."""
+        if self.encode is None:
+            return answer[: max(self.most - len(prompt), 0)], len(prompt) >= self.most
+        taken = len(self.encode(prompt))
+        return self.encode(answer)[: max(self.most - taken, 0)], taken >= self.most
+
+
+class Sides(NamedTuple):
+    """The prompt and the answers of a row; a single answer stands in `chosen`."""
+
+    prompt: list[Message]
+    chosen: list[Message]
+    rejected: list[Message] | None
+
+
+def judge(row: Row, rules: Rules, length: Length | None = None) -> list[Finding]:
+    """All that would go wrong with a row; nothing where it is trained on as it should be."""
+    found = [*_of_columns(row, rules), *rules.check(row)]
+    if any(finding.effect in LAST for finding in found):
+        return found
+    try:
+        fields = rules.read(row)
+        found += _unknown(_of_sides_raw(fields, rules), found)
+        sides = _sides(fields)
+    except BadRecord:
+        lost = any(finding.effect is not Effect.WARNING for finding in found)
+        return found if lost else [*found, Finding(Effect.CRASH, "wrong_type")]
+    more = [*_of_sides(sides, rules), *_of_length(sides, length)]
+    return [*found, *_unknown(more, found)]
+
+
+def _unknown(more: Iterable[Finding], found: list[Finding]) -> list[Finding]:
+    """The findings of which the cause was not told yet."""
+    known = {finding.code for finding in found}
+    return [finding for finding in more if finding.code not in known]
+
+
+def _of_sides_raw(fields: Row, rules: Rules) -> Iterator[Finding]:
+    """The messages of a row that stand elsewhere than in columns of their own."""
+    for name in ("prompt", "chosen", "rejected"):
+        value = fields.get(name)
+        if isinstance(value, list) and "chat" not in rules.needs.get(name, ()):
+            yield from _of_chat(value, name, rules)
+
+
+def repeats(prompt: Any, answer: Any) -> bool:
+    """Whether an answer begins with the messages of its prompt again."""
+    both = isinstance(prompt, list) and isinstance(answer, list)
+    return both and bool(prompt) and answer[: len(prompt)] == prompt
+
+
+def _sides(row: Row) -> Sides:
+    """The sides of a row in one form, whatever its roles are."""
+    prompt = as_chat(read_text(row.get("prompt"), "prompt"), "user")
+    chosen = as_chat(read_text(row.get("chosen"), "chosen"), "assistant")
+    if row.get("rejected") is None:
+        return Sides(prompt, chosen, None)
+    rejected = as_chat(read_text(row["rejected"], "rejected"), "assistant")
+    return Sides(prompt, chosen, rejected)
+
+
+def _of_columns(row: Row, rules: Rules) -> Iterator[Finding]:
+    """Columns that are missing, of the wrong type, or better not there."""
+    for name, kinds in rules.needs.items():
+        value = row.get(name)
+        if value is None:
+            if name not in rules.optional:
+                effect = rules.on_null if name in row else rules.on_missing
+                yield Finding(effect, "missing_column", name)
+        elif kinds.isdisjoint(_KINDS.get(type(value), ())):
+            yield Finding(Effect.CRASH, "wrong_type", name)
+        elif "chat" in kinds and isinstance(value, list):
+            yield from _of_chat(value, name, rules)
+    for name, effect in rules.reserved.items():
+        if name in row:
+            yield Finding(effect, "reserved_column", name)
+
+
+def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
+    if not messages and name in _ANSWERS:
+        yield Finding(Effect.NOTHING, "empty_side", name)
+    elif not messages:
+        yield Finding(rules.on_empty_prompt, "empty_chat", name)
+    for place, message in enumerate(messages):
+        field = f"{name}.{place}"
+        if not isinstance(message, dict):
+            yield Finding(Effect.CRASH, "wrong_type", field)
+        elif "role" not in message and "from" in message:
+            yield Finding(Effect.CRASH, "sharegpt_keys", field)
+        else:
+            yield from _of_message(message, field, rules)
+
+
+def _of_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]:
+    if message.get("role") not in rules.roles:
+        yield Finding(rules.on_role, "wrong_role", f"{field}.role")
+    content = message.get("content")
+    if content is None and not message.get("tool_calls"):
+        yield Finding(Effect.CRASH, "content_null", f"{field}.content")
+    if isinstance(content, str) and asks_by_template(content):
+        yield Finding(Effect.WRONG, "template_in_prompt", f"{field}.content")
+    if isinstance(content, list):
+        yield Finding(Effect.NOTHING, "content_parts", f"{field}.content")
+    if message.get("reasoning_content"):
+        yield Finding(Effect.WARNING, "reasoning_unseen", f"{field}.reasoning_content")
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        yield Finding(Effect.CRASH, "wrong_type", f"{field}.tool_calls")
+    elif rules.text_arguments == "only" and not all(map(_has_text_arguments, calls)):
+        yield Finding(Effect.NO_LOAD, "wrong_type", f"{field}.tool_calls")
+    elif not rules.text_arguments and any(map(_has_text_arguments, calls)):
+        yield Finding(Effect.WARNING, "arguments_as_text", f"{field}.tool_calls")
+
+
+def _has_text_arguments(call: Any) -> bool:
+    function = call.get("function", call) if isinstance(call, dict) else {}
+    return isinstance(function, dict) and isinstance(function.get("arguments"), str)
+
+
+def _of_sides(sides: Sides, rules: Rules) -> Iterator[Finding]:
+    """What the prompt and the answers are like."""
+    prompt, chosen, rejected = sides
+    if rejected is not None and canonical(chosen, "") == canonical(rejected, ""):
+        yield Finding(Effect.NOTHING, "equal_sides")
+        return
+    if prompt and prompt[-1]["role"] == "assistant":
+        yield Finding(Effect.WRONG, "prompt_ends_with_answer", "prompt")
+    if rejected is None:
+        yield from _of_answer("completion", chosen, rules)
+        return
+    if rules.trains == "all" and shared_length(chosen, rejected):
+        yield Finding(Effect.WARNING, "shared_turns")
+    yield from _of_answer("chosen", chosen, rules)
+    yield from _of_answer("rejected", rejected, rules)
+
+
+def _of_answer(name: str, answer: list[Message], rules: Rules) -> Iterator[Finding]:
+    if not any(map(says_something, answer)):
+        yield Finding(Effect.NOTHING, "empty_side", name)
+    elif answer[-1]["role"] != "assistant":
+        yield Finding(Effect.WRONG, "environment_last", name)
+    elif rules.trains == "last" and len(answer) > 1:
+        yield Finding(Effect.WRONG, "last_turn_alone", name)
+    elif rules.trains == "all" and any(turn["role"] != "assistant" for turn in answer):
+        yield Finding(Effect.WRONG, "environment_trained", name)
+
+
+def _of_length(sides: Sides, length: Length | None) -> Iterator[Finding]:
+    if length is None:
+        return
+    prompt = flat_text(sides.prompt)
+    chosen, too_long = length.cut(prompt, flat_text(sides.chosen))
+    if too_long:
+        yield Finding(Effect.DROP, "prompt_too_long", "prompt")
+    elif sides.rejected is not None and chosen == length.cut(prompt, flat_text(sides.rejected))[0]:
+        yield Finding(Effect.NOTHING, "equal_when_cut")

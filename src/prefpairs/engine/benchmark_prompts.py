@@ -1,0 +1,70 @@
+"""Files of a benchmark to the prompts that must not be trained on."""
+
+from collections.abc import Sequence
+
+from prefpairs.did_you_mean import MOST_TOLD, nearest
+from prefpairs.errors import BadInput, BadRecord
+from prefpairs.files.inputs import Input
+from prefpairs.files.lines import Record
+from prefpairs.files.open_input import open_input
+from prefpairs.model.candidate import read_text
+from prefpairs.model.json_codec import decode
+from prefpairs.model.message import Text, asks_something
+from prefpairs.model.path import MISSING, look_up, paths_of
+from prefpairs.stages.contamination import Reference
+
+FIELDS = (
+    "prompt",
+    "question",
+    "problem",
+    "instruction",
+    "query",
+    "messages",
+    "responses_create_params.input",
+    "input",
+)
+"""Where a prompt stands in most benchmarks; the first that a row has counts."""
+
+
+def read_reference(
+    inputs: Sequence[Input], field: str | None, *, near: float | None = None
+) -> Reference:
+    """The prompts of the files. A row without one is an error: nothing is passed over."""
+    reference = Reference(near)
+    for source in inputs:
+        before = len(reference)
+        with open_input(source) as opened:
+            for record in opened.records:
+                reference.add(_prompt(record, source.label, field))
+        if len(reference) == before == 0:
+            raise BadInput(source.label, "is empty, so nothing is held against it")
+    return reference
+
+
+def _prompt(record: Record, label: str, field: str | None) -> Text:
+    place = f"{label}:{record.number}"
+    try:
+        row = decode(record.complete())
+        for path in FIELDS if field is None else (field,):
+            value = look_up(row, path)
+            if value is MISSING or value is None:
+                continue
+            prompt = _before_answer(read_text(value, path))
+            if asks_something(prompt):
+                return prompt
+    except BadRecord as error:
+        raise BadInput(place, error.problem) from None
+    if field is None:
+        problem = f"no {' or '.join(FIELDS)}"
+        raise BadInput(place, problem, "--against-field PATH says where prompts stand")
+    raise BadInput(place, f"no {field}", nearest(field, [*paths_of(row)], most=MOST_TOLD))
+
+
+def _before_answer(prompt: Text) -> Text:
+    """A conversation up to the answer that it ends with."""
+    if isinstance(prompt, str):
+        return prompt
+    turns = list(prompt)
+    while turns and turns[-1]["role"] == "assistant":
+        del turns[-1]
+    return turns

@@ -1,0 +1,52 @@
+"""The sides that an earlier split gave to prompts, read from its files."""
+
+import os
+
+from prefpairs.engine.filed_pairs import reader_of
+from prefpairs.errors import BadInput, BadRecord, FileTrouble
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.open_input import open_input
+from prefpairs.files.split_names import side_named
+from prefpairs.files.staging import is_folder, is_there
+from prefpairs.stages.split import Split
+from prefpairs.stages.split_conflicts import KeptSides
+
+
+def old_files(folder: str) -> list[Input]:
+    """The files of a folder that are a side by their name."""
+    if not is_folder(folder):
+        missing = not is_there(folder)
+        problem = "no such directory" if missing else "not a directory"
+        raise FileTrouble(folder, problem, missing=missing)
+    inputs = (given._replace(label=given.path) for given in find_inputs([folder]))
+    found = [given for given in inputs if _side_of(given, folder)]
+    if not found:
+        raise FileTrouble(folder, "no file in it is named train, val or test")
+    return found
+
+
+def sides_in(folder: str, split: Split) -> KeptSides:
+    """The side of each key in a folder. Contents count, not the ids that stand beside them."""
+    kept, read = KeptSides(), reader_of("auto")
+    for source in old_files(folder):
+        side = _side_of(source, folder) or "train"
+        with open_input(source) as opened:
+            for record in opened.records:
+                try:
+                    keys = _keys(read(record.complete()), split)
+                except BadRecord as error:
+                    place = f"{source.label}:{record.number}"
+                    raise BadInput(place, error.problem) from None
+                for key in keys:
+                    kept.add(key, side)
+    return kept
+
+
+def _keys(reading: PairReading, split: Split) -> list[bytes]:
+    prompt = reading.digests.prompt
+    return split.keys_of(prompt, reading.other_prompt, lambda: reading.pair)
+
+
+def _side_of(given: Input, folder: str) -> str | None:
+    return side_named(os.path.relpath(given.path, folder))

@@ -1,0 +1,98 @@
+"""Pairs to lines, and what the report knows of each."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from prefpairs.engine.plan import ExportPlan
+from prefpairs.files.output import Output
+from prefpairs.ledger import Report
+from prefpairs.model.marks import marks_of
+from prefpairs.model.pair import Pair, pair_line
+from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.split_conflicts import KeptSides
+
+WHOLE = ""
+"""The name of the only output, where pairs are not split."""
+
+
+class Written(Protocol):
+    """Where the pairs behind entries are, and the lines of those that may go out as they stand."""
+
+    def pair(self, entry: Entry, /) -> Pair:
+        """The pair itself."""
+        ...
+
+    def line(self, entry: Entry, /) -> bytes | None:
+        """Its line, where that is known to be what `pair_line` would give."""
+        ...
+
+
+class Sink(Protocol):
+    """Where pairs go."""
+
+    def put(self, pair: Pair, side: str, /) -> bool:
+        """Take a pair for a side; whether it will be written."""
+        ...
+
+    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+        """The same, with the pair behind an entry."""
+        ...
+
+
+@contextmanager
+def open_sink(
+    outputs: Mapping[str, Output],
+    report: Report,
+    export: ExportPlan | None = None,
+    *,
+    allow_empty: bool = False,
+    kept: KeptSides | None = None,
+) -> Iterator[Sink]:
+    """Where the pairs of a run go: as they are, or as a trainer wants them.
+
+    With `kept` each prompt, as the trainer sees it, is written for the side that keeps it alone.
+    """
+    if export is None:
+        yield PairLines(outputs, report)
+        return
+    from prefpairs.engine.export import Exporter
+
+    with Exporter(export, outputs, report, allow_empty=allow_empty, kept=kept) as exporter:
+        yield exporter
+        exporter.finish()
+
+
+class PairLines:
+    """Pairs as they are, a line each."""
+
+    def __init__(self, outputs: Mapping[str, Output], report: Report) -> None:
+        self._outputs = outputs
+        self._report = report
+        report.written.update(dict.fromkeys(outputs, 0))
+
+    def put(self, pair: Pair, side: str, /) -> bool:
+        """Write one pair, and count it."""
+        self._outputs[side].write(pair_line(pair))
+        self._report.written[side] += 1
+        count_pair(pair, self._report)
+        return True
+
+    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+        """The same, with the line as it stands, if there is one. The first pair is an example."""
+        line = pairs.line(entry) if self._report.pairs else None
+        if line is None:
+            return self.put(pairs.pair(entry), side)
+        self._outputs[side].write(line)
+        self._report.written[side] += 1
+        self._report.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
+        return True
+
+
+def count_pair(pair: Pair, report: Report) -> None:
+    """Count a pair that is written; the first one serves as an example."""
+    report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+    if pair.meta:
+        report.marked.update(marks_of(pair.meta))
+    if report.example is None:
+        report.example = pair.prompt, pair.chosen, pair.rejected

@@ -1,0 +1,229 @@
+"""How the rows of a run are read: each by the source that knows it, as all of them agree.
+
+The first rows of a file decide on nothing but speed: by which shortcut the rows like them are
+read. So it does not matter where a row stands, or how rows are cut into files.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prefpairs.did_you_mean import listed, near_of
+from prefpairs.engine.input_kind import check_kind
+from prefpairs.engine.plan import ReadPlan
+from prefpairs.errors import BadRecord, NoSuchPath, NotJson
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.run_facts import Shown
+from prefpairs.fields.two_readings import Fact
+from prefpairs.fields.unread import bounded, read_around
+from prefpairs.files.lines import Record
+from prefpairs.ledger import Report
+from prefpairs.model.json_codec import decode, refuse_deeper
+from prefpairs.model.path import MISSING, look_up, paths_of
+from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources.base import Opened
+from prefpairs.sources.detect import GENERIC, named_paths, source_of
+from prefpairs.sources.trinity import OWN_FIELDS
+
+_MOST_TRIED = 8
+_MOST_BYTES = 4 << 20
+_MOST_KNOWN = 256
+"""Rows whose fields are remembered, to be held against a path that was mistyped."""
+
+_POINTING_INTO_STEPS, _ADDING_FIELDS = "nat", "trinity"
+_LOOKED, _FOUND = ("looked",), "found"
+
+
+@dataclass(slots=True)
+class Format:
+    """How the rows of one file are read. `sample` is the row that decided on the shortcut."""
+
+    source: str
+    how: Opened
+    sample: bytes | None
+    known_to: set[str]
+    """The sources that knew a row of the file."""
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources that read the file, in the order of their table."""
+        return [name for name in SOURCES if name in (self.known_to or {self.source})]
+
+
+class Formats:
+    """The formats of a run's inputs, and what rows showed of how all of them must be read."""
+
+    def __init__(self, plan: ReadPlan, report: Report) -> None:
+        self._plan = plan
+        self._report = report
+        self._last: Format | None = None
+        self._known_to: set[str] = set()
+        self._unseen = named_paths(plan.options)
+        self._paths: dict[str, None] = {}
+        self._rows_known = 0
+        self.shown = Shown()
+
+    def open(self, label: str, records: Iterator[Record]) -> tuple[Format, list[Record]]:
+        """The format of a file, and the records that were taken from it to find it."""
+        self._known_to = set()
+        taken: list[Record] = []
+        found = None
+        for record in _few(records, taken):
+            try:
+                row = record.complete()
+            except BadRecord:
+                continue
+            like = self._like_the_last(row)
+            if like is not None:
+                found = like
+                break
+            if _row_of(row) is None:
+                continue
+            like = self._opened(label, record.data)
+            found = found or like
+            if like.how.shortcut and like.how.shortcut.read(record.data, ""):
+                found = like
+                break
+        found = found or self._opened(label, None)
+        if found.sample is not None:
+            self._known_to.add(found.source)
+            self.look_for_paths(found.sample)
+        self._last = found
+        return found, taken
+
+    def _like_the_last(self, record: bytes) -> Format | None:
+        """The format of the file before, if its shortcut knows this record, too.
+
+        Shards are mostly alike, and what a shortcut reads is the same in every file.
+        """
+        last = self._last
+        if last is None or last.how.shortcut is None or not last.how.shortcut.read(record, ""):
+            return None
+        return Format(last.source, last.how, record, self._known_to)
+
+    def _opened(self, label: str, record: bytes | None) -> Format:
+        """How a file is read that holds such a record."""
+        sample = [] if record is None else [record]
+        source = self._source_of(record)
+        opened = {source: self._open(source, sample, label)}
+        shortcut = opened[source].shortcut
+
+        def read(record: bytes) -> Reading:
+            if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
+                return Reading([plain[0]], [1], shown=shortcut.shown)
+            try:
+                reading = read_in_full(record)
+            except NotJson as error:
+                reading = read_around(read_in_full, record, error)
+            for found in (*reading.kept, *reading.pairs):
+                refuse_deeper([*found], record)
+            return reading
+
+        def read_in_full(record: bytes) -> Reading:
+            name = self._source_of(record)
+            if name == GENERIC:
+                check_kind(record, self._plan.one_kind)
+            if name not in opened:
+                opened[name] = self._open(name, [record], label)
+            self._known_to.add(name)
+            return opened[name].read(record)
+
+        how = opened[source]._replace(read=read)
+        return Format(source, how, record, self._known_to)
+
+    def _source_of(self, record: bytes | None) -> str:
+        if self._plan.source != "auto":
+            return self._plan.source
+        return GENERIC if record is None else source_of(record)
+
+    def _open(self, source: str, sample: list[bytes], label: str) -> Opened:
+        opened = source_named(source).open_reader(sample, self._plan.options, label)
+        for note in opened.notes:
+            self._report.note(note)
+        return opened
+
+    def book(self, record: bytes, reading: Reading) -> None:
+        """Take in what a row showed; TwoReadings if another row showed otherwise."""
+        if reading.shown:
+            self.shown.add(reading.shown)
+        if self._unseen:
+            self.look_for_paths(record)
+
+    def look_for_paths(self, record: bytes) -> None:
+        """See which of the paths that options name a row has, as long as some were in none."""
+        if not self._unseen:
+            return
+        row = _row_of(record)
+        if row is None:
+            record = bounded(record)
+            row = _row_of(record)
+        source = self._source_of(record)
+        if source == _POINTING_INTO_STEPS or row is None:
+            return
+        if source == _ADDING_FIELDS:
+            row = {**decode(OWN_FIELDS), **row}
+        self.shown.add((_LOOKED, *_facts_of(self._unseen, row)))
+        self._forget_seen()
+        if self._rows_known < _MOST_KNOWN:
+            self._rows_known += 1
+            self._paths.update(dict.fromkeys(paths_of(row)))
+
+    def _forget_seen(self) -> None:
+        self._unseen = [named for named in self._unseen if not self.shown.has(_FOUND, *named)]
+
+    def join(self, shown: Iterable[Fact], sources: Iterable[str]) -> bool:
+        """Take in what others saw of the same file; nothing, if it disagrees with what we saw."""
+        if not self.shown.agree(shown):
+            return False
+        self._forget_seen()
+        self._known_to.update(sources)
+        return True
+
+    def tell(self) -> None:
+        """Tell what was guessed."""
+        for note in self.shown.notes():
+            self._report.note(note)
+
+    def settle(self) -> None:
+        """Raise where nothing was read and it is known why; tell of paths that no row has."""
+        nothing = not (self._report.kept or any(stage.found for stage in self._report.stages))
+        if nothing:
+            files = [given.label for given in self._plan.inputs]
+            self.shown.refuse(_known(self._plan.options), files)
+        if not self.shown.has(*_LOOKED):
+            return
+        for option, path in self._unseen:
+            if nothing:
+                raise NoSuchPath(option, path, list(self._paths))
+            near = near_of(path, sorted(self._paths))
+            meant = f"; did you mean {listed(near, 'or')}?" if near else ""
+            self._report.note(f"{option} {path}: no row has this field{meant}")
+
+
+def _known(options: ReadOptions) -> set[str]:
+    """The fields of which nobody has to be asked where they stand."""
+    known = {what for what in ("prompt", "response") if getattr(options, what)}
+    return known | {"score"} if options.scores or "no_score" in options.keep_rows else known
+
+
+def _few(records: Iterator[Record], taken: list[Record]) -> Iterator[Record]:
+    """The first records: a bounded number of rows, and of bytes."""
+    size = 0
+    while len(taken) < _MOST_TRIED and size < _MOST_BYTES and (record := next(records, None)):
+        taken.append(record)
+        size += len(record.data)
+        yield record
+
+
+def _row_of(record: bytes) -> dict[str, Any] | None:
+    try:
+        row = decode(record)
+    except NotJson:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _facts_of(paths: Iterable[tuple[str, str]], row: dict[str, Any]) -> Iterator[Fact]:
+    for option, path in paths:
+        if look_up(row, path) is not MISSING:
+            yield _FOUND, option, path

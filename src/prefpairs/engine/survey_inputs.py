@@ -1,0 +1,75 @@
+"""Passes for those who look at pairs: whatever the inputs hold, pairs come out of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
+from prefpairs.engine.input_kind import kind_of
+from prefpairs.engine.new_pairs import MadePairs
+from prefpairs.engine.pair import contests, decide
+from prefpairs.engine.plan import PairPlan, SievePlan
+from prefpairs.engine.stage_runner import open_pairs
+from prefpairs.files.inputs import Input
+from prefpairs.files.pipe_spool import peeked_input
+from prefpairs.ledger import Report
+from prefpairs.model.pair import Pair
+from prefpairs.stages.pair_entry import Entry
+
+Look = Callable[[Entry, Pair], None]
+"""What somebody does with each pair that passes."""
+
+_WIDEST_FIRST = ("best-vs-worst", "exhaustive")
+"""Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
+
+
+def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
+    """A survey of all pairs of the plan; `look` is shown each of them, too."""
+    found = PairSurvey()
+    ready: list[bytes] = []
+    with open_pairs(plan, report, "nothing") as pairs:
+        for entry in pairs.entries():
+            pair = pairs.pair(entry)
+            found.add(entry, pair)
+            if entry.gap is None and plan.pair is not None:
+                ready.append(entry.prompt + entry.tools)
+            if look is not None:
+                look(entry, pair)
+            report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+        if plan.pair is None or not isinstance(pairs, MadePairs):
+            return Survey(found, found.what_if())
+        whole = range(pairs.index.groups)
+        fair = contests(pairs.index, pairs.fetch, plan.pair, Report(), whole)
+        groups = survey_groups(contest.group.scores for contest in fair)
+        return Survey(found, _what_if(found, pairs, plan.pair, ready), groups)
+
+
+def _what_if(
+    found: PairSurvey, pairs: MadePairs, plan: PairPlan, ready: list[bytes]
+) -> list[WhatIf]:
+    """What each `--min-gap` would leave; most strategies then make other pairs.
+
+    Pairs that stood ready have no gap, and stay.
+    """
+    if plan.strategy in _WIDEST_FIRST:
+        return found.what_if(unknown_stay=True)
+    return [_decided_again(least, pairs, plan, ready) for least in WHAT_IF_GAPS]
+
+
+def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
+    options = replace(plan.options, min_gap=max(least, plan.options.min_gap))
+    again = replace(plan, options=options, yes_all=True)
+    number, prompts = len(ready), set(ready)
+    for chosen, _ in decide(pairs.index, pairs.fetch, again, Report()):
+        number += 1
+        prompts.add(b"".join(pairs.index.question(chosen)[1:]))
+    return WhatIf(least, number, len(prompts))
+
+
+def kind_of_inputs(inputs: Sequence[Input]) -> str | None:
+    """The kind of the first row that has one: that of all rows, or the run ends."""
+    for source in inputs:
+        with peeked_input(source) as opened:
+            for record in opened.records:
+                if record.whole and record.refused is None and (kind := kind_of(record.data)):
+                    return kind
+    return None

@@ -1,0 +1,128 @@
+"""Rows of a trainer's dataset, read back as rows of pairs: each format is known by its columns."""
+
+from collections.abc import Callable
+from functools import cache
+
+from prefpairs.dataset.conversation_rows import begins_otherwise
+from prefpairs.dataset.whole_question import with_all_asked, with_own_prompt
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.model.content import MEDIA, parts_of
+from prefpairs.model.media import with_media
+from prefpairs.model.message import read_messages
+from prefpairs.model.pair import Pair
+from prefpairs.targets import target_named
+from prefpairs.targets.base import Row
+
+DIALECTS = (
+    "trl",
+    "nemo-rl",
+    "nemo-rl-ranked",
+    "customizer",
+    "customizer-rl",
+    "openai",
+    "llamafactory",
+    "ms-swift",
+    "openrlhf",
+    "axolotl",
+    "trinity",
+    "ultrafeedback",
+)
+"""The targets whose rows can be read back."""
+
+_NAMES = {
+    "pair_id": "id",
+    "score_chosen": "chosen_score",
+    "score_rejected": "rejected_score",
+    "score_gap": "gap",
+    "chosen_reward": "chosen_score",
+    "rejected_reward": "rejected_score",
+    "reward_gap": "gap",
+    "chosen_rating": "chosen_score",
+    "rejected_rating": "rejected_score",
+}
+"""What others call the fields of a pair."""
+
+
+_FIELDS = frozenset(Pair._fields)
+
+_COLUMNS = (
+    (frozenset({"context", "completions"}), "nemo-rl-ranked"),
+    (frozenset({"preferred_output"}), "openai"),
+    (frozenset({"chosen_messages", "rejected_messages"}), "trinity"),
+    (frozenset({"rejected_messages"}), "ms-swift"),
+    (frozenset({"messages", "rejected_response"}), "ms-swift"),
+    (frozenset({"conversations"}), "llamafactory"),
+    (frozenset({"chosen_response"}), "customizer"),
+    (frozenset({"instruction", "chosen"}), "llamafactory"),
+    (frozenset({"messages", "chosen"}), "ultrafeedback"),
+)
+"""What tells the formats apart, where rows are not in the form of a pair."""
+
+
+def unwrap(row: Row, dialect: str) -> Row:
+    """The row of a pair that a row stands for; `auto` looks at its columns."""
+    if dialect == "auto" and _is_ours(row):
+        return row
+    if dialect != "auto":
+        return _with_all_said(with_our_names(reader_named(dialect)(row)))
+    name = _looks_like(row)
+    if name == "trl" and not begins_otherwise(row.get("chosen")):
+        row = with_own_prompt(row, name)
+    return _with_all_said(with_all_asked(with_our_names(reader_named(name)(row)), name))
+
+
+def _is_ours(row: Row) -> bool:
+    """Whether a row has the form of a pair already, as nearly all rows on their way have."""
+    own = _FIELDS.issuperset(row) and row.get("prompt") is not None
+    return own and not begins_otherwise(row.get("chosen"))
+
+
+@cache
+def reader_named(name: str) -> Callable[[Row], Row]:
+    """How the rows of a target are read."""
+    spelled = name.replace("_", "-")
+    if spelled not in DIALECTS:
+        if spelled == "trl-kto":
+            raise UsageError("the answers of trl-kto stand alone: they are no pairs any more")
+        raise UnknownWord("format of pairs", name, ["auto", *DIALECTS])
+    return target_named(spelled).rules.read
+
+
+def with_our_names(row: Row) -> Row:
+    """The row with scores and the like where a pair has them."""
+    if not row.keys() & _NAMES.keys():
+        return row
+    renamed: Row = {}
+    for key, value in row.items():
+        name = _NAMES.get(key, key)
+        renamed[key if name != key and (name in row or name in renamed) else name] = value
+    return renamed
+
+
+def _with_all_said(row: Row) -> Row:
+    """The row with the system message, the images and the like of columns beside the prompt."""
+    parts = [part for name in MEDIA if row.get(name) for part in parts_of(name, row[name])]
+    if not (parts or isinstance(row.get("system"), str)):
+        return row
+    said = {key: value for key, value in row.items() if key not in ("system", *MEDIA)}
+    prompt = row.get("prompt")
+    if isinstance(prompt, str):
+        prompt = [{"role": "user", "content": prompt}]
+    if not isinstance(prompt, list):
+        return row
+    if row.get("system"):
+        prompt = [{"role": "system", "content": row["system"]}, *prompt]
+    if parts:
+        prompt = with_media(read_messages(prompt, "prompt"), parts)
+    return {**said, "prompt": prompt}
+
+
+def _looks_like(row: Row) -> str:
+    """The format of a row: that of the first line in the table whose columns it has."""
+    name = next((name for columns, name in _COLUMNS if row.keys() >= columns), "trl")
+    whole = begins_otherwise(row.get("chosen")) or row.get("messages") == row.get("chosen")
+    if name == "ultrafeedback" and not whole:
+        return "axolotl"
+    if name == "llamafactory" and not ("conversations" in row or isinstance(row["chosen"], str)):
+        return "trl"
+    return name

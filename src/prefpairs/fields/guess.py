@@ -1,0 +1,344 @@
+"""Where prompt, response and score stand in a row that nobody described.
+
+Each row is read by its own names, so that its neighbours decide nothing. Where two of its fields
+could be meant, and differ, the run ends: TwoReadings. What one row cannot show (that the
+`answer` of another is the right one, which the model never gave) is told in `shown`, and held
+against what the others show.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from prefpairs.errors import TwoReadings
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.names import (
+    CHATS,
+    EITHER,
+    LISTS_OF_ANSWERS,
+    MANY_OUTPUTS,
+    NAMES,
+    OUTPUTS,
+    PROMPTS,
+    RIVALS,
+    TEXTS_OF_ITEMS,
+    UNSURE,
+    VERDICTS,
+    VERSIONS,
+    is_something_else,
+)
+from prefpairs.fields.object_lists import (
+    is_list_of_objects,
+    own_question,
+    paths_of_items,
+    paths_of_object,
+)
+from prefpairs.fields.question import named_columns, same_text
+from prefpairs.fields.score import guess_score
+from prefpairs.fields.two_readings import (
+    Fact,
+    Row,
+    chosen,
+    column_of,
+    only,
+    present_in,
+    says,
+    show,
+    two_readings,
+)
+from prefpairs.fields.verl_task import task_of_verl
+from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
+from prefpairs.model.message import is_messages
+from prefpairs.model.path import look_up
+from prefpairs.model.question_columns import COLUMNS, holds_something
+
+TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
+VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
+
+_MOST_UNKNOWN = 3
+_KNOWN = frozenset(name for names in NAMES.values() for name in names)
+_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *VERSIONS, *LISTS_OF_ANSWERS})
+"""Names that say too little without what stands there, and beside it."""
+
+_NAMED = _KNOWN | COLUMNS | {*UNSURE, *VERSIONS, *MARK_COLUMNS}
+
+_SAID = frozenset(NAMES["response"])
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where the prompt, the response and the scores of a row stand, and what else it shows.
+
+    Without a response the row is a conversation, or has lost it. `log` is the trainer that wrote
+    the row, if one did: its prompts are rendered already.
+    """
+
+    prompt: str | None
+    response: str | None
+    scores: tuple[tuple[str, float], ...]
+    shown: tuple[Fact, ...] = ()
+    log: str | None = None
+    task: list[Any] | None = None
+    """What answers must share, besides the prompt, for their scores to compare."""
+    sure: bool = False
+    """Whether all three are there."""
+
+
+def find_fields(row: Row, options: ReadOptions) -> Fields:
+    """The fields of a row: those that the options name, the others by their names.
+
+    >>> find_fields({"question": "Q", "answer": "A", "reward": 1}, ReadOptions()).response
+    'answer'
+    """
+    if not (options.prompt or options.response or options.context):
+        if _is_log(row, TRL_COLUMNS, "prompt", "completion"):
+            return _of_trl(row, options)
+        if _is_log(row, VERL_COLUMNS, "input", "output"):
+            return _of_verl(row, options)
+    known = _KNOWN.intersection(row)
+    if _BY_VALUE.isdisjoint(row) and not _is_nested(row, known, options):
+        told = any(says(row.get(name)) for name in EITHER)
+        given = options.prompt, options.response, options.scores
+        if certain := _certain_fields(known, *given, told=told):
+            return _with_rivals(row, certain, options) if told else certain
+    return _with_rivals(row, _fields_by_value(row, options), options)
+
+
+def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
+    """Whether a response is more than text, or a chat before it ends in one."""
+    if options.response is not None:
+        return "[]" in options.response
+    said = known & _SAID
+    if not said:
+        return False
+    if any(isinstance(row[name], (list, dict)) for name in said):
+        return True
+    asked = known if options.prompt is None else ()
+    chats = [row[name] for name in asked] if asked else [look_up(row, options.prompt or "")]
+    return any(chat and isinstance(chat, list) and _last_words(chat) is not None for chat in chats)
+
+
+def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
+    """Beside `answer`, every other text could be what the model said."""
+    if options.response is not None or fields.response not in EITHER:
+        return fields
+    texts = [name for name in row if is_unknown(name) and says(row[name])]
+    rivals = [("rival", name) for name in texts if name not in named_columns(options)]
+    return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
+
+
+@lru_cache
+def is_unknown(name: str) -> bool:
+    """Whether a column could hold anything, by its name."""
+    return not (name in _NAMED or is_something_else(name))
+
+
+def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
+    """Whether a trainer wrote the row: it has all its columns, and no other question or answer."""
+    if not (row.keys() >= columns and row[prompt] and row[response]):
+        return False
+    rivals = RIVALS.intersection(row) - {prompt, response}
+    return not any(holds_something(row[name]) for name in rivals)
+
+
+@lru_cache
+def _certain_fields(
+    known: frozenset[str],
+    prompt: str | None,
+    response: str | None,
+    scores: tuple[tuple[str, float], ...],
+    *,
+    told: bool,
+) -> Fields | None:
+    """The fields of rows with these names, if none of them competes with another one."""
+    found: dict[str, str] = {}
+    shown: list[Fact] = []
+    for what, named in (("response", response), ("prompt", prompt), ("score", scores)):
+        names = [] if named else [name for name in NAMES[what] if name in known]
+        if len(names) > 1:
+            return None
+        for name in names:
+            found[what] = name
+            shown += [("guessed", what, name), ("has", what)]
+            if told and what == "response" and name in EITHER:
+                shown.append(("answered by", name))
+    return Fields(
+        prompt or found.get("prompt"),
+        response or found.get("response"),
+        scores or ((found.get("score", "score"), 1.0),),
+        tuple(shown),
+        sure=len(found) == len(NAMES),
+    )
+
+
+def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
+    """The fields of a row in which several could be meant, or else TwoReadings."""
+    shown: list[Fact] = []
+    response = options.response or _response(row, shown)
+    asked: list[Fact] = []
+    prompt = options.prompt or _prompt(row, response, asked)
+    if options.response is None and response and prompt and _is_said(row, prompt, response):
+        shown = [("beside a talk", response, prompt)] if response in EITHER else []
+        response = None
+    shown += asked
+    scores = options.scores or guess_score(row, response, shown, options)
+    if options.response is None and response is not None:
+        _check_items(row, response, scores)
+    return Fields(prompt, response, scores, tuple(shown))
+
+
+def _response(row: Row, shown: list[Fact]) -> str | None:
+    """Names of outputs come before names that a reference may have, too."""
+    outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
+    outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
+    either = present_in(row, EITHER)
+    name = chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    if name is not None:
+        _check_versions(row, name)
+        shown += [
+            ("stands beside", reference, name)
+            for reference in either
+            if holds_something(row[reference]) and row[reference] != look_up(row, name)
+        ]
+        return name
+    told = [name for name in either if says(row[name])]
+    if told:
+        _check_unsure(row, told)
+        _check_versions(row, told[0])
+        shown.append(("answered by", told[0]))
+    return chosen(row, "response", either, told, shown)
+
+
+def _check_unsure(row: Row, told: Sequence[str]) -> None:
+    """Raise if `answer` has company: then either is a reference, or taken from another text."""
+    try:
+        only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
+    except TwoReadings as error:
+        unknown = [name for name in row if is_unknown(name) and says(row[name])]
+        others = [("--response", name) for name in unknown[:_MOST_UNKNOWN]]
+        raise TwoReadings(error.problem, [*error.choices, *others]) from None
+
+
+def _check_versions(row: Row, name: str) -> None:
+    """Raise if another column has what was said before or after somebody cut or changed it."""
+    said = look_up(row, name)
+    others = [other for other in present_in(row, VERSIONS) if says(row[other])]
+    others = [other for other in others if not _is_part(row[other], said)]
+    if others and says(said):
+        raise two_readings("response", (name, *others))
+
+
+def _is_part(text: Any, said: Any) -> bool:
+    """Whether a text is all or a part of what was said, so that nothing is lost without it."""
+    if isinstance(text, str) and isinstance(said, str):
+        return text.strip() in said
+    return same_text(text, said, "assistant") or (isinstance(said, list) and text in said)
+
+
+def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
+    """Where what was said stands: in a field, or in the items of one that holds a list of them."""
+    paths: list[str] = []
+    inner: list[str] = []
+    for name in names:
+        if is_list_of_objects(row[name]):
+            paths += paths_of_items(row, name, TEXTS_OF_ITEMS, says)
+        elif says(row[name]):
+            paths.append(name)
+        else:
+            inner += paths_of_object(row, name, TEXTS_OF_ITEMS)
+    if inner and not paths:
+        columns = " and ".join(f'"{name}"' for name in dict.fromkeys(map(column_of, inner)))
+        problem = f"the response is in {columns}: which of its fields is it?"
+        raise TwoReadings(problem, [("--response", path) for path in inner])
+    return paths + inner
+
+
+def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
+    """Raise if the answers of a list had questions of their own."""
+    column, of_each, _ = response.partition("[].")
+    if of_each and (key := own_question(row[column])):
+        words = [word for path, _ in scores for word in ("--score", path)]
+        problem = f'each item of "{column}" has a "{key}" of its own: is the question the same?'
+        raise TwoReadings(problem, [("--response", response, *words)])
+
+
+def _is_said(row: Row, prompt: str, response: str) -> bool:
+    """Whether a chat ends in what the model said, so that the response is no other field."""
+    talk = look_up(row, prompt)
+    if not is_messages(talk) or _last_words(talk) is None or not says(look_up(row, response)):
+        return False
+    if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
+        return True
+    problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
+    raise TwoReadings(problem, [("--response", response), ("--ignore", column_of(response))])
+
+
+def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
+    prompts, chats = present_in(row, PROMPTS), present_in(row, CHATS)
+    asking = [name for name in prompts if says(row[name])]
+    if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
+        asking = [name for name in asking if name != "input"]
+    talks = [name for name in chats if row[name] and isinstance(row[name], list)]
+    name = only(row, "prompt", asking)
+    talk = only(row, "prompt", talks)
+    if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
+        alone = response is None and isinstance(row[name], str)  # its answer is in the talk
+        raise two_readings("prompt", (talk,) if alone else (name, talk), (name, talk))
+    if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
+        name = talk
+    name = name or next(iter((*prompts, *chats)), None)
+    show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
+    return name
+
+
+def _is_alpaca(row: Row) -> bool:
+    """Whether an input beside an instruction continues it, as in Alpaca."""
+    return isinstance(row.get("input"), str)
+
+
+def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bool:
+    """Whether a conversation is the prompt and the response once more."""
+    messages = row[talk]
+    said = _last_words(messages)
+    if said is not None:
+        if response is not None and not same_text(said, look_up(row, response), "assistant"):
+            return False
+        messages = messages[:-1]
+    return same_text(messages, row[prompt], "user")
+
+
+def _last_words(messages: Sequence[Any]) -> Any:
+    """What the model said at the end of a chat, if it did."""
+    last = messages[-1]
+    if isinstance(last, dict) and {"assistant", "gpt"} & {last.get("role"), last.get("from")}:
+        return last.get("content", last.get("value"))
+    return None
+
+
+def _of_verl(row: Row, options: ReadOptions) -> Fields:
+    scores = options.scores or (("score", 1.0),)
+    shown: list[Fact] = [("log", "verl"), *(("scored", "verl", path) for path, _ in scores)]
+    if options.unrender is None:
+        shown.append(("log", "verl as text"))
+    return Fields("input", "output", scores, tuple(shown), "verl", task=task_of_verl(row))
+
+
+def _of_trl(row: Row, options: ReadOptions) -> Fields:
+    """The advantage is the order of the rewards within a step, whatever their weights were.
+
+    The weights are not in a log, and what else was logged looks like a reward. Where every reward
+    is null, TRL could not score the answer, and its advantage means nothing.
+    """
+    shown: list[Fact] = [("log", "trl")]
+    if isinstance(row["prompt"], str) and options.unrender is None:
+        shown.append(("log", "trl as text"))
+    if options.scores:
+        shown += [("scored", "trl", path) for path, _ in options.scores]
+        return Fields("prompt", "completion", options.scores, tuple(shown), "trl")
+    shown.append(("scored", "trl", "advantage"))
+    others = row.keys() - TRL_COLUMNS
+    unscored = min((name for name in others if row[name] is None), default="advantage")
+    rewarded = any(isinstance(row[name], (int, float)) for name in others)
+    scores = (("advantage" if rewarded else unscored, 1.0),)
+    return Fields("prompt", "completion", scores, tuple(shown), "trl", task=[row["step"]])

@@ -1,0 +1,197 @@
+"""The names by which a field of a row is known; docs/guesses.md has the same as a table."""
+
+import re
+
+from prefpairs.model.question_columns import HISTORY, INPUT, PASSAGES, SYSTEM
+
+PROMPTS = (
+    "prompt",
+    "question",
+    "instruction",
+    "input",
+    "query",
+    "problem",
+    "input_prompt",
+    "user_prompt",
+)
+CHATS = ("messages", "conversation", "conversations")
+OUTPUTS = (
+    "response",
+    "completion",
+    "output",
+    "generation",
+    "prediction",
+    "model_output",
+    "model_response",
+    "model_answer",
+    "model_completion",
+    "model_generation",
+    "generated_text",
+    "generated_answer",
+    "generated_response",
+    "generated_solution",
+    "output_response",
+    "output_text",
+    "response_text",
+    "llm_response",
+    "llm_output",
+    "assistant_response",
+)
+"""What only a model says."""
+MANY_OUTPUTS = (
+    "responses",
+    "completions",
+    "outputs",
+    "generations",
+    "predictions",
+    "model_outputs",
+    "model_responses",
+)
+LISTS_OF_ANSWERS = ("samples", "candidates", "rollouts")
+"""Names of answers only where they are lists of objects: others have counts or choices there."""
+CONVERSATIONS = (
+    "conversation_id",
+    "conv_id",
+    "session_id",
+    "dialogue_id",
+    "dialog_id",
+    "thread_id",
+    "chat_id",
+)
+TURNS = ("turn", "turn_id", "turn_idx", "turn_index", "turn_number", "turn_num")
+"""Columns of logs that have a row for each turn of a conversation."""
+EITHER = ("answer", "answers")
+"""What a model said, or what it should have said."""
+UNSURE = (
+    "solution",
+    "solutions",
+    "final_answer",
+    "predicted_answer",
+    "extracted_answer",
+    "student_answer",
+    "pred",
+    "text",
+)
+"""Mostly a reference, or a part of what was said: never guessed, but beside `answer` a rival."""
+_EDITIONS = (
+    "raw",
+    "full",
+    "original",
+    "initial",
+    "revised",
+    "corrected",
+    "edited",
+    "refined",
+    "rewritten",
+    "final",
+)
+_SAID = ("response", "output", "completion", "generation")
+VERSIONS = (
+    *(f"{edition}_{said}" for edition in _EDITIONS for said in _SAID),
+    *(f"{said}_{edition}" for edition in _EDITIONS[:2] for said in _SAID),
+    *("raw_model_output", "model_output_raw", "raw_prediction"),
+)
+"""What was said before or after somebody cut or changed it: never guessed, but a rival."""
+THOUGHTS = (
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "thinking_content",
+    "reasoning_trace",
+    "thoughts",
+    "thought",
+    "chain_of_thought",
+    "cot",
+)
+"""What a model thought before it said what is beside it."""
+CALLS = ("tool_calls", "function_call")
+SCORES = (
+    "reward",
+    "score",
+    "rating",
+    "final_reward",
+    "total_reward",
+    "final_score",
+    "overall_score",
+    "fine-grained_score",
+)
+VERDICTS = ("correct", "is_correct", "resolved", "passed")
+"""Scores that must be true or false."""
+MANY_SCORES = ("rewards", "scores", "ratings")
+TEXTS_OF_ITEMS = (*OUTPUTS, "text", "content", "message", "answer")
+"""Where an item of a list of answers says what the answer is."""
+
+NAMES = {
+    "prompt": (*PROMPTS, *CHATS),
+    "response": (*OUTPUTS, *MANY_OUTPUTS, *LISTS_OF_ANSWERS, *EITHER),
+    "score": (*SCORES, *VERDICTS, *MANY_SCORES),
+}
+"""What is guessed, in the order in which notes name it."""
+
+_BESIDE = (INPUT, *SYSTEM[:2], HISTORY[0], *PASSAGES)
+RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS[:4], *MANY_OUTPUTS[:4], *_BESIDE})
+"""What no log has beside its own prompt and response: such rows are somebody's own."""
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_REFERENCE = re.compile(
+    r"gold|golden|ref|reference|expected|truth|targets?|gts?|correct|right|labels?"
+    r"|judge|grader|system|tools?"
+)
+"""Words in names of what was to be said, or of what others said."""
+_ABOUT = re.compile(
+    r"u?u?ids?|key|hash|index|type|kind|model|name|source|origin|split|subset|category|level"
+    r"|difficulty|subject|topic|domain|lang|language|dataset|version|tags?|status|state|time"
+    r"|timestamp|date|length|count|tokens|format|path|url|file|reason|step|run|feedback"
+    r"|critique|comments?|config|params"
+)
+"""Last words of names of what is said about an answer."""
+
+JUDGING = frozenset({"score", "reward", "rating", "correct", "accuracy", "acc", "quality", "grade"})
+JUDGING |= {"passed", "resolved", "success", "verdict", "correctness", "helpfulness", "label"}
+JUDGING |= {"advantage", "judged"}
+"""Words in names of what may be a score, for people to be asked about."""
+_LESS_IS_BETTER = frozenset({"rank", "ranking", "cost", "loss", "error", "mistake", "violation"})
+_LESS_IS_BETTER |= {"hallucination", "toxicity", "perplexity", "ppl", "nll", "wer", "cer"}
+_LESS_IS_BETTER |= {"distance", "latency"}
+_TURNED = frozenset({"reward", "free", "no", "negative", "neg", "inverse", "inverted", "reduction"})
+"""Words in names of what was turned round, so that more of it is better."""
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name, in lower case, and the singular of each.
+
+    >>> sorted(words_of("modelReplies_v2"))
+    ['2', 'model', 'replie', 'replies', 'v']
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    return frozenset((*words, *(word.removesuffix("s") for word in words)))
+
+
+def is_something_else(name: str) -> bool:
+    """Whether a name is that of a reference, or says something about an answer.
+
+    >>> is_something_else("gold_response"), is_something_else("response_id")
+    (True, True)
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    return any(map(_REFERENCE.fullmatch, words)) or bool(words and _ABOUT.fullmatch(words[-1]))
+
+
+def is_called_score(name: str) -> bool:
+    """Whether a name is that of a score of which more is better, for people to be asked about.
+
+    >>> is_called_score("my_scores"), is_called_score("token_counts"), is_called_score("ranks")
+    (True, False, False)
+    """
+    judges = not words_of(name).isdisjoint(JUDGING) and not is_something_else(name)
+    return judges and not is_less_better(name)
+
+
+def is_less_better(name: str) -> bool:
+    """Whether a score is called like something of which less is better.
+
+    >>> is_less_better("error_count"), is_less_better("metrics.rank"), is_less_better("cost_reward")
+    (True, True, False)
+    """
+    words = words_of(name)
+    return not words.isdisjoint(_LESS_IS_BETTER) and words.isdisjoint(_TURNED)

@@ -1,0 +1,268 @@
+"""Columns that stand beside a prompt and are part of the question.
+
+Where the convention is certain they join the prompt. Where it is not, `--context` puts them
+before it and `--ignore` leaves them out; with neither the run ends. The table is documented in
+docs/sources/generic.md, and nothing else may decide which answers compete.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from prefpairs.errors import BadField, BadRecord, TwoReadings
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.names import CONVERSATIONS, TURNS
+from prefpairs.model.candidate import read_text, read_tools
+from prefpairs.model.content import parts_of
+from prefpairs.model.identity import canonical
+from prefpairs.model.media import last_user, with_media
+from prefpairs.model.message import Text, as_chat, is_messages
+from prefpairs.model.path import MISSING, look_up
+from prefpairs.model.question_columns import (
+    COLUMNS,
+    HISTORY,
+    INPUT,
+    MEDIA,
+    PACKED,
+    SYSTEM,
+    TOOLS,
+    UNCERTAIN,
+    asks_in,
+    holds_something,
+    tools_in,
+    with_history,
+    with_system,
+)
+
+Row = dict[str, Any]
+_LOOKED_FOR = COLUMNS | {*TOOLS}
+
+
+def whole_question(
+    row: Row, path: str, prompt: Text, options: ReadOptions, shown: list[tuple[str, ...]]
+) -> Text:
+    """The prompt with all that its row has of the question; what joins it is shown."""
+    columns = _beside(row, path, options)
+    if not columns and not options.context:
+        return prompt
+    more = columns.get(INPUT)
+    if more is not None and look_up(row, more) == prompt:  # the question once more
+        del columns[INPUT]
+    elif more is not None and isinstance(prompt, str) and _is_alpaca(path, more):
+        prompt = f"{prompt}\n\n{_text(look_up(row, more), more)}"
+        del columns[INPUT]
+        shown.append(("joined", more, "it follows the instruction"))
+    if uncertain := [columns[name] for name in (INPUT, *UNCERTAIN) if name in columns]:
+        raise _two(row, path, uncertain, options)
+    if before := [words for name in options.context if (words := _words(row, name))]:
+        prompt = _with_words("\n\n".join(before), prompt)
+    if (earlier := _only(row, columns, HISTORY)) is not None:
+        prompt = _joined(row, path, earlier, with_history(prompt, look_up(row, earlier)), options)
+        shown.append(("joined", earlier, "its turns come before the prompt"))
+    for column in [columns[name] for name in SYSTEM if name in columns]:
+        words = _text(look_up(row, column), column)
+        prompt = _joined(row, path, column, with_system(prompt, words), options)
+        shown.append(("joined", column, "it is the system message"))
+    media = {columns[name]: kind for name, kind in MEDIA.items() if name in columns}
+    shown.extend(("joined", column, "as parts of the user's message") for column in media)
+    shows = [parts_of(kind, look_up(row, column)) for column, kind in media.items()]
+    return with_media(prompt, [part for parts in shows for part in parts])
+
+
+def tools_beside(
+    row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool = False
+) -> list[Any] | None:
+    """The tools of a prompt, under whatever name its row has them; a log has one name for them."""
+    columns = {} if logged else _beside(row, path, options)
+    column = _only(row, columns, TOOLS)
+    if column is None or column == TOOLS[0]:
+        return read_tools(row.get(TOOLS[0]), TOOLS[0])
+    if (tools := tools_in(look_up(row, column))) is None:
+        raise _two(row, path, [column], options)
+    shown.append(("joined", column, "as its tools"))
+    return tools
+
+
+def turn_of(row: Row, prompt: Text, options: ReadOptions) -> Iterator[tuple[str, ...]]:
+    """Which turn of a conversation a row is, where its prompt holds none of those before.
+
+    Only the later ones rest on others; whether turns are counted from 0 or 1 shows in other rows.
+    """
+    asked = [turn for turn in as_chat(prompt, "user") if turn["role"] != "system"]
+    if len(asked) > 1 or options.group_by not in ("auto", "file"):
+        return
+    conversation = next((name for name in CONVERSATIONS if holds_something(row.get(name))), "")
+    for name in TURNS:
+        number = row.get(name)
+        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
+            yield "turn", name, str(min(number, 2)), conversation
+
+
+def named_columns(options: ReadOptions) -> set[str]:
+    """The columns that options name as prompt, response, score or context: no guess is left."""
+    return {_column(path) for path in _named(options)}
+
+
+def is_named(column: str, options: ReadOptions) -> bool:
+    """Whether one of these options names a column, or something in it."""
+    return any(_leads(column, path) for path in _named(options))
+
+
+def has_media(row: Row) -> bool:
+    """Whether a row holds images or the like in columns of their own."""
+    return any(holds_something(row.get(name)) for name in (*MEDIA, *PACKED))
+
+
+def same_text(one: Any, other: Any, role: str) -> bool:
+    """Whether two fields say the same, as text or as messages."""
+    if one == other:
+        return True
+    try:
+        return canonical(read_text(one, ""), role) == canonical(read_text(other, ""), role)
+    except BadRecord:
+        return False
+
+
+def _beside(row: Row, path: str, options: ReadOptions) -> dict[str, str]:
+    """The columns that hold something beside a prompt, in the row and in objects on its path.
+
+    Each name has the path of its column; what options name is none of them.
+    """
+    if "." not in path and _LOOKED_FOR.isdisjoint(row):
+        return {}
+    named = [path, *_named(options)]
+    found: dict[str, str] = {}
+    for begin, holder in _holders(row, path):
+        for name in _LOOKED_FOR.intersection(holder):
+            column = begin + name
+            if not asks_in(name, holder[name]) or any(_leads(column, one) for one in named):
+                continue
+            if name in found and look_up(row, found[name]) != holder[name]:
+                raise _differing([found[name], column])
+            found.setdefault(name, column)
+    return found
+
+
+def _holders(row: Row, path: str) -> Iterator[tuple[str, Row]]:
+    """The row, and the objects that a path goes through, each with how paths into it begin."""
+    yield "", row
+    place = path.find(".")
+    while place != -1 and path not in row:
+        holder = look_up(row, path[:place])
+        if isinstance(holder, dict):
+            yield path[: place + 1], holder
+        place = path.find(".", place + 1)
+
+
+def _leads(column: str, path: str) -> bool:
+    """Whether a path goes through a column."""
+    return path == column or path.startswith((f"{column}.", f"{column}[]"))
+
+
+def _only(row: Row, columns: dict[str, str], names: Iterable[str]) -> str | None:
+    """The column of these names, of which a question has but one."""
+    found = [columns[name] for name in names if name in columns]
+    if not found:
+        return None
+    value = look_up(row, found[0])
+    if differing := [other for other in found[1:] if look_up(row, other) != value]:
+        raise _differing([found[0], *differing])
+    return found[0]
+
+
+def _differing(columns: list[str]) -> TwoReadings:
+    """That columns which mean the same hold different things: all but one are to be left out."""
+    listed = " and ".join(f'"{column}"' for column in columns)
+    choices = [
+        ("--ignore", ",".join(other for other in columns if other != column)) for column in columns
+    ]
+    return TwoReadings(f"the question could go with {listed}, which differ", choices)
+
+
+def _is_alpaca(path: str, more: str) -> bool:
+    """Whether an input stands beside an instruction, which it continues."""
+    return path.removesuffix("instruction") == more.removesuffix(INPUT)
+
+
+def _joined(row: Row, path: str, column: str, whole: Text | None, options: ReadOptions) -> Text:
+    """The prompt with a column that has a place in it; another one there is a second reading."""
+    if whole is None:
+        raise _two(row, path, [column], options)
+    return whole
+
+
+def _named(options: ReadOptions) -> list[str]:
+    paths = [options.prompt, options.response, *options.context]
+    paths += [path for path, _ in options.scores]
+    return [path for path in paths if path is not None]
+
+
+def _column(path: str) -> str:
+    return path.partition(".")[0].removesuffix("[]")
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise BadField(name, value, "text")
+    return value
+
+
+def _words(row: Row, path: str) -> str:
+    """What --context names in a row, as text."""
+    value = look_up(row, path)
+    if value is MISSING or not holds_something(value):
+        column = _column(path)
+        if column in COLUMNS and holds_something(row.get(column)):
+            raise BadField(path, row[column], "text or a list of texts")
+        return ""
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) for item in items):
+        raise BadField(path, value, "text or a list of texts")
+    return "\n\n".join(item for item in items if item.strip())
+
+
+def _with_words(words: str, prompt: Text) -> Text:
+    """The words before what the user asks last."""
+    if isinstance(prompt, str):
+        return f"{words}\n\n{prompt}" if prompt.strip() else words
+    place = last_user(prompt)
+    if place is None:
+        return [*prompt, {"role": "user", "content": words}]
+    asked = prompt[place]
+    content = asked["content"]
+    joined = f"{words}\n\n{content}" if isinstance(content, str) else [_said(words), *content]
+    return [*prompt[:place], {**asked, "content": joined}, *prompt[place + 1 :]]
+
+
+def _said(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def _two(row: Row, path: str, names: list[str], options: ReadOptions) -> TwoReadings:
+    """That the question may be more than the prompt says."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    verb = "stands" if len(names) == 1 else "stand"
+    choices = []
+    paths = [_path_of_texts(name, look_up(row, name)) for name in names]
+    told = [found for found in paths if found is not None]
+    if len(told) == len(names):
+        choices.append(("--context", _words_of_option(options.context, told)))
+    choices.append(("--ignore", _words_of_option(options.ignore, names)))
+    problem = f'is {listed} part of the question? It {verb} beside the prompt "{path}"'
+    return TwoReadings(problem, choices)
+
+
+def _words_of_option(before: Iterable[str], names: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys((*before, *names)))
+
+
+def _path_of_texts(name: str, value: Any) -> str | None:
+    """The path under which --context finds text in a column, if there is one."""
+    items = value if isinstance(value, list) else [value]
+    if all(isinstance(item, str) for item in items):
+        return name
+    if is_messages(items):  # who said what would be lost
+        return None
+    for key in ("text", "content", "page_content"):
+        if all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items):
+            return f"{name}[].{key}" if isinstance(value, list) else f"{name}.{key}"
+    return None

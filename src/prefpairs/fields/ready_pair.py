@@ -1,0 +1,101 @@
+"""Pairs that stand ready in a row of rollouts, held to what every pair is held to.
+
+Nobody scored their answers, so they have no scores and no gap: bounds on scores do not touch them.
+"""
+
+from typing import Any
+
+from prefpairs.errors import NotJson
+from prefpairs.fields.answer import (
+    Answer,
+    Lost,
+    Reading,
+    ReadOptions,
+    fair_turns,
+    group_of,
+    meta_of,
+    task_of,
+    tokens_of,
+)
+from prefpairs.fields.pair_row import sides_equal
+from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import digest_prompt
+from prefpairs.model.json_codec import decode
+from prefpairs.model.message import Text, asks_something
+from prefpairs.model.pair import Pair, digests_of, make_pair
+
+_FENCE = "```"
+
+
+def refine_pair(
+    better: Answer, worse: Answer, options: ReadOptions, label: str, reading: Reading
+) -> None:
+    """Add a pair to what the row gave, or the reason for which it is unfit.
+
+    Of the worse answer nothing counts but what was said, and its tokens.
+    """
+    try:
+        pair = _pair(better, worse, options, label, reading.mends)
+    except Lost as loss:
+        reading.pairs_lost.append(loss.reason)
+    else:
+        reading.pairs.append(pair)
+
+
+def _pair(
+    answer: Answer, other: Answer, options: ReadOptions, label: str, mends: list[str]
+) -> Pair:
+    if answer.response is None or other.response is None:
+        raise Lost("no_response")
+    asked = answer.prompt or []
+    prompt, chosen = fair_turns(asked, answer.response, options, answer, mends)
+    same, rejected = fair_turns(asked, other.response, options, answer, mends)
+    if digest_prompt(prompt) != digest_prompt(same):
+        raise Lost("environment_differs")
+    if not asks_something(prompt):
+        raise Lost("no_prompt")
+    tools = answer.tools or None
+    digests = digests_of(prompt, tools, chosen, rejected)
+    if reason := sides_equal(digests):
+        raise Lost(reason)
+    if _is_structure(chosen) != _is_structure(rejected):
+        mends.append("format_differs")
+    task = task_of(answer)
+    group = group_of(answer.group or task, prompt, answer, options, label)
+    meta = meta_of(answer, task, options)
+    better, worse = (
+        Candidate(group, prompt, said, 0.0, tools=tools, tokens=tokens, meta=meta)
+        for said, tokens in (
+            (chosen, tokens_of(answer, options, mends)),
+            (rejected, tokens_of(other, options, mends)),
+        )
+    )
+    pair = make_pair(better, worse, digests, digests.prompt)
+    return pair._replace(chosen_score=None, rejected_score=None, gap=None)
+
+
+def _is_structure(answer: Text) -> bool:
+    """Whether an answer is calls or JSON, and not prose."""
+    if isinstance(answer, str):
+        return _is_json(answer)
+    return any(turn.get("tool_calls") or _is_json(turn["content"]) for turn in answer)
+
+
+def _is_json(content: Any) -> bool:
+    """Whether a text is an object or a list of JSON, be it in a fence.
+
+    >>> _is_json('[{"type": "text", "text": "Hi"}]'), _is_json("[see below]"), _is_json("Hi")
+    (True, False, False)
+    """
+    if not isinstance(content, str):
+        return False
+    text = content.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.strip("`").removeprefix("json").strip()
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        decode(text.encode())
+    except NotJson:
+        return False
+    return True

@@ -1,0 +1,96 @@
+"""Options that would read a row in which not all is certain: for people to copy, never a guess."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from typing import Any
+
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.names import JUDGING, is_called_score, is_something_else, words_of
+from prefpairs.fields.object_lists import is_list_of_objects
+from prefpairs.model.message import is_messages
+
+_MOST, _MOST_TRIED = 3, 4
+_ASKING = {"prompt", "question", "instruction", "query", "problem", "task", "goal", "input"}
+_SAYING = {"response", "completion", "output", "generation", "generated", "prediction", "reply"}
+_SAYING |= {"predicted", "solution", "answer", "message", "content", "text", "said", "candidate"}
+Row = dict[str, Any]
+Words = tuple[str, ...]
+
+
+def suggestions(
+    row: Row, missing: Sequence[str], options: ReadOptions, works: Callable[[ReadOptions], object]
+) -> Iterator[Words]:
+    """Options for what is missing, each tried on the row before anyone is told of them.
+
+    >>> row = {"q_text": 1, "my_reply": "A", "quality": 0.5}
+    >>> list(suggestions(row, ("response", "score"), ReadOptions(), lambda read: read.response))
+    [('--response', 'my_reply', '--score', 'quality')]
+    """
+    found = 0
+    paths = {"prompt": _asking, "response": _saying, "score": _judging}
+    columns = [list(islice(paths[what](row), _MOST_TRIED)) for what in missing]
+    if "response" in missing:  # which may stand at the end of a conversation
+        columns[[*missing].index("response")].append("")
+    for chosen in product(*columns):
+        given = {what: path for what, path in zip(missing, chosen, strict=True) if path}
+        if found == _MOST or not given:
+            return
+        if len({*given.values()}) < len(given) or _is_of_another(given, columns[-1]):
+            continue
+        score = given.get("score")
+        if works(
+            replace(
+                options,
+                prompt=given.get("prompt", options.prompt),
+                response=given.get("response", options.response),
+                scores=((score, 1.0),) if score else options.scores,
+            )
+        ):
+            found += 1
+            yield tuple(word for what, path in given.items() for word in (f"--{what}", path))
+
+
+def _is_of_another(given: Mapping[str, str], judging: Sequence[str]) -> bool:
+    """Whether a score has the name of another answer: `score_2` that of `response_2`."""
+    said, score = given.get("response"), given.get("score")
+    if not said or not score:
+        return False
+    own = words_of(said) - _SAYING
+    others = [words_of(name) - JUDGING for name in judging]
+    return bool(own) and own in others and words_of(score) - JUDGING != own
+
+
+def _asking(row: Row) -> Iterator[str]:
+    yield from _texts(row, _ASKING)
+    yield from (name for name, value in row.items() if is_messages(value) and len(value) > 1)
+
+
+def _saying(row: Row) -> Iterator[str]:
+    for name, value in row.items():
+        if is_list_of_objects(value):
+            leaves = dict.fromkeys(key for item in value for key in item)
+            yield from (f"{name}[].{key}" for key in leaves if _is_called(key, _SAYING))
+    yield from (name for name in _texts(row, _SAYING) if words_of(name).isdisjoint(_ASKING))
+
+
+def _judging(row: Row) -> Iterator[str]:
+    for name, value in row.items():
+        if is_list_of_objects(value):
+            leaves = dict.fromkeys(key for item in value for key in item)
+            yield from (f"{name}[].{key}" for key in leaves if is_called_score(key))
+        elif is_called_score(name) and not isinstance(value, (str, dict)):
+            yield name
+
+
+def _texts(row: Row, words: set[str]) -> Iterator[str]:
+    for name, value in row.items():
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        said = isinstance(value, str) or texts or is_messages(value)
+        if value and said and _is_called(name, words):
+            yield name
+
+
+def _is_called(name: str, words: Collection[str]) -> bool:
+    """Whether a name holds one of the words, and none that says it is something else."""
+    return not words_of(name).isdisjoint(words) and not is_something_else(name)

@@ -1,0 +1,59 @@
+"""Rows that hold too much in places that are not read: deep nesting, or a very long number.
+
+Such a row is bad only if what is read from it depends on that value. Shortcuts skip such values
+without looking at them, so every other reader must come to the same verdict.
+"""
+
+import re
+from collections.abc import Callable
+
+from prefpairs.errors import BadRecord, NotJson
+from prefpairs.fields.answer import Reading
+from prefpairs.model.json_codec import DEEPEST
+
+_TOO_MUCH = frozenset({"too_deep", "number_too_long"})
+
+_STAND_INS = b"null", b"7"
+"""Nothing and something: a row that reads the same with either does not depend on the value."""
+
+_SIGN = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]|(?<![0-9.eE+-])-?[0-9]{4301,}+(?![0-9.eE])', re.DOTALL
+)
+"""Texts, brackets, and integers that Python would not read."""
+
+
+def read_around(read: Callable[[bytes], Reading], record: bytes, error: NotJson) -> Reading:
+    """What became of a row that holds too much, if that is nothing that counts; else the error."""
+    if error.code not in _TOO_MUCH:
+        raise error
+    try:
+        one, other = (read(bounded(record, stand_in)) for stand_in in _STAND_INS)
+    except BadRecord:
+        raise error from None
+    if one != other:
+        raise error
+    return one
+
+
+def bounded(record: bytes, stand_in: bytes = b"null") -> bytes:
+    """The record with something else in the place of what is too deep, or too long a number.
+
+    >>> bounded(b'{"a": "[", "b": ' + b"[" * 250 + b"]" * 250 + b"}").count(b"null")
+    1
+    """
+    parts, kept, depth = [], 0, 0
+    for found in _SIGN.finditer(record):
+        start, end = found.span()
+        sign = record[start : start + 1]
+        if sign in b"[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                parts += [record[kept:start], stand_in]
+        elif sign in b"]}":
+            if depth == DEEPEST + 1:
+                kept = end
+            depth -= 1
+        elif sign != b'"' and depth <= DEEPEST:
+            parts += [record[kept:start], stand_in]
+            kept = end
+    return b"".join([*parts, record[kept:]])

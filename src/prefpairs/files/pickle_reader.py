@@ -1,0 +1,321 @@
+"""Plain data out of a pickle, by a reader of our own that knows nothing else.
+
+A pickle is a program, and Python's own module runs it. Here numbers, texts, lists and objects are
+read; what names, calls or builds anything else becomes a `NotRead`, which says why, and the rest
+is read on. The numbers of numpy are the one exception (pickle_numbers.py): they are told by name,
+and made without it.
+
+Memory: one byte of a pickle may take hundreds, so what each instruction takes is counted, and the
+sum is held against a budget.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from prefpairs.files import pickle_numbers
+from prefpairs.files.pickle_values import NotRead, PickledValues
+
+_SMALL, _TIMES_SMALL = 1_000_000, 32
+_LARGE, _TIMES = 128_000_000, 10
+"""A pickle may take a megabyte and 32 times its bytes; a large one 128 MB and ten times its bytes.
+Experiences take about twice theirs."""
+
+_AT_ONCE, _SLOT = 1024, 20
+"""Instructions between two looks at the budget. Each may take a place on the stack, and another one
+in the memo or in a list, and places are made in advance."""
+
+_LIST, _DICT, _FIRST_MEMBER, _MEMBER, _SHARED = 72, 80, 160, 40, 300
+"""What an empty one takes, what the first member of an object takes, what each takes, and what one
+takes beside that where it stands twice: its size is kept then."""
+
+_MOST_MARKS = 1000
+
+_REPEATS = 16
+"""Texts that stand for more than so many times their bytes are looked at with care."""
+
+
+class Unpickled(NamedTuple):
+    """What a pickle holds. `simple` if nothing stands twice in it, and all its numbers are finite.
+
+    Of what is not simple nobody knows how large it is: it may even hold itself.
+    """
+
+    value: Any
+    simple: bool
+    repeated: int = 0
+    """How many characters stand there by reference alone."""
+    taken: int = 0
+    """The memory that was counted."""
+    shared: dict[int, Any] = {}  # noqa: RUF012 - never changed
+    """The lists and objects that stand there more than once, by their ids."""
+
+
+def unpickled(data: bytes, room: int | None = None) -> Unpickled:
+    """The plain data of a pickle; Damaged where it is none, or takes more memory than is left.
+
+    >>> unpickled(bytes.fromhex("8005 7d 8c0161 4b07 73 2e")).value
+    {'a': 7}
+    """
+    size = len(data)
+    most = min(_SMALL + _TIMES_SMALL * size, _LARGE + _TIMES * size)
+    return _Reader(data, most if room is None else min(most, room)).read()
+
+
+class _Reader(PickledValues):
+    """A pickle that is being read: what is finished stands on the stack."""
+
+    def __init__(self, data: bytes, room: int) -> None:
+        super().__init__(data, room)
+        self._below: list[list[Any]] = []
+        self._memo: list[Any] = []
+        self._given = room
+        self._repeated = 0
+        self._shared: dict[int, Any] = {}
+
+    def read(self) -> Unpickled:
+        """Do what each instruction says, up to the last one."""
+        data, steps = self._data, _STEPS
+        if data[:1] != b"\x80" or data[1:2] not in (b"\x04", b"\x05"):
+            self._refuse("no pickle of protocol 4 or 5")
+        self._place = 2
+        try:
+            while True:
+                self._take(_AT_ONCE * _SLOT)
+                for _ in range(_AT_ONCE):
+                    if (code := data[self._place]) == _STOP:
+                        return self._finished()
+                    self._place += 1
+                    steps[code](self)
+        except (IndexError, struct.error):
+            self._refuse("it ends too early, or takes what is not there")
+
+    def _finished(self) -> Unpickled:
+        if len(self._stack) != 1 or self._below or self._place + 1 != len(self._data):
+            self._refuse("it ends with more, or with less, than one value")
+        (value,) = self._stack
+        if isinstance(value, NotRead):
+            raise value.damage
+        simple = self._simple and self._repeated <= _REPEATS * len(self._data)
+        taken = self._given - self._room
+        return Unpickled(value, simple, self._repeated, taken, self._shared)
+
+    def _begin(self, value: Any, size: int) -> None:
+        self._take(size)
+        self._stack.append(value)
+
+    def empty_list(self) -> None:
+        """A list begins."""
+        self._begin([], _LIST)
+
+    def empty_dict(self) -> None:
+        """An object begins."""
+        self._begin({}, _DICT)
+
+    def empty_tuple(self) -> None:
+        """A list without items, that stays so."""
+        self._stack.append(())
+
+    # What is put together ---------------------------------------------------------------------
+
+    def mark(self) -> None:
+        """What follows belongs together."""
+        if len(self._below) >= _MOST_MARKS:
+            self._refuse("nested too deeply")
+        self._below.append(self._stack)
+        self._stack = []
+
+    def _since_mark(self) -> list[Any]:
+        found = self._stack
+        self._stack = self._below.pop()
+        return found
+
+    def append(self) -> None:
+        """One more item of a list."""
+        item = self._stack.pop()
+        self._extend([item])
+
+    def appends(self) -> None:
+        """More items of a list."""
+        items = self._since_mark()
+        self._extend(items)
+
+    def _extend(self, items: list[Any]) -> None:
+        into = self._stack[-1]
+        if type(into) is list:
+            into.extend(items)
+        elif type(into) is not NotRead:
+            self._refuse("items for what is no list")
+
+    def set_item(self) -> None:
+        """One more member of an object."""
+        value, key = self._stack.pop(), self._stack.pop()
+        self._update([key, value])
+
+    def set_items(self) -> None:
+        """More members of an object."""
+        items = self._since_mark()
+        if len(items) % 2:
+            self._refuse("a key without a value")
+        self._update(items)
+
+    def _update(self, items: list[Any]) -> None:
+        into = self._stack[-1]
+        if type(into) is dict:
+            self._take(_MEMBER * len(items) // 2 + (0 if into else _FIRST_MEMBER))
+            for key, value in zip(items[::2], items[1::2], strict=True):
+                if type(key) is str:
+                    into[key] = value
+                else:
+                    self._set_oddly(into, key, value)
+        elif type(into) is not NotRead:
+            self._refuse("members for what is no object")
+
+    def _set_oddly(self, into: dict[Any, Any], key: Any, value: Any) -> None:
+        """A key as text, as JSON has it; numbers in a row would make a dict crawl, too."""
+        if key is None or type(key) in (bool, int, float):
+            into[str(key)] = value
+        else:
+            into[self._not_read("a key that is neither text nor a number")] = None
+
+    def tuple_of(self, count: int) -> None:
+        """A list that stays as it is, of the last few values."""
+        if len(self._stack) < count:
+            raise IndexError
+        items = tuple(self._stack[-count:])
+        del self._stack[-count:]
+        self._begin(items, _LIST)
+
+    def tuple_since_mark(self) -> None:
+        """The same of all since the mark."""
+        items = self._since_mark()
+        self._begin(tuple(items), _LIST)
+
+    # What is said twice -----------------------------------------------------------------------
+
+    def memoize(self) -> None:
+        """The last value may be wanted again."""
+        self._memo.append(self._stack[-1])
+
+    def get(self) -> None:
+        """A value again."""
+        self._again(self._memo[self._data[self._place]])
+        self._place += 1
+
+    def long_get(self) -> None:
+        """A value again, of many."""
+        self._again(self._memo[self._number(4)])
+
+    def _again(self, value: Any) -> None:
+        if type(value) is str:
+            self._repeated += len(value)
+        elif isinstance(value, (list, dict, tuple)):
+            self._simple = False
+            if id(value) not in self._shared:
+                self._take(_SHARED)
+                self._shared[id(value)] = value
+        self._stack.append(value)
+
+    # The numbers of numpy ---------------------------------------------------------------------
+
+    def named(self) -> None:
+        """Something that has a name: only what the numbers of numpy need is known."""
+        name, module = self._stack.pop(), self._stack.pop()
+        self._make(pickle_numbers.named, module, name)
+
+    def called(self) -> None:
+        """What a call would give, where it is one of those."""
+        arguments, function = self._stack.pop(), self._stack.pop()
+        if type(function) is NotRead:
+            self._stack.append(function)
+        else:
+            self._make(pickle_numbers.called, function, arguments)
+
+    def built(self) -> None:
+        """The state of what was made last, where it is one of those."""
+        state, thing = self._stack.pop(), self._stack[-1]
+        if type(thing) is NotRead:
+            return
+        try:
+            pickle_numbers.build(thing, state)
+        except pickle_numbers.NotPlain as refusal:
+            self._refuse(refusal.problem)
+
+    def _make(self, make: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
+        try:
+            value = make(one, other)
+        except pickle_numbers.NotPlain as refusal:
+            value = self._not_read(refusal.problem)
+        if isinstance(value, float):
+            self._simple = self._simple and value - value == 0
+        self._stack.append(value)
+
+    # What is not read, but known well enough to be passed over ------------------------------------
+
+    def object_of(self, count: int) -> None:
+        """An object of a class, made of the last few values."""
+        made_of = [self._stack.pop() for _ in range(count)]
+        origin = made_of[-1]
+        if type(origin) is not NotRead:
+            origin = self._unread_instruction()
+        self._stack.append(origin)
+
+    def empty_set(self) -> None:
+        """A set begins."""
+        self._stack.append(self._unread_instruction())
+
+    def frozen_set(self) -> None:
+        """A set that stays as it is."""
+        self._since_mark()
+        self._stack.append(self._unread_instruction())
+
+    def add_items(self) -> None:
+        """More members of a set."""
+        self._since_mark()
+        if type(self._stack[-1]) is not NotRead:
+            self._refuse("members for what is no set")
+
+
+_STOP = ord(".")
+_KNOWN: dict[bytes, Callable[[_Reader], None]] = {
+    b"\x95": _Reader.frame,
+    b"N": _Reader.none,
+    b"\x88": _Reader.true,
+    b"\x89": _Reader.false,
+    b"K": _Reader.small,
+    b"M": _Reader.middling,
+    b"J": _Reader.signed,
+    b"\x8a": _Reader.long,
+    b"G": _Reader.fraction,
+    b"\x8c": _Reader.short_text,
+    b"X": _Reader.text,
+    b"\x8d": _Reader.long_text,
+    b"C": _Reader.short_bytes,
+    b"B": _Reader.plain_bytes,
+    b"]": _Reader.empty_list,
+    b"}": _Reader.empty_dict,
+    b")": _Reader.empty_tuple,
+    b"(": _Reader.mark,
+    b"a": _Reader.append,
+    b"e": _Reader.appends,
+    b"s": _Reader.set_item,
+    b"u": _Reader.set_items,
+    b"\x85": lambda reader: reader.tuple_of(1),
+    b"\x86": lambda reader: reader.tuple_of(2),
+    b"\x87": lambda reader: reader.tuple_of(3),
+    b"t": _Reader.tuple_since_mark,
+    b"\x94": _Reader.memoize,
+    b"h": _Reader.get,
+    b"j": _Reader.long_get,
+    b"\x93": _Reader.named,
+    b"R": _Reader.called,
+    b"b": _Reader.built,
+    b"\x81": lambda reader: reader.object_of(2),
+    b"\x92": lambda reader: reader.object_of(3),
+    b"\x8f": _Reader.empty_set,
+    b"\x90": _Reader.add_items,
+    b"\x91": _Reader.frozen_set,
+    b"\x96": _Reader.byte_array,
+    b"\x8b": _Reader.longer,
+}
+_STEPS = [_KNOWN.get(bytes([code]), _Reader.unknown) for code in range(256)]

@@ -1,0 +1,109 @@
+"""Candidate: one scored answer to one prompt."""
+
+from typing import Any, NamedTuple
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.model.json_codec import decode, encode_line
+from prefpairs.model.message import Text, read_messages
+from prefpairs.model.number import read_score
+
+LARGEST_INDEX = 2**63 - 1
+TOKENS_END = 2**31
+"""No vocabulary is so large, and Parquet has room for the ids below it."""
+
+
+class Candidate(NamedTuple):
+    """One scored answer to one prompt. The order of the fields is the order on the wire."""
+
+    group: str
+    prompt: Text
+    response: Text
+    score: float
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which nobody needs
+    origin: str = ""
+    tools: list[Any] | None = None
+    tokens: dict[str, Any] | None = None
+    meta: dict[str, Any] | None = None
+
+
+def candidate_row(candidate: Candidate) -> dict[str, Any]:
+    """The candidate as the object of its line; what it does not have is left out.
+
+    >>> list(candidate_row(Candidate("g", "Hi", "Ho", 1.0)))
+    ['group', 'prompt', 'response', 'score', 'index', 'origin']
+    """
+    row = candidate._asdict()
+    for key in ("tools", "tokens", "meta"):
+        if not row[key]:
+            del row[key]
+    return row
+
+
+def candidate_line(candidate: Candidate) -> bytes:
+    """The candidate as its line, newline included."""
+    return encode_line(candidate_row(candidate))
+
+
+def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:
+    """The candidate of a line's object, each field held to its type."""
+    return Candidate(
+        group=_typed(row, "group", str, "text"),
+        prompt=read_text(row.get("prompt"), "prompt"),
+        response=read_text(row.get("response"), "response"),
+        score=read_score(row.get("score"), "score", cast=cast_score),
+        index=read_index(row.get("index"), "index"),
+        origin=_typed(row, "origin", str, "text") if row.get("origin") is not None else "",
+        tools=read_tools(row.get("tools"), "tools"),
+        tokens=_optional(row, "tokens", dict, "an object"),
+        meta=_optional(row, "meta", dict, "an object"),
+    )
+
+
+def read_text(value: Any, field: str) -> Text:
+    """A prompt or a response: plain text, or a chat."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return read_messages(value, field)
+    raise BadField(field, value, "text or a list of messages")
+
+
+def read_tools(value: Any, field: str) -> list[Any] | None:
+    """Tool schemas: a list of objects, or the JSON text of one, as data sets often store it.
+
+    Empty text is no tools.
+    """
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        try:
+            value = decode(value.encode())
+        except NotJson:
+            raise BadField(field, value, "a list of tool schemas") from None
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
+        raise BadField(field, value, "a list of tool schemas")
+    return value or None
+
+
+def read_index(value: Any, field: str) -> int | None:
+    """The source's own number for a candidate, where it has one."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():  # as pandas writes a column with gaps
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INDEX:
+        return value
+    raise BadField(field, value, "an integer of at most 64 bits")
+
+
+def _typed(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
+    value = row.get(key)
+    if not isinstance(value, kind):
+        raise BadField(key, value, expected)
+    return value
+
+
+def _optional(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
+    return (_typed(row, key, kind, expected) or None) if row.get(key) is not None else None

@@ -1,0 +1,73 @@
+"""The one JSON text of a value, whatever library writes it: what digests of structures see.
+
+Specified in docs/concepts.md. orjson writes nearly all values so; its releases disagree about
+numbers that need an exponent, and it refuses integers above 64 bits.
+"""
+
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from prefpairs.model.memory_guard import dumps
+
+_PLAIN_FROM, _PLAIN_BELOW = 1e-4, 1e16
+"""Numbers between these, in absolute terms, are written without an exponent."""
+
+
+def canonical_json(value: Any) -> bytes:
+    """A value as JSON: no white space, keys in the order of code points, shortest numbers.
+
+    NaN and the infinities are null.
+
+    >>> canonical_json({"b": [1e22, 2**70], "a": 1.50})
+    b'{"a":1.5,"b":[1e22,1180591620717411303424]}'
+    """
+    if not _needs_exponent(value):
+        try:
+            return dumps(value, option=orjson.OPT_SORT_KEYS)
+        except TypeError:  # a large integer, or deep nesting
+            pass
+    return _written(value).encode()
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested in more levels than that.
+
+    >>> is_deeper([[{}]], 3), is_deeper([[{}]], 2)
+    (False, True)
+    """
+    level = [value]
+    for _ in range(levels + 1):
+        nested = [one for one in level if isinstance(one, (dict, list))]
+        if not nested:
+            return False
+        level = [child for one in nested for child in _children(one)]
+    return True
+
+
+def _children(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _needs_exponent(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return any(map(_needs_exponent, value.values()))
+    if kind is list:
+        return any(map(_needs_exponent, value))
+    return kind is float and value != 0 and not _PLAIN_FROM <= abs(value) < _PLAIN_BELOW
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        members = (f"{_written(key)}:{_written(value[key])}" for key in sorted(value))
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    if isinstance(value, float) and isfinite(value):
+        digits, exponent, power = repr(value).partition("e")
+        return f"{digits}e{int(power)}" if exponent else digits
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return dumps(value).decode()

@@ -1,0 +1,1 @@
+"""Pairs and figures as text, Markdown and HTML. Pure: opens no files."""

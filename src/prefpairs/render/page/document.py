@@ -1,0 +1,189 @@
+"""The page as one file: no part of it is fetched, and nothing runs in it but its own script.
+
+Rollouts are text that strangers wrote. Charts and tables take it in escaped; pairs stand in the
+page as data, of which the script makes text. A policy in the page's head allows that one script
+and that one style by their digests, and no request at all.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib.resources import files
+
+from prefpairs import __version__
+from prefpairs.analysis.survey import Survey
+from prefpairs.analysis.survey_tables import Bar, Cell, Section, Table, sections, warnings
+from prefpairs.ledger import Report
+from prefpairs.render.page.charts import Chart, charts
+from prefpairs.render.page.gallery import Gallery
+from prefpairs.render.page.html import Markup, element, lines
+
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; "
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_UNSAFE = re.compile("[<>&\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""What JSON leaves as it is, and what could end a script or steer who reads its source."""
+
+_PROMISE = "This page asks for nothing from any network and keeps nothing."
+_FIRST_NAMES = 3
+_FUNNEL, _TALL = "What became of it", 6
+"""The section beside which two others have room, if it has more rows than that."""
+
+
+def page(
+    survey: Survey, report: Report, gallery: Gallery, title: str | None = None
+) -> Iterator[bytes]:
+    """The whole page in parts, its bytes the same wherever it is made."""
+    heading = title or _named(report)
+    script, style = _own("page.js"), _own("page.css")
+    body = lines(
+        _top(heading, survey, report),
+        element("main", lines(*_story(survey, report), *_browser(gallery))),
+        element("footer", element("p", f"prefpairs {__version__}. {_PROMISE}")),
+    )
+    yield f'<!doctype html>\n<html lang="en">{lines(_head(heading, script, style))}'.encode()
+    yield f'<body>{body}<script type="application/json" id="data">'.encode()
+    yield harmless(gallery.data())
+    yield f"</script>{lines(element('script', script))}</body>\n</html>\n".encode()
+
+
+def _named(report: Report) -> str:
+    """The inputs, where the page has no title of its own."""
+    names = list(dict.fromkeys(name for name, _ in report.sources))
+    more = f" and {len(names) - _FIRST_NAMES:,} more" if len(names) > _FIRST_NAMES else ""
+    return ", ".join(names[:_FIRST_NAMES]) + more or "no input"
+
+
+def _own(name: str) -> Markup:
+    """A file that stands beside this module, as what an element holds."""
+    return Markup("\n" + files(__package__).joinpath(name).read_text("utf-8"))
+
+
+def _head(heading: str, script: str, style: str) -> Markup:
+    policy = _POLICY.format(script=_digest(script), style=_digest(style))
+    inside = lines(
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", f"{heading} · prefpairs"),
+        element("style", style),
+    )
+    return element("head", inside)
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _top(heading: str, survey: Survey, report: Report) -> Markup:
+    told = [("rows", report.rows_read)]
+    if survey.groups is not None:
+        told += [("candidates", report.found), ("groups", survey.groups.groups)]
+    told += [("pairs", survey.pairs.pairs), ("prompts", survey.pairs.prompts)]
+    numbers = [
+        element("div", element("dt", name), element("dd", f"{count:,}")) for name, count in told
+    ]
+    return element(
+        "header",
+        element("p", "Preference pairs", class_="kicker"),
+        element("h1", heading, dir="auto"),
+        element("dl", *numbers, class_="numbers"),
+        element(
+            "nav",
+            element("a", "Charts", href="#charts"),
+            *([element("a", "Pairs", href="#pairs")] if survey.pairs.pairs else []),
+            element("button", "Dark", type="button", id="theme", hidden="hidden"),
+            aria_label="This page",
+        ),
+    )
+
+
+def _story(survey: Survey, report: Report) -> Iterator[Markup]:
+    """What should be looked at, then every section with its picture and its figures."""
+    drawn = charts(survey, report)
+    told = [*_worries(warnings(survey))]
+    told += [_section(part, drawn.get(part.title)) for part in sections(survey, report)]
+    yield element("div", lines(*told), id="charts", class_="charts")
+
+
+def _worries(worrying: Sequence[str]) -> Iterator[Markup]:
+    if worrying:
+        listed = [element("li", _without_ticks(worry)) for worry in worrying]
+        heading = element("h2", "Worth a look")
+        yield element("section", heading, element("ul", *listed), class_="worries")
+
+
+def _section(section: Section, chart: Chart | None) -> Markup:
+    parts = [element("span", section.title, class_="kicker")]
+    if chart is not None:
+        parts.append(element("span", chart.says, class_="says", dir="auto"))
+    told = [element("h2", *parts)]
+    if chart is not None and chart.drawn is not None:
+        told.append(chart.drawn)
+    if section.notes:
+        notes = [element("li", _without_ticks(note)) for note in section.notes]
+        told.append(element("ul", *notes, class_="notes"))
+    if section.table is not None:
+        told.append(_figures(section.table))
+    rows = len(section.table.rows) if section.table is not None else 0
+    tall = section.title == _FUNNEL and rows > _TALL
+    return element("section", *told, class_="tall" if tall else None)
+
+
+def _without_ticks(sentence: str) -> str:
+    """A sentence of the terminal, where names of commands stand in backticks."""
+    return sentence.replace("`", "")
+
+
+def _figures(table: Table) -> Markup:
+    """The figures behind a picture, as a table that opens; bars were drawn already."""
+    places = [
+        place
+        for place in range(len(table.heads))
+        if not any(isinstance(row[place], Bar) for row in table.rows)
+    ]
+    heads = element("tr", *(element("th", table.heads[place], scope="col") for place in places))
+    inside = [element("thead", heads)] if any(table.heads) else []
+    rows = (element("tr", *(_cell(table, row, place) for place in places)) for row in table.rows)
+    inside.append(element("tbody", *rows))
+    reached = {"tabindex": "0", "role": "region", "aria_label": "Figures"}
+    scrolled = element("div", element("table", *inside), class_="scroll", **reached)
+    return element("details", element("summary", "Figures"), scrolled)
+
+
+def _cell(table: Table, row: Sequence[Cell], place: int) -> Markup:
+    kind = "words" if place in table.words else None
+    return element("td", str(row[place]), class_=kind)
+
+
+def _browser(gallery: Gallery) -> Iterator[Markup]:
+    """Where the script shows pairs."""
+    if gallery.number:
+        kicker = element("span", "Pairs", class_="kicker")
+        heading = element("h2", kicker, element("span", _held(gallery), class_="says"))
+        without = element("p", "Browsing pairs needs the script of this page.", id="without")
+        inside = [heading, without] if gallery.drawn else [heading]
+        yield element("section", *inside, id="pairs", class_="pairs")
+
+
+def _held(gallery: Gallery) -> str:
+    """Which of the pairs are on the page."""
+    if not gallery.drawn:
+        return f"None of {gallery.number:,} pairs is on this page"
+    if gallery.drawn == gallery.number:
+        return f"All {gallery.number:,} of them" if gallery.number > 1 else "The only one"
+    told = f"{gallery.drawn:,} of {gallery.number:,} pairs, drawn by seed {gallery.seed}"
+    return f"{told}, and those with the most uneven lengths and the narrowest gaps"
+
+
+def harmless(data: bytes) -> bytes:
+    r"""JSON in which no parser of HTML finds anything, and who reads the source nothing that turns.
+
+    >>> harmless(b'["</script>"]')
+    b'["\\u003c/script\\u003e"]'
+    """
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()

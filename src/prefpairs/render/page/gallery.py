@@ -1,0 +1,125 @@
+"""The pairs that the page holds: some drawn by seed, and the most extreme ones.
+
+Whether a pair is held hangs on the seed and on what it says, never on its place in the input.
+"""
+
+from bisect import insort
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from prefpairs.model.identity import digest, draw
+from prefpairs.model.json_codec import encode
+from prefpairs.model.message import flat_text
+from prefpairs.model.pair import Pair, without_origins
+from prefpairs.render.page.pair_excerpts import Shown, fair_limit, row_of, shown
+from prefpairs.stages.pair_entry import Entry
+
+_EXTREMES = 20
+"""So many pairs of each extreme are held besides those that were drawn."""
+
+_LARGEST = 16_000_000
+"""So many bytes the pairs of a page may take."""
+
+_ROOM = 14_000_000
+"""So many characters their texts have at first; it is less where a character is many bytes."""
+
+_HELD = 48_000_000
+"""So many of them are held at most until it is known which pairs stay."""
+
+_LONGEST = 20_000
+_SIDES = 3
+
+
+class _Place(NamedTuple):
+    """A pair by its rank; copies of a pair, which draw the same, are told apart by the rest."""
+
+    rank: tuple[float, int]
+    copy: bytes
+    origins: tuple[str, str]
+    number: int
+    shown: Shown
+
+
+@dataclass(slots=True)
+class _Foremost:
+    """The pairs of the lowest ranks, so many and no more."""
+
+    most: int
+    places: list[_Place] = field(default_factory=list)
+
+    def wants(self, rank: tuple[float, int]) -> bool:
+        """Whether a pair of this rank has a place, or might have one."""
+        return len(self.places) < self.most or bool(self.places and rank <= self.places[-1].rank)
+
+    def add(self, place: _Place) -> None:
+        """Give a pair its place; who comes last then may lose his."""
+        insort(self.places, place, key=lambda held: held[:4])
+        del self.places[self.most :]
+
+
+class Gallery:
+    """Takes pairs one after the other, and holds those that the page shows."""
+
+    def __init__(self, pairs: int, seed: int) -> None:
+        self.seed = seed
+        self._most = pairs
+        extremes = min(_EXTREMES, pairs)
+        self._drawn = _Foremost(pairs)
+        self._narrow = _Foremost(extremes)
+        self._uneven = _Foremost(extremes)
+        self._longest = min(_LONGEST, _HELD // (_SIDES * (pairs + 2 * extremes) or 1))
+        self.number = 0
+
+    def add(self, entry: Entry, pair: Pair) -> None:
+        """Hold a pair, if it is one of those that are shown."""
+        self.number += 1
+        if not self._most:
+            return
+        chance = draw(self.seed, "report", entry.id)
+        ranks = [(self._drawn, (0.0, chance)), (self._uneven, (-unevenness(pair), chance))]
+        if pair.gap is not None:
+            ranks.append((self._narrow, (pair.gap, chance)))
+        wanted = [(held, rank) for held, rank in ranks if held.wants(rank)]
+        if wanted:
+            copy = digest("copy", without_origins(pair))
+            origins = pair.chosen_origin, pair.rejected_origin
+            told = shown(pair, self._longest)
+            for held, rank in wanted:
+                held.add(_Place(rank, copy, origins, entry.number, told))
+
+    @property
+    def drawn(self) -> int:
+        """How many pairs were drawn."""
+        return len(self._drawn.places)
+
+    def data(self) -> bytes:
+        """The pairs as JSON, in the order in which they came; texts are cut until it is small."""
+        room = _ROOM
+        while len(told := encode(self._rows(room))) > _LARGEST and room > _SIDES * self._most:
+            room = int(room * 0.9 * _LARGEST / len(told))
+        return told
+
+    def _rows(self, room: int) -> list[dict[str, Any]]:
+        """The pairs, each with why it is held; all of their texts have room together."""
+        held: dict[int, tuple[Shown, list[str]]] = {}
+        for why, foremost in self._reasons():
+            for place in foremost.places:
+                held.setdefault(place.number, (place.shown, []))[1].append(why)
+        texts = [text for told, _ in held.values() for text in told.texts]
+        most = fair_limit((len(piece.text) for text in texts for piece in text), room)
+        return [{**row_of(told, most), "why": why} for _, (told, why) in sorted(held.items())]
+
+    def _reasons(self) -> list[tuple[str, _Foremost]]:
+        """Extremes are told apart only where not all pairs are held anyway."""
+        drawn = [("drawn", self._drawn)]
+        if self.number <= self._most:
+            return drawn
+        return [*drawn, ("uneven", self._uneven), ("narrow", self._narrow)]
+
+
+def unevenness(pair: Pair) -> float:
+    """How many times the longer answer is as long as the other one."""
+    longer, shorter = len(flat_text(pair.chosen)), len(flat_text(pair.rejected))
+    if longer < shorter:
+        longer, shorter = shorter, longer
+    return longer / max(1, shorter)

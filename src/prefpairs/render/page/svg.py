@@ -1,0 +1,275 @@
+"""The shapes that charts are made of, as SVG.
+
+Widths are shares of the room there is and heights are pixels, so that a chart fits a phone and a
+large screen, and its words are as large on both.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from prefpairs.render.page.html import Markup, element
+
+_ROW = 42
+_HEIGHT = 150
+_ABOVE = 20
+_BELOW = 22
+_NAMED = 18
+"""The room for a side's name."""
+
+_BETWEEN = 28
+"""The room for ticks between two charts that face each other."""
+
+_WIDEST = 20.0
+"""No column is wider than that, in percent."""
+
+_MANY = 8
+"""Of more columns only the highest one has a number on a phone, and every other one a tick."""
+
+_NAMES = 24.0
+"""The names beside a heat map have so much room, in percent."""
+
+_CROWD = 13
+"""More squares beside each other are too narrow for numbers, and on a phone more than many are."""
+
+_FEW, _SHORT, _LONG = 4, 10, 16
+"""So few names, and so short ones, stand above a heat map, too; longer ones are cut beside it."""
+
+_LEAST = 0.4
+"""What is there at all is that wide, in percent."""
+
+
+class Box(NamedTuple):
+    """A place: left and width in percent of the room, top and height in pixels."""
+
+    left: float
+    top: float
+    width: float
+    high: float
+
+
+class Row(NamedTuple):
+    """A bar that lies, with words and a number above it."""
+
+    label: str
+    number: str
+    share: float
+    kind: str = ""
+    mark: float | None = None
+    """Where a second, thinner measure ends."""
+
+
+class Column(NamedTuple):
+    """A bar that stands: its share of all, and what to tell of it."""
+
+    share: float
+    told: str
+
+
+def picture(label: str, high: float, shapes: Sequence[Markup]) -> Markup:
+    """An SVG that says in words what it shows."""
+    title = element("title", label)
+    return element(
+        "svg",
+        title,
+        *shapes,
+        class_="chart",
+        width="100%",
+        height=high,
+        role="img",
+        aria_label=label,
+    )
+
+
+def rows(label: str, given: Sequence[Row], caption: str = "") -> Markup:
+    """Bars under each other, and words under them all."""
+    drawn = [shape for place, row in enumerate(given) for shape in _row(row, place * _ROW)]
+    end = len(given) * _ROW
+    if caption:
+        drawn.append(text(caption, 0, end + 14, class_="tick"))
+    return picture(label, end + (_BELOW if caption else 0), drawn)
+
+
+def _row(row: Row, top: float) -> Iterator[Markup]:
+    lost = row.kind == "lost"
+    yield text(row.label, 0, top + 16, class_="lost" if lost else "strong", dx=12 if lost else None)
+    yield text(row.number, 100, top + 16, class_="number", text_anchor="end")
+    yield rectangle(Box(0, top + 23, 100, 8), "track")
+    yield rectangle(Box(0, top + 23, _seen(row.share), 8), f"bar {row.kind}".strip())
+    if row.mark is not None:
+        yield rectangle(Box(0, top + 33, _seen(row.mark), 2), "second")
+
+
+def columns(label: str, given: Sequence[Column], ticks: Sequence[str]) -> Markup:
+    """Bars beside each other. There is a tick under each, or one at each edge of all."""
+    width = _width(given)
+    base = _ABOVE + _HEIGHT
+    drawn = [*_standing(given, base, ""), _axis(base, width * len(given))]
+    drawn += _ticks(ticks, given, base + 16)
+    return picture(label, base + _BELOW, drawn)
+
+
+def mirror(
+    label: str, above: Sequence[Column], below: Sequence[Column], ticks: Sequence[str]
+) -> Markup:
+    """Chosen above and rejected below, over the same values."""
+    most = max(column.share for column in (*above, *below))
+    base = _NAMED + _ABOVE + _HEIGHT
+    other = base + _BETWEEN
+    bottom = other + _HEIGHT + _ABOVE
+    end = _width(above) * len(above)
+    drawn = [*_standing(above, base, "chosen", most), _axis(base, end)]
+    drawn += [*_standing(below, other, "rejected", most, hangs=True), _axis(other, end)]
+    drawn += _ticks(ticks, above, base + _BETWEEN / 2 + 4)
+    drawn.append(text("chosen", 0, 12, class_="chosen"))
+    drawn.append(text("rejected", 0, bottom + 12, class_="rejected"))
+    return picture(label, bottom + _NAMED, drawn)
+
+
+def _standing(
+    given: Sequence[Column], base: float, kind: str, most: float = 0.0, *, hangs: bool = False
+) -> Iterator[Markup]:
+    """Columns on a base, or hanging from it, each with its number; hovering tells more."""
+    width = _width(given)
+    most = most or max(column.share for column in given) or 1.0
+    highest = max(given, key=lambda column: column.share)
+    for place, column in enumerate(given):
+        if not column.share:
+            continue
+        left, high = place * width, max(1.0, column.share / most * _HEIGHT)
+        box = Box(left + width * 0.06, base if hangs else base - high, width * 0.88, high)
+        bar = rectangle(box, f"bar {kind}".strip())
+        yield element("g", element("title", column.told), bar)
+        minor = "minor" if len(given) > _MANY and column is not highest else None
+        top = base + high + 14 if hangs else base - high - 6
+        yield text(
+            _percent(column.share), left + width / 2, top, class_=minor, text_anchor="middle"
+        )
+
+
+def _ticks(ticks: Sequence[str], given: Sequence[Column], top: float) -> Iterator[Markup]:
+    """Words under columns, or at their edges."""
+    width = _width(given)
+    at_edges = len(ticks) > len(given)
+    for place, tick in enumerate(ticks):
+        at = place * width + (0 if at_edges else width / 2)
+        anchor = "start" if at == 0 else "end" if at > 100 - width / 4 else "middle"
+        minor = len(given) > _MANY and place % 2
+        yield text(tick, at, top, class_="tick minor" if minor else "tick", text_anchor=anchor)
+
+
+def _width(given: Sequence[Column]) -> float:
+    return min(_WIDEST, 100 / len(given))
+
+
+def _axis(base: float, end: float) -> Markup:
+    return line((0, base), (end, base), "axis")
+
+
+def dots(label: str, given: Sequence[Row], fair: tuple[float, float]) -> Markup:
+    """A dot for each share on a line from never to always, the fair part of which is shaded."""
+    low, high = (bound * 100 for bound in fair)
+    top, end = _ABOVE, _ABOVE + len(given) * _ROW
+    drawn = [rectangle(Box(low, top, high - low, end - top), "fair")]
+    drawn.append(line((50, top), (50, end), "half"))
+    drawn.append(text("fair", 50, 12, class_="tick", text_anchor="middle"))
+    for place, row in enumerate(given):
+        drawn += _dot(row, top + place * _ROW + 28)
+    edges: list[tuple[str, float, str]] = [("never", 0, "start"), ("always", 100, "end")]
+    edges += [(f"{bound:.0f}%", bound, "middle") for bound in (low, high)]
+    for words, at, anchor in edges:
+        drawn.append(text(words, at, end + 16, class_="tick", text_anchor=anchor))
+    return picture(label, end + _BELOW, drawn)
+
+
+def _dot(row: Row, top: float) -> Iterator[Markup]:
+    at, kind = row.share * 100, f" {row.kind}".rstrip()
+    yield text(row.label, 0, top - 12, class_="strong")
+    yield text(row.number, 100, top - 12, class_=f"number{kind}", text_anchor="end")
+    yield line((0, top), (100, top), "track")
+    yield line((50, top), (at, top), f"reach{kind}")
+    yield element("circle", cx=f"{at:.2f}%", cy=top, r=6, class_=f"dot{kind}")
+
+
+def heat(label: str, names: Sequence[str], squares: Sequence[Sequence[Column | None]]) -> Markup:
+    """A square for each two names: the further from a half, the deeper its colour."""
+    side = (100 - _NAMES) / len(names)
+    high = 44 if len(names) <= _MANY else 26
+    fit = len(names) <= _FEW and all(len(name) <= _SHORT for name in names)
+    heads = names if fit else [str(place + 1) for place in range(len(names))]
+    drawn = [
+        text(head, _NAMES + (place + 0.5) * side, 14, class_="tick", text_anchor="middle")
+        for place, head in enumerate(heads)
+        if len(names) <= _CROWD or place % 5 == 4
+    ]
+    for down, (name, of_row) in enumerate(zip(names, squares, strict=True)):
+        top = 22 + down * high
+        told = shortened(name, _LONG) if fit else f"{down + 1}. {shortened(name, _LONG)}"
+        drawn.append(text(told, 0, top + high / 2 + 4))
+        for right, square in enumerate(of_row):
+            box = Box(_NAMES + right * side, top, side, high)
+            drawn += _square(square, box, len(names))
+    return picture(label, 24 + len(names) * high, drawn)
+
+
+def _square(square: Column | None, box: Box, number: int) -> Iterator[Markup]:
+    inner = Box(box.left + 0.2, box.top + 1, box.width - 0.4, box.high - 2)
+    yield rectangle(inner, "nobody")
+    if square is None:
+        return
+    share = square.share
+    kind = "heat chosen" if share > 0.5 else "heat rejected"
+    deep = rectangle(inner, kind, fill_opacity=round(abs(share - 0.5), 3))
+    yield element("g", element("title", square.told), deep)
+    if number <= _CROWD:
+        minor = "minor" if number > _MANY else None
+        at, top = box.left + box.width / 2, box.top + box.high / 2 + 4
+        yield text(f"{share:.0%}", at, top, class_=minor, text_anchor="middle")
+
+
+def text(words: str, at: float, top: float, **attributes: str | float | None) -> Markup:
+    """Words that begin, end or are centred at a share of the width."""
+    return element("text", words, x=f"{at:.2f}%", y=top, **attributes)
+
+
+def rectangle(box: Box, kind: str, **attributes: float) -> Markup:
+    """A filled box."""
+    left, top, width, high = box
+    place: dict[str, str | float] = {
+        "x": f"{left:.2f}%",
+        "y": top,
+        "width": f"{width:.2f}%",
+        "height": high,
+    }
+    return element("rect", **place, **attributes, class_=kind)
+
+
+def line(begin: tuple[float, float], end: tuple[float, float], kind: str) -> Markup:
+    """A line between two points."""
+    (left, top), (right, bottom) = begin, end
+    ends: dict[str, str | float] = {
+        "x1": f"{left:.2f}%",
+        "y1": top,
+        "x2": f"{right:.2f}%",
+        "y2": bottom,
+    }
+    return element("line", **ends, class_=kind)
+
+
+def shortened(words: str, most: int) -> str:
+    """Words of at most so many characters.
+
+    >>> shortened("checkpoint-1200", 9)
+    'chec…1200'
+    """
+    if len(words) <= most:
+        return words
+    tail = most // 2
+    return f"{words[: most - 1 - tail]}…{words[-tail:]}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
+
+
+def _seen(share: float) -> float:
+    return max(_LEAST, share * 100) if share else 0.0

@@ -1,0 +1,60 @@
+"""Prompts that must not be trained on: those of a benchmark, or of a validation file."""
+
+from prefpairs.model.identity import digest_prompt
+from prefpairs.model.message import Text, says_something
+from prefpairs.model.tool_calls import number_calls
+from prefpairs.stages.digest_table import Numbering
+from prefpairs.stages.near_duplicates import NearTable, Shingles, shingles_of, words_of
+
+
+class Reference:
+    """What `dedupe --against` holds prompts against, exactly and, if asked, nearly."""
+
+    def __init__(self, near: float | None = None) -> None:
+        self._digests = Numbering()
+        self._texts: list[str] = []
+        self._table = None if near is None else NearTable(near, self._shingles)
+
+    def __len__(self) -> int:
+        """The number of different prompts."""
+        return len(self._digests)
+
+    def add(self, prompt: Text) -> None:
+        """Take in a prompt; of a chat with one question the question alone counts, too."""
+        questions = _questions(prompt)
+        for text in (prompt, *(questions if len(questions) == 1 else ())):
+            before = len(self._digests)
+            new = self._digests.number_of(_digest(text)) == before
+            if new and self._table is not None:
+                self._texts.append(" ".join(words_of(text)))
+                self._table.add(len(self._texts) - 1, shingles_of(text))
+
+    def holds(self, prompt: Text, other: bytes = b"") -> bool:
+        """Whether a prompt, or a question asked in it, is among them; or the other, by digest."""
+        texts = (prompt, *_questions(prompt))
+        if other and self._digests.find(other) >= 0:
+            return True
+        if any(self._digests.find(_digest(text)) >= 0 for text in texts):
+            return True
+        if self._table is None:
+            return False
+        return any(True for text in texts for _ in self._table.near(shingles_of(text)))
+
+    def _shingles(self, number: int) -> Shingles:
+        return shingles_of(self._texts[number])
+
+
+def _questions(prompt: Text) -> list[Text]:
+    """What the user says in a chat, message by message."""
+    if isinstance(prompt, str):
+        return []
+    said = [message for message in prompt if message["role"] == "user"]
+    return [
+        message["content"] if isinstance(message["content"], str) else [message]
+        for message in said
+        if says_something(message)
+    ]
+
+
+def _digest(text: Text) -> bytes:
+    return digest_prompt(text.strip() if isinstance(text, str) else number_calls(text, "")[0])

@@ -1,0 +1,111 @@
+"""filter: pairs that pass every condition stay; the others are lost to the first they fail."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from prefpairs.ledger import Stage
+from prefpairs.model.message import flat_text
+from prefpairs.model.pair import Pair
+from prefpairs.stages.base import Texts
+from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.refusals import is_refusal
+from prefpairs.stages.truncation import is_truncated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a pair must be like. Lengths are in characters of all that a text says."""
+
+    min_gap: float | None = None
+    max_gap: float | None = None
+    min_chosen_score: float | None = None
+    max_chosen_score: float | None = None
+    min_rejected_score: float | None = None
+    max_rejected_score: float | None = None
+    min_prompt_chars: int | None = None
+    max_prompt_chars: int | None = None
+    min_answer_chars: int | None = None
+    max_answer_chars: int | None = None
+    max_length_ratio: float | None = None
+    max_tokens: int | None = None
+    count_tokens: Callable[[str], int] | None = None
+    drop_truncated: bool = False
+    drop_refusals: bool = False
+
+    name = "filter"
+    holds_back = False
+    picks = False
+    needs = frozenset[str]()
+
+    def sieve(
+        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+    ) -> Iterator[Entry]:
+        """The entries whose pairs pass."""
+        for entry in entries:
+            if (reason := self.why_not(texts.pair(entry))) is None:
+                yield entry
+            else:
+                stage.dropped[reason] += 1
+
+    def why_not(self, pair: Pair) -> str | None:
+        """The first condition that a pair fails."""
+        return (
+            self._by_numbers(pair)
+            or self._by_lengths(pair)
+            or ("truncated" if self.drop_truncated and is_truncated(pair) else None)
+            or ("refusal" if self.drop_refusals and is_refusal(pair.chosen) else None)
+            or self._by_tokens(pair)
+        )
+
+    def _by_numbers(self, pair: Pair) -> str | None:
+        gap = _outside(pair.gap, self.min_gap, self.max_gap)
+        chosen = _outside(pair.chosen_score, self.min_chosen_score, self.max_chosen_score)
+        rejected = _outside(pair.rejected_score, self.min_rejected_score, self.max_rejected_score)
+        if None in (gap, chosen, rejected):
+            return "score_unknown"
+        if gap:
+            return "gap_too_small" if gap < 0 else "gap_too_large"
+        if outside := chosen or rejected:
+            return "score_too_low" if outside < 0 else "score_too_high"
+        return None
+
+    def _by_lengths(self, pair: Pair) -> str | None:
+        bounds = (self.min_prompt_chars, self.max_prompt_chars, self.min_answer_chars)
+        if (*bounds, self.max_answer_chars, self.max_length_ratio) == (None,) * 5:
+            return None  # and no chat is flattened for it
+        prompt = len(flat_text(pair.prompt))
+        shorter, longer = sorted((len(flat_text(pair.chosen)), len(flat_text(pair.rejected))))
+        if _outside(shorter, self.min_answer_chars, None) or _outside(
+            prompt, self.min_prompt_chars, None
+        ):
+            return "too_short"
+        if _outside(longer, None, self.max_answer_chars) or _outside(
+            prompt, None, self.max_prompt_chars
+        ):
+            return "too_long"
+        if self.max_length_ratio is not None and longer > self.max_length_ratio * shorter:
+            return "length_ratio"
+        return None
+
+    def _by_tokens(self, pair: Pair) -> str | None:
+        if self.max_tokens is None or self.count_tokens is None:
+            return None
+        count = self.count_tokens
+        answer = max(count(flat_text(pair.chosen)), count(flat_text(pair.rejected)))
+        too_many = count(flat_text(pair.prompt)) + answer > self.max_tokens
+        return "too_many_tokens" if too_many else None
+
+
+def _outside(number: float | None, least: float | None, most: float | None) -> int | None:
+    """-1 below the bounds, 1 above them, 0 within; nothing where the number is not known.
+
+    >>> _outside(3, 1, 2), _outside(None, None, 2), _outside(None, None, None)
+    (1, None, 0)
+    """
+    if least is None and most is None:
+        return 0
+    if number is None:
+        return None
+    if least is not None and number < least:
+        return -1
+    return int(most is not None and number > most)

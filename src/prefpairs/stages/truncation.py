@@ -1,0 +1,70 @@
+"""Answers that were cut off before their end."""
+
+import re
+
+from prefpairs.errors import NotJson
+from prefpairs.model.json_codec import decode
+from prefpairs.model.marks import marked_sides
+from prefpairs.model.message import Text
+from prefpairs.model.pair import Pair
+
+_THOUGHT = re.compile(r"^[ \t]*<think>", re.MULTILINE)
+_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)([^`]*)$")
+
+
+def is_truncated(pair: Pair) -> bool:
+    """Whether an answer was cut off: its source says so, or something in it never ends.
+
+    >>> is_truncated(Pair("", "", "Q", "<think>hm", "no", None, None, None, None, None, "", ""))
+    True
+    """
+    return any(truncated_sides(pair))
+
+
+def truncated_sides(pair: Pair) -> tuple[bool, bool]:
+    """Whether the chosen and whether the rejected answer was cut off.
+
+    >>> truncated_sides(Pair("", "", "Q", "```", "no", None, None, None, None, None, "", ""))
+    (True, False)
+    """
+    chosen, rejected = marked_sides(pair.meta, "incomplete")
+    return chosen or _never_ends(pair.chosen), rejected or _never_ends(pair.rejected)
+
+
+def _never_ends(answer: Text) -> bool:
+    """An open thought, an open block of code, or a tool call whose arguments are torn."""
+    if isinstance(answer, str):
+        return _is_open(answer)
+    spoken = [turn for turn in answer if turn["role"] == "assistant"]
+    if not spoken:
+        return False
+    calls = [call["function"]["arguments"] for call in spoken[-1].get("tool_calls", [])]
+    content = spoken[-1]["content"]
+    return (isinstance(content, str) and _is_open(content)) or any(map(_is_torn, calls))
+
+
+def _is_open(text: str) -> bool:
+    """Whether a thought or a block of code in a text never ends."""
+    last_end = text.rfind("</think>") + 1
+    return _THOUGHT.search(text, last_end) is not None or _has_open_block(text)
+
+
+def _has_open_block(text: str) -> bool:
+    opened = ""
+    for line in text.splitlines() if "```" in text or "~~~" in text else ():
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not opened:
+            opened = fence[1]
+        elif fence[1].startswith(opened) and not fence[2].strip():
+            opened = ""
+    return bool(opened)
+
+
+def _is_torn(arguments: str) -> bool:
+    try:
+        decode(arguments.encode())
+    except NotJson:
+        return bool(arguments.strip())
+    return False

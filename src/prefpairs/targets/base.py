@@ -1,0 +1,222 @@
+"""What a target is: examples in, rows of a trainer's file out, and the files around them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.model.message import Text
+from prefpairs.model.pair import Pair
+
+if TYPE_CHECKING:
+    from prefpairs.chat.token_ids import TokenOptions
+
+Row = dict[str, Any]
+
+
+def role_of(message: Any) -> Any:
+    """Who speaks, where that can be said."""
+    return message.get("role") if isinstance(message, dict) else None
+
+
+class Unfit(Exception):
+    """A pair cannot become an example of this target, for a reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What the messages of a target can say."""
+
+    calls: bool = False
+    """Calls of tools and their results, as messages of their own kind."""
+    results: bool = False
+    """Results of tools, where calls are text; those of calls that became text do, too."""
+    calls_beside_words: bool = True
+    """A call and words in one message."""
+    broken_calls: bool = False
+    """Calls whose arguments are no JSON object, as models write them at times."""
+    tools: bool = False
+    """Schemas of tools, beside the messages."""
+    reasoning: bool = False
+    """Thinking, as a field of its own."""
+    earlier_reasoning: bool = True
+    """Thinking in turns that are not trained on."""
+    system: bool = True
+    """System messages."""
+    later_turns: bool = False
+    """All turns of an answer, unless the user says otherwise: masks tell whose they are."""
+    names: bool = False
+    """Who a user or a tool is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """How pairs become examples: the options of `export`, made once."""
+
+    turns: Literal["auto", "all", "first"] = "auto"
+    lossy: Literal["flatten", "refuse", "drop"] = "flatten"
+    tool_args: Literal["dict", "string"] = "string"
+    tool_args_known: bool = False
+    """The user, or a chat template, has said which form arguments have."""
+    template_says: str = ""
+    """What a chat template was seen to want, for people."""
+    reasoning_as: Literal["text", "field", "nothing"] = "text"
+    system: Literal["keep", "merge"] = "keep"
+    text: bool = False
+    last_message: bool = False
+    release: str = ""
+    tokens: "TokenOptions | None" = None
+    """What makes tokens, for the targets whose rows are of tokens."""
+
+
+class Example(NamedTuple):
+    """A prompt and two answers, as a target can say them, and the pair they came from."""
+
+    pair: Pair
+    prompt: Text
+    chosen: Text
+    rejected: Text
+    tools: list[Any] | None
+
+
+class Dataset(NamedTuple):
+    """What is known of a dataset once all its rows are made."""
+
+    files: Mapping[str, str]
+    """The file of each side that was written."""
+    rows: Mapping[str, int]
+    """The number of rows of each side."""
+    shape: frozenset[str]
+    """The paths and types of all rows."""
+    options: ExportOptions
+
+    @property
+    def train(self) -> str:
+        """The file to train on: that of the first side, if none is called so."""
+        return self.files.get("train") or next(iter(self.files.values()))
+
+
+def _nothing_more(_row: Row) -> Iterable[Finding]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a trainer makes of the rows of its files, whoever wrote them."""
+
+    needs: Mapping[str, frozenset[str]]
+    """The columns that every row has, each with the kinds that it may be of."""
+    optional: frozenset[str] = frozenset()
+    """Those of them that may be missing."""
+    read: Callable[[Row], Row]
+    """The prompt and the answers of a row, under the names of a pair."""
+    check: Callable[[Row], Iterable[Finding]] = _nothing_more
+    """What is particular to this trainer."""
+    reserved: Mapping[str, Effect] = field(default_factory=dict)
+    """Columns that change what it does."""
+    trains: Literal["all", "last", "turns"] = "all"
+    """What of an answer is in the loss: all of it, its last message, or what the model wrote."""
+    on_missing: Effect = Effect.CRASH
+    """What becomes of a row without a column that it needs."""
+    on_null: Effect = Effect.CRASH
+    """What becomes of a row with null there."""
+    on_empty_prompt: Effect = Effect.CRASH
+    """What becomes of a row whose prompt has no messages."""
+    roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
+    """The roles that it knows."""
+    on_role: Effect = Effect.WRONG
+    """What becomes of a row with a role that nobody knows."""
+    text_arguments: bool | Literal["only"] = False
+    """Arguments of calls are right as text, or must be."""
+    batch: int = 0
+    """How many rows a step takes unless the user says otherwise; with fewer there is none."""
+    steady: tuple[str, ...] = ()
+    """The columns that every row has if the first one has them."""
+    suffixes: tuple[str, ...] = ()
+    """The endings of the file names that it knows, if it is particular about them."""
+    least: int = 0
+    """How many rows there must be."""
+    together: bool = False
+    """The files of a folder are loaded together, and must agree."""
+    slices: bool = False
+    """Answers are cut out of rendered conversations, where the prompt is thought to end."""
+
+
+def nothing_noticed(_rows: list[Row]) -> frozenset[str]:
+    """Nothing but what example_of noticed."""
+    return frozenset()
+
+
+def keeps_nothing(_pair: Pair, _options: "ExportOptions") -> bool:
+    """Texts are all that is written."""
+    return False
+
+
+def no_extras(_dataset: Dataset) -> Mapping[str, str]:
+    """Nothing but the data."""
+    return {}
+
+
+class Host(NamedTuple):
+    """One of several readers of a format."""
+
+    speech: Speech
+    rules: Rules
+    extras: Callable[[Dataset], Mapping[str, str]]
+    extra_names: Sequence[str] = ("job.json",)
+
+
+_FILES = {"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A trainer's format."""
+
+    name: str
+    rows: Callable[[Example, ExportOptions], list[Row]]
+    """The rows of one example, each with every column that it knows."""
+    noticed: Callable[[list[Row]], frozenset[str]] = nothing_noticed
+    """What is told of the rows of an example, besides what was changed for it."""
+    keeps: Callable[[Pair, ExportOptions], bool] = keeps_nothing
+    """Whether a pair is written with what its rollouts brought, whatever its texts become."""
+    columns: Mapping[str, Any]
+    """The columns in order, each with what stands for it where only other rows have it."""
+    files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))
+    """The file name of each side of a split."""
+    extras: Callable[[Dataset], Mapping[str, str]] = no_extras
+    """The files around the data, by name: a card, a configuration that runs as it stands."""
+    extra_names: Sequence[str] = ()
+    """The names of all such files."""
+    speech: Speech = field(default_factory=Speech)
+    single: bool = False
+    """An answer is one message, or its text."""
+    templated: bool = True
+    """The trainer renders messages with the chat template of the model."""
+    tool_args: Literal["dict", "string"] = "string"
+    """The form of arguments unless the user says otherwise."""
+    words: frozenset[str] = frozenset()
+    """The options that only some targets know."""
+    releases: Sequence[str] = ()
+    """The generations of the trainer that want different files, the newest last."""
+    hosts: Mapping[str, "Host"] = field(default_factory=dict)
+    """The hosts that read it, where they differ."""
+    unpaired: bool = False
+    """The rows of an example are answers by themselves."""
+    rules: Rules
+    """What it makes of rows that it reads."""
+    typed: bool = True
+    """The trainer types every column by the first rows of a file."""
+
+    def file_of(self, side: str) -> str:
+        """The file of a side; what belongs to none is training data."""
+        return self.files.get(side, self.files["train"])
+
+    def files_of(self, sides: Iterable[str]) -> dict[str, str]:
+        """The files of a dataset: the data by side, and those around them by name."""
+        data = {side: self.file_of(side) for side in sides}
+        return {**data, **{name: name for name in self.extra_names}}
