@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from prefpairs.cli.command_words import Word, function_of, panels_of
+from prefpairs.cli.command_manual import function_of, panels_of
 from prefpairs.cli.main import COMMANDS
+from prefpairs.option import Option
 from prefpairs.reasons import SWITCHABLE, TABLES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -56,7 +57,7 @@ def command_page(name: str) -> str:
     return f"# prefpairs {name}\n\n{about}\n{''.join(tables)}"
 
 
-def row(word: Word) -> str:
+def row(word: Option) -> str:
     """What there is to say of an option or argument."""
     default = "" if word.told_default is None else f" Default: `{word.told_default}`."
     value = f" {word.metavar}".rstrip().replace("|", "\\|")

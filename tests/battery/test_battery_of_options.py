@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from prefpairs.cli.command_words import Word, words_of
+from prefpairs.cli.command_manual import options_of_command
 from prefpairs.cli.main import COMMANDS, main
+from prefpairs.option import Option
 
 WORKING = {
     "extract": ["rollouts.jsonl"],
@@ -45,11 +46,11 @@ OF_ROWS = ("PATH", "PATH,...", "PATH[:WEIGHT]", "COLUMN,...")
 """What stands for names of fields. Those that no row has are said to be missing."""
 
 
-class Option(NamedTuple):
+class Tried(NamedTuple):
     """An option of a command."""
 
     command: str
-    word: Word
+    word: Option
 
     @property
     def name(self) -> str:
@@ -73,18 +74,18 @@ class Option(NamedTuple):
         return [*words[:place], *words[place + 2 :]]
 
 
-def options() -> Iterator[Option]:
+def options() -> Iterator[Tried]:
     """Every option with a value of every command."""
     for command in COMMANDS:
-        for word in words_of(command):
+        for word in options_of_command(command):
             if word.names and word.metavar:
-                yield Option(command, word)
+                yield Tried(command, word)
 
 
 OPTIONS = [*options()]
 
 
-def every(*given: Option) -> pytest.MarkDecorator:
+def every(*given: Tried) -> pytest.MarkDecorator:
     """The test for each of these options."""
     ids = [f"{option.command} {option.name}" for option in given]
     return pytest.mark.parametrize("option", given, ids=ids)
@@ -153,7 +154,7 @@ def run(folder: Path, capfd: pytest.CaptureFixture[str]) -> Any:
     return ran
 
 
-def refused(said: Said, option: Option) -> None:
+def refused(said: Said, option: Tried) -> None:
     """Exit 2, with one error, and the option in it as it was typed."""
     assert said.code == 2, said
     assert len(said.errors) == 1, said
@@ -169,7 +170,7 @@ def test_every_command_has_words_that_work(run: Any) -> None:
 
 
 @every(*OPTIONS)
-def test_a_value_that_is_empty(option: Option, run: Any) -> None:
+def test_a_value_that_is_empty(option: Tried, run: Any) -> None:
     """As of a variable of the shell that has none; a list of nothing is empty, too."""
     values = ["", " ", "\t"]
     if option.word.metavar.endswith(",..."):
@@ -179,7 +180,7 @@ def test_a_value_that_is_empty(option: Option, run: Any) -> None:
 
 
 @every(*(option for option in OPTIONS if not option.word.repeated))
-def test_two_values_where_one_is_meant(option: Option, run: Any) -> None:
+def test_two_values_where_one_is_meant(option: Tried, run: Any) -> None:
     """Under all of its names, with = and without; both values are named."""
     least, most = option.word.least, option.word.most
     smaller = max(least or 0, 0 if most == 1 else 2)
@@ -197,13 +198,13 @@ def test_two_values_where_one_is_meant(option: Option, run: Any) -> None:
 
 
 @every(*(option for option in OPTIONS if option.word.repeated))
-def test_lists_may_be_given_twice(option: Option, run: Any) -> None:
+def test_lists_may_be_given_twice(option: Tried, run: Any) -> None:
     """Whatever else is wrong with the values."""
     assert "takes one value" not in run(*option.line("one", "two")).err
 
 
 @every(*(option for option in OPTIONS if option.is_number))
-def test_a_number_that_is_none(option: Option, run: Any) -> None:
+def test_a_number_that_is_none(option: Tried, run: Any) -> None:
     """Words, other ways to write numbers, and what lies beyond every bound."""
     values = ["one", "1,5", "0x10", "nan", "NaN", "inf", "-inf", "1e999", "--quiet"]
     if option.word.least is not None:
@@ -217,7 +218,7 @@ def test_a_number_that_is_none(option: Option, run: Any) -> None:
 @every(
     *(option for option in OPTIONS if option.word.metavar in KINDS or "|" in option.word.metavar)
 )
-def test_a_word_that_is_not_in_the_list(option: Option, run: Any) -> None:
+def test_a_word_that_is_not_in_the_list(option: Tried, run: Any) -> None:
     """The list, or what may have been meant, is in the hint."""
     if not _is_list(option):
         pytest.skip(f"{option.word.metavar} takes other words, too")
@@ -228,13 +229,13 @@ def test_a_word_that_is_not_in_the_list(option: Option, run: Any) -> None:
             assert "\nhint: " in said.err
 
 
-def _is_list(option: Option) -> bool:
+def _is_list(option: Tried) -> bool:
     words = option.word.metavar.split("|")
     return option.word.metavar in KINDS or all(re.fullmatch("[a-z-]+", word) for word in words)
 
 
 @every(*(option for option in OPTIONS if option.word.metavar in OF_ROWS))
-def test_a_field_that_no_row_has(option: Option, run: Any) -> None:
+def test_a_field_that_no_row_has(option: Tried, run: Any) -> None:
     """An error or a note: it is not silently ignored."""
     page = Path("page.html")
     page.unlink(missing_ok=True)
@@ -245,7 +246,7 @@ def test_a_field_that_no_row_has(option: Option, run: Any) -> None:
 
 
 @every(*OPTIONS)
-def test_whatever_the_value(option: Option, run: Any) -> None:
+def test_whatever_the_value(option: Tried, run: Any) -> None:
     """No traceback, and never without a sentence where it is not done."""
     values = ["0", "1", "9223372036854775807", "-1", "1" * 400, "-", ".", "/", "\udce9", "é" * 3000]
     values += [
@@ -331,5 +332,5 @@ def test_words_that_contradict_each_other(line: str, run: Any) -> None:
 def test_no_option_has_a_counterpart() -> None:
     """No flag has a second name that switches it off: such two would have to be refused."""
     for command in COMMANDS:
-        names = [name for word in words_of(command) for name in word.names]
+        names = [name for word in options_of_command(command) for name in word.names]
         assert not {f"--no-{name.removeprefix('--')}" for name in names} & {*names}

@@ -4,12 +4,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
-from typing import Annotated
-
-from typer import Option
 
 from prefpairs.cli.commands.pair import PairWords
-from prefpairs.cli.option_groups import given_options, word_group
 from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.plan import InputPlan, SievePlan
@@ -18,23 +14,22 @@ from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.errors import MeansNothing, UnknownWord
 from prefpairs.files.pipe_spool import seekable_inputs
 from prefpairs.ledger import Report
+from prefpairs.option import given_options, option, options
 from prefpairs.sources import SOURCES
 
 
-@word_group
+@options
 class LookWords(ReadWords):
     """The words about inputs of any kind, as they were typed."""
 
-    source: Annotated[
-        str,
-        Option(
-            "--from",
-            metavar="KIND",
-            rich_help_panel=READ,
-            help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
-            f"for pairs pairs, {', '.join(DIALECTS)}.",
-        ),
-    ] = "auto"
+    source: str = option(
+        "auto",
+        "--from",
+        metavar="KIND",
+        panel=READ,
+        help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
+        f"for pairs pairs, {', '.join(DIALECTS)}.",
+    )
 
 
 @contextmanager

@@ -6,9 +6,10 @@ The shell asks at each press of a key, so only the command that is being typed i
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from prefpairs.cli.command_words import EVERYWHERE, Word, words_of
+from prefpairs.cli.command_manual import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.typed_words import Typed
+from prefpairs.option import Option
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")
 _FOLDERS = ("DIR", "OLD_DIR")
@@ -37,7 +38,7 @@ def completed(words: Sequence[str], *, cut_at_equals: bool = False) -> Answer:
         return _beginning(COMMANDS, typed)
     if before[0] not in COMMANDS:
         return Answer({})
-    known = words_of(before[0])
+    known = options_of_command(before[0])
     name, equals, value = typed.partition("=")
     if typed.startswith("--") and equals:
         values = _values(_option(name, known), value)
@@ -45,7 +46,7 @@ def completed(words: Sequence[str], *, cut_at_equals: bool = False) -> Answer:
     return _next(before, typed, known)
 
 
-def _next(before: Sequence[str], typed: str, known: Sequence[Word]) -> Answer:
+def _next(before: Sequence[str], typed: str, known: Sequence[Option]) -> Answer:
     """A value that is waited for, an option, or an argument."""
     if (option := _waiting(before, known)) is not None:
         return _values(option, typed)
@@ -86,12 +87,12 @@ def _respelt(name: str, typed: str) -> str:
     return typed + (rest.replace("-", "_") if "_" in typed else rest)
 
 
-def _option(name: str, known: Sequence[Word]) -> Word | None:
+def _option(name: str, known: Sequence[Option]) -> Option | None:
     """The option that a name stands for."""
     return next((word for word in known if _plain(name) in map(_plain, word.names)), None)
 
 
-def _waiting(before: Sequence[str], known: Sequence[Word]) -> Word | None:
+def _waiting(before: Sequence[str], known: Sequence[Option]) -> Option | None:
     """The option whose value comes next."""
     option = None
     for word in before[1:]:
@@ -105,7 +106,7 @@ def _waiting(before: Sequence[str], known: Sequence[Word]) -> Word | None:
     return option
 
 
-def _options(before: Sequence[str], known: Sequence[Word]) -> dict[str, str]:
+def _options(before: Sequence[str], known: Sequence[Option]) -> dict[str, str]:
     """The options that may still be given, by their long names."""
     given = {_plain(word.partition("=")[0]) for word in before}
     free = {
@@ -116,7 +117,7 @@ def _options(before: Sequence[str], known: Sequence[Word]) -> dict[str, str]:
     return {**free, EVERYWHERE[-1]: _EVERYWHERE_SAYS}
 
 
-def _argument(before: Sequence[str], known: Sequence[Word]) -> Word | None:
+def _argument(before: Sequence[str], known: Sequence[Option]) -> Option | None:
     """The argument whose turn it is."""
     arguments = [word for word in known if not word.names]
     given = len(Typed.of(before).arguments)
@@ -125,7 +126,7 @@ def _argument(before: Sequence[str], known: Sequence[Word]) -> Word | None:
     return arguments[-1] if arguments and arguments[-1].repeated else None
 
 
-def _values(word: Word | None, typed: str) -> Answer:
+def _values(word: Option | None, typed: str) -> Answer:
     """What an option or an argument takes."""
     if word is None:
         return Answer({})

@@ -1,15 +1,13 @@
 """The options that say how pairs become the examples of a trainer."""
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Option
-
-from prefpairs.cli.option_groups import FLAG, one_of, word_group
 from prefpairs.cli.token_options import TokenWords
 from prefpairs.engine.plan import ExportPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
+from prefpairs.option import REQUIRED, flag, one_of, option, options
 from prefpairs.targets import TARGETS, target_named
 
 if TYPE_CHECKING:
@@ -18,14 +16,15 @@ if TYPE_CHECKING:
 
 _FORM = "How pairs become examples"
 
-_TO = Option(
-    "--to",
-    metavar="TARGET",
-    rich_help_panel=_FORM,
-    help=f"Who will read it: {', '.join(TARGETS)}.",
-    show_default=False,
-)
-To = Annotated[str, _TO]
+
+def _to_option(default: Any) -> Any:
+    return option(
+        default,
+        metavar="TARGET",
+        panel=_FORM,
+        help=f"Who will read it: {', '.join(TARGETS)}.",
+        show_default=False,
+    )
 
 
 def target_of(to: str, host: str | None) -> "Target":
@@ -38,98 +37,71 @@ def target_of(to: str, host: str | None) -> "Target":
     return replace(target, **target.hosts[one_of("--host", host, *target.hosts)]._asdict())
 
 
-@word_group
+@options
 class ExportWords(TokenWords):
     """The words about the form of examples, as they were typed."""
 
-    turns: Annotated[
-        str,
-        Option(
-            metavar="auto|first|all",
-            rich_help_panel=_FORM,
-            help="How much of an answer: the first turn in which both differ, or all that "
-            "follows. auto is what the trainer learns from.",
-        ),
-    ] = "auto"
-    lossy: Annotated[
-        str,
-        Option(
-            metavar="flatten|refuse|drop",
-            rich_help_panel=_FORM,
-            help="What the target cannot hold, such as calls of tools. flatten: write it as text; "
-            "refuse: stop with an error; drop: leave the pair out.",
-        ),
-    ] = "flatten"
-    template: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_FORM,
-            help="The chat template of your model (chat_template.jinja, tokenizer_config.json): "
-            "--tool-args, --reasoning-as and --system become what it can render.",
-        ),
-    ] = None
-    reasoning_as: Annotated[
-        str | None,
-        Option(
-            metavar="text|field|nothing",
-            rich_help_panel=_FORM,
-            help="Thinking: between <think> and </think> (the default), in reasoning_content "
-            "(trl; many chat templates leave it out), or not at all.",
-        ),
-    ] = None
-    tool_args: Annotated[
-        str | None,
-        Option(
-            metavar="dict|string",
-            rich_help_panel=_FORM,
-            help="Arguments of calls: an object (most chat templates of open models) or its "
-            "JSON text (OpenAI). Default: what the target documents.",
-        ),
-    ] = None
-    system: Annotated[
-        str | None,
-        Option(
-            metavar="keep|merge",
-            rich_help_panel=_FORM,
-            help="merge: put system messages into the user's first one, for models without them. "
-            "Default: keep.",
-        ),
-    ] = None
-    text: Annotated[
-        bool,
-        Option(
-            "--text",
-            metavar=FLAG,
-            rich_help_panel=_FORM,
-            help="trl: write plain texts as they are; they hold the chat template already.",
-        ),
-    ] = False
-    last_message: Annotated[
-        bool,
-        Option(
-            "--last-message",
-            metavar=FLAG,
-            rich_help_panel=_FORM,
-            help="customizer: only the last message of a prompt, as the NeMo Agent Toolkit does.",
-        ),
-    ] = False
-    release: Annotated[
-        str | None,
-        Option(
-            metavar="VERSION",
-            rich_help_panel=_FORM,
-            help="The release of the trainer that will read it (nemo-rl). Default: the newest.",
-        ),
-    ] = None
-    host: Annotated[
-        str | None,
-        Option(
-            metavar="openai|azure|together|fireworks",
-            rich_help_panel=_FORM,
-            help="openai: who runs it; the last two know no tools.",
-        ),
-    ] = None
+    turns: str = option(
+        "auto",
+        metavar="auto|first|all",
+        panel=_FORM,
+        help="How much of an answer: the first turn in which both differ, or all that "
+        "follows. auto is what the trainer learns from.",
+    )
+    lossy: str = option(
+        "flatten",
+        metavar="flatten|refuse|drop",
+        panel=_FORM,
+        help="What the target cannot hold, such as calls of tools. flatten: write it as text; "
+        "refuse: stop with an error; drop: leave the pair out.",
+    )
+    template: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_FORM,
+        help="The chat template of your model (chat_template.jinja, tokenizer_config.json): "
+        "--tool-args, --reasoning-as and --system become what it can render.",
+    )
+    reasoning_as: str | None = option(
+        None,
+        metavar="text|field|nothing",
+        panel=_FORM,
+        help="Thinking: between <think> and </think> (the default), in reasoning_content "
+        "(trl; many chat templates leave it out), or not at all.",
+    )
+    tool_args: str | None = option(
+        None,
+        metavar="dict|string",
+        panel=_FORM,
+        help="Arguments of calls: an object (most chat templates of open models) or its "
+        "JSON text (OpenAI). Default: what the target documents.",
+    )
+    system: str | None = option(
+        None,
+        metavar="keep|merge",
+        panel=_FORM,
+        help="merge: put system messages into the user's first one, for models without them. "
+        "Default: keep.",
+    )
+    text: bool = flag(
+        panel=_FORM, help="trl: write plain texts as they are; they hold the chat template already."
+    )
+    last_message: bool = flag(
+        panel=_FORM,
+        help="customizer: only the last message of a prompt, as the NeMo Agent Toolkit does.",
+    )
+    release: str | None = option(
+        None,
+        metavar="VERSION",
+        panel=_FORM,
+        help="The release of the trainer that will read it (nemo-rl). Default: the newest.",
+    )
+    host: str | None = option(
+        None,
+        metavar="openai|azure|together|fireworks",
+        panel=_FORM,
+        help="openai: who runs it; the last two know no tools.",
+    )
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
         """The plan that these words ask for."""
@@ -231,24 +203,22 @@ def facts_at(path: str) -> "TemplateFacts":
         raise
 
 
-@word_group
+@options
 class _MaybeFor:
     """The word that names the trainer whose view counts."""
 
-    target: Annotated[
-        str | None,
-        Option(
-            "--for",
-            metavar="TARGET",
-            rich_help_panel=_FORM,
-            help="Split by the prompt that this trainer will see, so that `export` loses no pair: "
-            "shared turns move into it, thinking may go. Add the words that `export` will have.",
-            show_default=False,
-        ),
-    ] = None
+    target: str | None = option(
+        None,
+        "--for",
+        metavar="TARGET",
+        panel=_FORM,
+        help="Split by the prompt that this trainer will see, so that `export` loses no pair: "
+        "shared turns move into it, thinking may go. Add the words that `export` will have.",
+        show_default=False,
+    )
 
 
-@word_group
+@options
 class ForWords(ExportWords, _MaybeFor):
     """The words about a trainer whose view of prompts counts, where pairs stay pairs."""
 
@@ -267,14 +237,21 @@ def _of_pairs(option: str, target: str) -> str:
     return target
 
 
-@word_group
+@options
 class _MaybeTo:
     """The word that names a target, where pairs may also stay pairs."""
 
-    to: Annotated[str | None, _TO] = None
+    to: str | None = _to_option(None)
 
 
-@word_group
+@options
+class ToWords:
+    """The word that names a target."""
+
+    to: str = _to_option(REQUIRED)
+
+
+@options
 class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields of its last base
     """The words about a target and the form of its examples, where pairs may also stay pairs."""
 

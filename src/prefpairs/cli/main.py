@@ -160,7 +160,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     """The app with one command: no other one is loaded."""
     import typer
 
-    from prefpairs.cli.option_values import given_well
+    from prefpairs.cli.typer_adapter import command_of
 
     app = typer.Typer(
         name="prefpairs",
@@ -171,7 +171,7 @@ def _app(command: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - typer 
     )
     app.callback()(_global_options)
     module = import_module(f"prefpairs.cli.commands.{command}")
-    app.command(command)(given_well(getattr(module, command)))
+    app.command(command)(command_of(getattr(module, command)))
     return app
 
 

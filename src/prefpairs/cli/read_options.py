@@ -4,11 +4,8 @@ import re
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Option
-
-from prefpairs.cli.option_groups import FLAG, one_of, size_of, split_words, word_group
 from prefpairs.cli.score_option import notes_on_direction, scores_of
 from prefpairs.engine.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
@@ -19,6 +16,7 @@ from prefpairs.files.staging import is_folder
 from prefpairs.files.tokenizer import open_decoder
 from prefpairs.ledger import Report
 from prefpairs.model.marks import MARKS
+from prefpairs.option import argument, flag, one_of, option, options, size_of, split_words
 from prefpairs.reasons import CONFLICTING, SWITCHABLE
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.nemo_gym import is_companion
@@ -29,25 +27,28 @@ if TYPE_CHECKING:
 READ = "What is read"
 _TROUBLE = "When something is wrong"
 
-MaxLine = Annotated[
-    str,
-    Option(
+_LONGEST_LINE = 4_000_000_000
+
+
+def max_line_option() -> Any:
+    """--max-line, of every command that reads lines."""
+    return option(
+        "64MB",
         metavar="SIZE",
-        rich_help_panel=_TROUBLE,
+        panel=_TROUBLE,
         help="A line that is longer is a bad row; no more than that is held in memory.",
-    ),
-]
-MaxUnpacked = Annotated[
-    str | None,
-    Option(
+    )
+
+
+def max_unpacked_option() -> Any:
+    """--max-unpacked, of every command that reads packed files."""
+    return option(
+        None,
         metavar="SIZE",
-        rich_help_panel=_TROUBLE,
+        panel=_TROUBLE,
         help="Packed files and Parquet may hold so much (default: 1GB, or 200 times their size).",
         show_default=False,
-    ),
-]
-LONGEST = "64MB"
-_LONGEST_LINE = 4_000_000_000
+    )
 
 
 def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
@@ -61,45 +62,36 @@ def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
     )
 
 
-@word_group
+@options
 class InputWords:
     """The words about inputs, as they were typed."""
 
-    inputs: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[INPUT]...",
-            help="Files, directories, globs, or - for standard input (the default). JSON lines, "
-            "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
-            show_default=False,
-        ),
-    ] = None
-    limit: Annotated[
-        int | None,
-        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=READ, help="Read N rows."),
-    ] = None
-    on_error: Annotated[
-        str,
-        Option(
-            metavar="fail|skip|quarantine",
-            rich_help_panel=_TROUBLE,
-            help="What to do about rows that cannot be read.",
-        ),
-    ] = "fail"
-    quarantine: Annotated[
-        str | None,
-        Option(metavar="FILE", rich_help_panel=_TROUBLE, help="Where bad rows go, with reasons."),
-    ] = None
-    max_errors: Annotated[
-        str | None,
-        Option(
-            metavar="N|P%",
-            rich_help_panel=_TROUBLE,
-            help="With skip or quarantine: fail all the same if more rows than that are bad.",
-        ),
-    ] = None
-    max_line: MaxLine = LONGEST
-    max_unpacked: MaxUnpacked = None
+    inputs: list[str] | None = argument(
+        None,
+        metavar="[INPUT]...",
+        help="Files, directories, globs, or - for standard input (the default). JSON lines, "
+        "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
+    )
+    limit: int | None = option(
+        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read N rows."
+    )
+    on_error: str = option(
+        "fail",
+        metavar="fail|skip|quarantine",
+        panel=_TROUBLE,
+        help="What to do about rows that cannot be read.",
+    )
+    quarantine: str | None = option(
+        None, metavar="FILE", panel=_TROUBLE, help="Where bad rows go, with reasons."
+    )
+    max_errors: str | None = option(
+        None,
+        metavar="N|P%",
+        panel=_TROUBLE,
+        help="With skip or quarantine: fail all the same if more rows than that are bad.",
+    )
+    max_line: str = max_line_option()
+    max_unpacked: str | None = max_unpacked_option()
 
     def input_plan(self) -> InputPlan:
         """The plan that these words ask for."""
@@ -133,18 +125,16 @@ class InputWords:
         return Tolerated(self.max_errors, percent=Decimal(found[2]))
 
 
-@word_group
+@options
 class AsideWords:
     """Where input that cannot be sought is put aside."""
 
-    temp_dir: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            rich_help_panel="How it runs",
-            help="Where pipes and packed files are put aside (default: the system's).",
-        ),
-    ] = None
+    temp_dir: str | None = option(
+        None,
+        metavar="DIR",
+        panel="How it runs",
+        help="Where pipes and packed files are put aside (default: the system's).",
+    )
 
     def __post_init__(self) -> None:
         """Raise for a directory that is not there, whether it will be needed or not."""
@@ -152,144 +142,100 @@ class AsideWords:
             raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
 
 
-@word_group
+@options
 class ReadWords(InputWords):
     """The words about reading rollouts, as they were typed."""
 
-    source: Annotated[
-        str,
-        Option(
-            "--from",
-            metavar="SOURCE",
-            rich_help_panel=READ,
-            help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
-        ),
-    ] = "auto"
-    scores: Annotated[
-        list[str] | None,
-        Option(
-            "--score",
-            metavar="PATH[:WEIGHT]",
-            rich_help_panel=READ,
-            help="Dotted path of the score; several are added, each times its weight.",
-        ),
-    ] = None
-    lower_is_better: Annotated[
-        bool,
-        Option(
-            "--lower-is-better",
-            metavar=FLAG,
-            rich_help_panel=READ,
-            help="Negate scores.",
-        ),
-    ] = False
-    cast_score: Annotated[
-        bool,
-        Option(
-            "--cast-score",
-            metavar=FLAG,
-            rich_help_panel=READ,
-            help='Read scores written as text, "0.7".',
-        ),
-    ] = False
-    prompt: Annotated[
-        str | None,
-        Option(metavar="PATH", rich_help_panel=READ, help="Path of the prompt, text or messages."),
-    ] = None
-    response: Annotated[
-        str | None,
-        Option(
-            metavar="PATH", rich_help_panel=READ, help="Path of the response, or of a list of them."
-        ),
-    ] = None
-    context: Annotated[
-        list[str] | None,
-        Option(
-            metavar="PATH,...",
-            rich_help_panel=READ,
-            help="Rows of your own: text beside the prompt that is part of the question, and goes "
-            "before it.",
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        Option(
-            metavar="COLUMN,...",
-            rich_help_panel=READ,
-            help="Rows of your own: columns that do not count, as if the rows did not have them.",
-        ),
-    ] = None
-    group_by: Annotated[
-        str,
-        Option(
-            metavar="auto|prompt|file|PATH,...",
-            rich_help_panel=READ,
-            help="Which candidates compete: those of one task (auto), prompt or file, or those "
-            "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
-            "run, step, and sample for one item of the data in all epochs.",
-        ),
-    ] = "auto"
-    step_name: Annotated[
-        str,
-        Option(metavar="NAME", rich_help_panel=READ, help="NAT: the TTC step to take."),
-    ] = "dpo_candidate_move"
-    response_part: Annotated[
-        str,
-        Option(
-            metavar="full|final",
-            rich_help_panel=READ,
-            help="The whole turn with tool calls and results, or its last text alone.",
-        ),
-    ] = "full"
-    reasoning: Annotated[
-        str,
-        Option(
-            metavar="keep|drop",
-            rich_help_panel=READ,
-            help="Keep thinking, in reasoning_content, or leave it out.",
-        ),
-    ] = "keep"
-    prompt_template: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=READ,
-            help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
-            "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
-        ),
-    ] = None
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            metavar="FILE|DIR",
-            rich_help_panel=READ,
-            help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
-            "tokens alone, and for --to tokens.",
-        ),
-    ] = None
-    keep: Annotated[
-        list[str] | None,
-        Option(metavar="PATH,...", rich_help_panel=READ, help="Fields to carry along in meta."),
-    ] = None
-    keep_rows: Annotated[
-        list[str] | None,
-        Option(
-            metavar="REASON,...",
-            rich_help_panel=_TROUBLE,
-            help="Use rows that are dropped otherwise, by reason: "
-            f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
-        ),
-    ] = None
-    drop_rows: Annotated[
-        list[str] | None,
-        Option(
-            metavar="REASON,...",
-            rich_help_panel=_TROUBLE,
-            help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
-            "finish_reason and the like say that they were cut off), failed (an error beside "
-            "them), conflicting_scores (the same answer has several scores in its group).",
-        ),
-    ] = None
+    source: str = option(
+        "auto",
+        "--from",
+        metavar="SOURCE",
+        panel=READ,
+        help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
+    )
+    scores: list[str] | None = option(
+        None,
+        "--score",
+        metavar="PATH[:WEIGHT]",
+        panel=READ,
+        help="Dotted path of the score; several are added, each times its weight.",
+    )
+    lower_is_better: bool = flag(panel=READ, help="Negate scores.")
+    cast_score: bool = flag(panel=READ, help='Read scores written as text, "0.7".')
+    prompt: str | None = option(
+        None, metavar="PATH", panel=READ, help="Path of the prompt, text or messages."
+    )
+    response: str | None = option(
+        None, metavar="PATH", panel=READ, help="Path of the response, or of a list of them."
+    )
+    context: list[str] | None = option(
+        None,
+        metavar="PATH,...",
+        panel=READ,
+        help="Rows of your own: text beside the prompt that is part of the question, and goes "
+        "before it.",
+    )
+    ignore: list[str] | None = option(
+        None,
+        metavar="COLUMN,...",
+        panel=READ,
+        help="Rows of your own: columns that do not count, as if the rows did not have them.",
+    )
+    group_by: str = option(
+        "auto",
+        metavar="auto|prompt|file|PATH,...",
+        panel=READ,
+        help="Which candidates compete: those of one task (auto), prompt or file, or those "
+        "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
+        "run, step, and sample for one item of the data in all epochs.",
+    )
+    step_name: str = option(
+        "dpo_candidate_move", metavar="NAME", panel=READ, help="NAT: the TTC step to take."
+    )
+    response_part: str = option(
+        "full",
+        metavar="full|final",
+        panel=READ,
+        help="The whole turn with tool calls and results, or its last text alone.",
+    )
+    reasoning: str = option(
+        "keep",
+        metavar="keep|drop",
+        panel=READ,
+        help="Keep thinking, in reasoning_content, or leave it out.",
+    )
+    prompt_template: str | None = option(
+        None,
+        metavar="FILE",
+        panel=READ,
+        help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
+        "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
+    )
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE|DIR",
+        panel=READ,
+        help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
+        "tokens alone, and for --to tokens.",
+    )
+    keep: list[str] | None = option(
+        None, metavar="PATH,...", panel=READ, help="Fields to carry along in meta."
+    )
+    keep_rows: list[str] | None = option(
+        None,
+        metavar="REASON,...",
+        panel=_TROUBLE,
+        help="Use rows that are dropped otherwise, by reason: "
+        f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
+    )
+    drop_rows: list[str] | None = option(
+        None,
+        metavar="REASON,...",
+        panel=_TROUBLE,
+        help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
+        "finish_reason and the like say that they were cut off), failed (an error beside "
+        "them), conflicting_scores (the same answer has several scores in its group).",
+    )
 
     def references(self) -> list[Input]:
         """The files that are read besides the inputs."""

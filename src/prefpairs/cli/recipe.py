@@ -7,26 +7,23 @@ which they stand; [read] says what is read, and [write] what is written.
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, get_type_hints
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from typer import Option
-from typer.models import OptionInfo, ParameterInfo
 
 from prefpairs.cli.commands.dedupe import DedupeWords
 from prefpairs.cli.commands.filter import FilterWords
 from prefpairs.cli.commands.sample import SampleWords
-from prefpairs.cli.option_groups import option_names, word_group
-from prefpairs.cli.option_values import check_value
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords, ReadWords
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
-from prefpairs.cli.write_options import Force, TellWords
+from prefpairs.cli.write_options import TellWords, force_option
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.input_stamps import read_noted
 from prefpairs.files.inputs import Input
+from prefpairs.option import Option, option, options, options_in
 from prefpairs.stages.base import Sieve
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
@@ -56,24 +53,24 @@ TABLES = ("read", *STAGES, "write")
 W = TypeVar("W")
 
 
-@word_group
+@options
 class ReadTable(ReadWords, AsideWords):
     """What [read] may say where [pair] follows."""
 
 
-@word_group
+@options
 class InputTable(PairInputWords, AsideWords):
     """What [read] may say where the inputs are pairs already."""
 
 
-@word_group
+@options
 class WriteTable(TellWords):
     """What [write] may say."""
 
-    output: Annotated[str | None, Option()] = None
-    out_dir: Annotated[str | None, Option()] = None
-    manifest: Annotated[str | None, Option()] = None
-    force: Force = False
+    output: str | None = option(None, metavar="FILE")
+    out_dir: str | None = option(None, metavar="DIR")
+    manifest: str | None = option(None, metavar="FILE")
+    force: bool = force_option()
 
 
 @dataclass(slots=True)
@@ -94,7 +91,7 @@ class Recipe:
     def words(self, table: str, kind: type[W]) -> W:
         """The words of a table, each held to its type."""
         given = self.tables.get(table, {})
-        known = _words_of(kind)
+        known = _options_of(kind)
         for key in given:
             if key not in known:
                 unknown = UnknownWord(f"word in [{table}]", key, list(known))
@@ -107,16 +104,16 @@ class Recipe:
             raise self._wrong_value(table, error) from None
         values = {key: getattr(model, key) for key in known}
         for key, value in values.items():
-            self._check_value(table, key, known[key].typed, value)
+            self._check_value(table, key, known[key], value)
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
         return kind(**{known[key].field: value for key, value in values.items()})
 
-    def _check_value(self, table: str, key: str, typed: ParameterInfo, value: Any) -> None:
+    def _check_value(self, table: str, key: str, option: Option, value: Any) -> None:
         """Raise for a value that no option can have."""
         name = f"{table}.{key}"
         for one in value if isinstance(value, list) else [value]:
             try:
-                check_value(name, typed, one)
+                option.check(one, name)
             except UsageError as error:
                 raise UsageError(error.problem).at(self._place(table, key)) from None
             if isinstance(one, str) and "\0" in one:
@@ -217,40 +214,20 @@ def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
     return place
 
 
-class _Word(NamedTuple):
-    """One word of a table: the field that it stands for, and what typer knows of it."""
-
-    field: str
-    annotation: Any
-    default: Any
-    typed: ParameterInfo
+def _options_of(kind: type) -> dict[str, Option]:
+    """The options of a table by their keys: `from` of --from, `limit` of -n and --limit."""
+    return {option.key: option for option in options_in(kind)}
 
 
-def _words_of(kind: type) -> dict[str, _Word]:
-    """The words of a command, as they are typed: `from` of --from, `limit` of -n and --limit."""
-    hints = get_type_hints(kind, include_extras=True)
-    words = {}
-    for given in fields(kind):
-        annotated = hints[given.name]
-        typed, names = annotated.__metadata__[0], [given.name]
-        if isinstance(typed, OptionInfo):
-            names = option_names(given.name, typed)
-        key = next((name for name in names if name.startswith("--")), given.name)
-        words[spelled(key.lstrip("-"))] = _Word(
-            given.name, annotated.__origin__, given.default, typed
-        )
-    return words
-
-
-def _model_of(name: str, words: Mapping[str, _Word]) -> type[BaseModel]:
-    """The types of a command's options, as pydantic holds values to them."""
+def _model_of(name: str, known: Mapping[str, Option]) -> type[BaseModel]:
+    """The types of options, as pydantic holds values to them."""
     models: dict[str, Any] = {
-        key: (word.annotation, Field(word.default, ge=word.typed.min, le=word.typed.max))
-        for key, word in words.items()
+        key: (option.type, Field(option.default, ge=option.least, le=option.most))
+        for key, option in known.items()
     }
     return create_model(name, __config__=ConfigDict(strict=True), **models)
 
 
-def _listed(word: _Word, value: Any) -> Any:
+def _listed(option: Option, value: Any) -> Any:
     """A list of one where an option that can be repeated is given once."""
-    return [value] if "list" in str(word.annotation) and isinstance(value, str) else value
+    return [value] if option.repeated and isinstance(value, str) else value

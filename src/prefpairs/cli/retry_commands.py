@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 
-from prefpairs.cli.command_words import words_of
+from prefpairs.cli.command_manual import options_of_command
 from prefpairs.cli.terminal.error_text import are_no_pairs
 from prefpairs.cli.typed_words import Typed
 from prefpairs.errors import (
@@ -60,7 +60,10 @@ def _choosing(typed: Typed, choice: Sequence[str]) -> str:
     options = {} if typed.command == _RECIPES else dict(zip(choice[::2], choice[1::2], strict=True))
     if options:
         single = [
-            name for word in words_of(typed.command) if not word.repeated for name in word.names
+            name
+            for option in options_of_command(typed.command)
+            if not option.repeated
+            for name in option.names
         ]
         return typed.without({*options} & {*single}).as_command(more=choice)
     settings = _settings(choice)
@@ -123,7 +126,7 @@ def _of_rollouts_alone(command: str) -> set[str]:
 
 
 def _options_of(command: str) -> set[str]:
-    return {name for word in words_of(command) for name in word.names}
+    return {name for word in options_of_command(command) for name in word.names}
 
 
 def _of_rollouts(typed: Typed, error: BadRecords) -> str:

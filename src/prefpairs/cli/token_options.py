@@ -1,12 +1,10 @@
 """The options that say how examples become tokens."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Option
-
-from prefpairs.cli.option_groups import FLAG, word_group
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
+from prefpairs.option import flag, option, options
 
 if TYPE_CHECKING:
     from prefpairs.chat.token_ids import TokenOptions
@@ -15,55 +13,36 @@ if TYPE_CHECKING:
 _TOKENS = "How examples become tokens"
 
 
-@word_group
+@options
 class TokenWords:
     """The words about tokens, as they were typed."""
 
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            metavar="FILE|DIR",
-            rich_help_panel=_TOKENS,
-            help="tokens: a tokenizer.json, or the folder of a model with its template and special "
-            "tokens. Rollouts that brought their own tokens need none.",
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=_TOKENS,
-            help="tokens: leave pairs out whose prompt and answer are longer. No answer is cut.",
-        ),
-    ] = None
-    keep_end: Annotated[
-        bool,
-        Option(
-            "--keep-end",
-            metavar=FLAG,
-            rich_help_panel=_TOKENS,
-            help="tokens: cut the head of a prompt that is too long.",
-        ),
-    ] = False
-    pad_to: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=_TOKENS,
-            help="tokens: columns padded to N tokens, with attention masks, too.",
-        ),
-    ] = None
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE|DIR",
+        panel=_TOKENS,
+        help="tokens: a tokenizer.json, or the folder of a model with its template and special "
+        "tokens. Rollouts that brought their own tokens need none.",
+    )
+    max_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TOKENS,
+        help="tokens: leave pairs out whose prompt and answer are longer. No answer is cut.",
+    )
+    keep_end: bool = flag(panel=_TOKENS, help="tokens: cut the head of a prompt that is too long.")
+    pad_to: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TOKENS,
+        help="tokens: columns padded to N tokens, with attention masks, too.",
+    )
 
-    hints: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_TOKENS,
-            help="sdpo: a hint for each kind of error, as TOML.",
-        ),
-    ] = None
+    hints: str | None = option(
+        None, metavar="FILE", panel=_TOKENS, help="sdpo: a hint for each kind of error, as TOML."
+    )
 
     def references(self) -> list[Input]:
         """The files that --tokenizer names."""

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
-from prefpairs.cli.command_words import Word, words_of
+from prefpairs.cli.command_manual import options_of_command
+from prefpairs.option import Option
 
 
 class Given(NamedTuple):
@@ -24,7 +25,7 @@ class Typed(NamedTuple):
     def of(cls, words: Sequence[str]) -> Self:
         """What the words of a command line are."""
         command, *rest = words
-        return cls(command, [*_given(rest, words_of(command))])
+        return cls(command, [*_given(rest, options_of_command(command))])
 
     @property
     def arguments(self) -> list[str]:
@@ -85,7 +86,7 @@ def _with_path(word: str, old: str, new: str) -> str:
     return f"{option}{equals}{new}{colon}{weight}" if path == old else word
 
 
-def _given(words: Sequence[str], known: Sequence[Word]) -> Iterator[Given]:
+def _given(words: Sequence[str], known: Sequence[Option]) -> Iterator[Given]:
     """The options and arguments that words are, as typer takes them apart."""
     left = iter(words)
     for word in left:
@@ -103,7 +104,7 @@ def _given(words: Sequence[str], known: Sequence[Word]) -> Iterator[Given]:
             yield from _letters(word[1:], left, known)
 
 
-def _letters(letters: str, left: Iterator[str], known: Sequence[Word]) -> Iterator[Given]:
+def _letters(letters: str, left: Iterator[str], known: Sequence[Option]) -> Iterator[Given]:
     """The options of `-qn 5`: letters without values, and one whose value is the rest."""
     for place, letter in enumerate(letters, 1):
         option = _named(f"-{letter}", known)
@@ -121,6 +122,6 @@ def _next(left: Iterator[str]) -> Iterator[str]:
         yield word
 
 
-def _named(name: str, known: Sequence[Word]) -> Word | None:
+def _named(name: str, known: Sequence[Option]) -> Option | None:
     spelled = name.replace("_", "-")
     return next((word for word in known if spelled in word.names), None)

@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
-from prefpairs.cli.command_words import EVERYWHERE, Word, words_of
+from prefpairs.cli.command_manual import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.terminal.help import usage_of
 from prefpairs.did_you_mean import listed
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.option import Option
 
 _UNREADABLE = re.compile(r"(['\"]?)(.*)\1 is not (?:a valid|in the range)", re.DOTALL)
 
@@ -17,7 +18,7 @@ _EXTRA = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
 
 def mistyped(error: Any, command: str) -> UsageError:
     """The error behind one of typer's, of the words of a command."""
-    words = words_of(command)
+    words = options_of_command(command)
     match type(error).__name__:
         case "NoSuchOption":
             return _unknown_option(error.option_name, command, words)
@@ -33,10 +34,14 @@ def mistyped(error: Any, command: str) -> UsageError:
     return UsageError(problem, f"usage: {usage_of(command)}")
 
 
-def _unknown_option(name: str, command: str, words: list[Word]) -> UsageError:
+def _unknown_option(name: str, command: str, words: list[Option]) -> UsageError:
     """An option that a command does not have, but perhaps another one."""
     known = [*_names(words), *EVERYWHERE]
-    owners = [other for other in COMMANDS if other != command and name in _names(words_of(other))]
+    owners = [
+        other
+        for other in COMMANDS
+        if other != command and name in _names(options_of_command(other))
+    ]
     if owners:
         have = "has" if len(owners) == 1 else "have"
         return UsageError(f"{command} has no {name}", f"{listed(owners, 'and')} {have} it")
@@ -45,19 +50,19 @@ def _unknown_option(name: str, command: str, words: list[Word]) -> UsageError:
     )
 
 
-def _misused(word: Word, name: str) -> UsageError:
+def _misused(word: Option, name: str) -> UsageError:
     if not word.metavar:
         return UsageError(f"{name} takes no value", f"{word.spelling}: {word.help}")
     return UsageError(f"{name} needs a value", _telling(word))
 
 
-def _missing(word: Word, command: str) -> UsageError:
+def _missing(word: Option, command: str) -> UsageError:
     if word.names:
         return UsageError(f"{command} needs {word.spelling}", _telling(word))
     return UsageError(f"{command} needs a {word.metavar}", f"usage: {usage_of(command)}")
 
 
-def _unreadable(word: Word, message: str) -> UsageError:
+def _unreadable(word: Option, message: str) -> UsageError:
     """A value that is no number, or lies beyond its bounds."""
     found = _UNREADABLE.match(message)
     if found is None:
@@ -76,20 +81,20 @@ def _unreadable(word: Word, message: str) -> UsageError:
     return UsageError(problem, _telling(word))
 
 
-def _telling(word: Word) -> str:
+def _telling(word: Option) -> str:
     """A word as help tells of it."""
     return f"{word.spelling}: {word.help}"
 
 
-def _names(words: list[Word]) -> list[str]:
+def _names(words: list[Option]) -> list[str]:
     return [name for word in words for name in word.names]
 
 
-def _named(name: str, words: list[Word]) -> Word:
+def _named(name: str, words: list[Option]) -> Option:
     return next(word for word in words if name in word.names)
 
 
-def _of(parameter: Any, words: list[Word]) -> Word:
+def _of(parameter: Any, words: list[Option]) -> Option:
     """The word that typer's parameter stands for."""
     if parameter.param_type_name == "option":
         return _named(parameter.opts[-1], words)

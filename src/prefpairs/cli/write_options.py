@@ -5,11 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-from typer import Option
-
-from prefpairs.cli.option_groups import FLAG, word_group
 from prefpairs.cli.terminal.error_text import say
 from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
 from prefpairs.cli.terminal.progress_display import progress, read_whole
@@ -39,6 +36,7 @@ from prefpairs.files.output import (
 from prefpairs.files.staging import is_folder, is_there, missing_folder, target_of
 from prefpairs.ledger import Report
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import flag, option, options
 
 if TYPE_CHECKING:
     from prefpairs.cli.gates import Gate
@@ -46,57 +44,39 @@ if TYPE_CHECKING:
 
 _WRITE = "What is written"
 
-Force = Annotated[
-    bool,
-    Option(
-        "--force",
-        metavar=FLAG,
-        rich_help_panel=_WRITE,
+
+def force_option() -> Any:
+    """--force, of every command that writes into a directory."""
+    return flag(
+        panel=_WRITE,
         help="Also replace and delete files of these names in --out-dir that prefpairs did not "
         "write.",
-    ),
-]
+    )
+
 
 Opener = Callable[..., AbstractContextManager[Output]]
 """What opens the one file of a run."""
 
 
-@word_group
+@options
 class TellWords:
     """The words about what is told of a run, as they were typed."""
 
-    summary: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_WRITE,
-            help="Write the counts as JSON, too, also those of a run that fails.",
-        ),
-    ] = None
-    require: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME>=N",
-            rich_help_panel=_WRITE,
-            help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Outputs stay as "
-            "they were then, but for --summary. Repeatable.",
-        ),
-    ] = None
-    quiet: Annotated[
-        bool,
-        Option(
-            "-q", "--quiet", metavar=FLAG, rich_help_panel=_WRITE, help="Say nothing but errors."
-        ),
-    ] = False
-    allow_empty: Annotated[
-        bool,
-        Option(
-            "--allow-empty",
-            metavar=FLAG,
-            rich_help_panel=_WRITE,
-            help="An empty result is no error.",
-        ),
-    ] = False
+    summary: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_WRITE,
+        help="Write the counts as JSON, too, also those of a run that fails.",
+    )
+    require: list[str] | None = option(
+        None,
+        metavar="NAME>=N",
+        panel=_WRITE,
+        help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Outputs stay as "
+        "they were then, but for --summary. Repeatable.",
+    )
+    quiet: bool = flag("-q", "--quiet", panel=_WRITE, help="Say nothing but errors.")
+    allow_empty: bool = flag(panel=_WRITE, help="An empty result is no error.")
 
     @contextmanager
     def telling(
@@ -181,22 +161,20 @@ class TellWords:
             say(summary_text(command, report, written))
 
 
-@word_group
+@options
 class WriteWords(TellWords):
     """The words about writing one file, as they were typed."""
 
-    output: Annotated[
-        str,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=_WRITE,
-            help="Where results go (default: standard output). The file appears when all of it "
-            "is there; .gz and .zst compress it.",
-            show_default=False,
-        ),
-    ] = STDOUT
+    output: str = option(
+        STDOUT,
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=_WRITE,
+        help="Where results go (default: standard output). The file appears when all of it "
+        "is there; .gz and .zst compress it.",
+        show_default=False,
+    )
 
     @contextmanager
     def opened(
@@ -221,32 +199,28 @@ class WriteWords(TellWords):
                 gate.check(summary_of(command, report))
 
 
-@word_group
+@options
 class PlaceWords(WriteWords):
     """The words about writing one file, or the files of a dataset, as they were typed."""
 
-    output: Annotated[
-        str,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=_WRITE,
-            help="Where results go (default: standard output). The file appears when all of it "
-            "is there; .gz and .zst compress it; with --to, .parquet types its columns.",
-            show_default=False,
-        ),
-    ] = STDOUT
-    out_dir: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            rich_help_panel=_WRITE,
-            help="Where the dataset appears, as --to TARGET wants it: its files, and a "
-            "configuration that runs.",
-        ),
-    ] = None
-    force: Force = False
+    output: str = option(
+        STDOUT,
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=_WRITE,
+        help="Where results go (default: standard output). The file appears when all of it "
+        "is there; .gz and .zst compress it; with --to, .parquet types its columns.",
+        show_default=False,
+    )
+    out_dir: str | None = option(
+        None,
+        metavar="DIR",
+        panel=_WRITE,
+        help="Where the dataset appears, as --to TARGET wants it: its files, and a "
+        "configuration that runs.",
+    )
+    force: bool = force_option()
 
     @contextmanager
     def placed(
@@ -274,19 +248,17 @@ class PlaceWords(WriteWords):
             yield outputs
 
 
-@word_group
+@options
 class FolderWords(TellWords):
     """The words about writing the files of a folder, as they were typed."""
 
-    out_dir: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            rich_help_panel=_WRITE,
-            help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
-        ),
-    ] = None
-    force: Force = False
+    out_dir: str | None = option(
+        None,
+        metavar="DIR",
+        panel=_WRITE,
+        help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
+    )
+    force: bool = force_option()
 
     @contextmanager
     def opened(

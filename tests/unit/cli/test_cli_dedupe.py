@@ -1,11 +1,11 @@
 """The options of dedupe, and a run of it."""
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.dedupe import DedupeWords, dedupe
 from prefpairs.errors import BadInput, FileTrouble, UnknownWord, UsageError
@@ -25,9 +25,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> list[str]:
-    parameters = inspect.signature(dedupe).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    dedupe(**{**defaults, "inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
+    called(dedupe, **{"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
     return [json.loads(line)["prompt"][:3] for line in Path("o.jsonl").read_bytes().splitlines()]
 
 

@@ -1,12 +1,11 @@
 """The words of diff, and what it tells."""
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer import Exit
+from calling import called
 
 from prefpairs.cli.commands.diff import DiffWords, diff
 from prefpairs.cli.main import main
@@ -38,9 +37,7 @@ def _write(name: str, rows: list[Any]) -> None:
 
 
 def _run(*inputs: str, **words: Any) -> None:
-    parameters = inspect.signature(diff).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    diff(**{**defaults, "inputs": [*inputs] or ["a.jsonl", "b.jsonl"], **words})
+    called(diff, **{"inputs": [*inputs] or ["a.jsonl", "b.jsonl"], **words})
 
 
 def _labels(*inputs: str) -> tuple[list[str], list[str]]:
@@ -191,8 +188,9 @@ def test_exit_codes(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_exit_is_no_error() -> None:
     """What changed was told; nothing more has to be."""
-    with pytest.raises(Exit):
+    with pytest.raises(SystemExit) as ended:
         _run(exit_code=True)
+    assert ended.value.code == 4
 
 
 def test_ids_of_another_identity_are_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,12 @@
 """The options of export, and a run of it."""
 
-import inspect
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.export import export
 from prefpairs.cli.export_options import ExportWords
@@ -31,9 +31,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> None:
-    parameters = inspect.signature(export).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    export(**{**defaults, "inputs": ["in"], "to": "trl", "quiet": True, **words})
+    called(export, **{"inputs": ["in"], "to": "trl", "quiet": True, **words})
 
 
 def _files(folder: str) -> dict[str, int]:

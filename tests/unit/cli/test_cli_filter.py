@@ -1,12 +1,12 @@
 """The options of filter, and a run of it."""
 
-import inspect
 import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.filter import FilterWords, filter  # noqa: A004 - the word that is typed
 from prefpairs.errors import FileTrouble, UsageError
@@ -86,7 +86,5 @@ def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": "A", "rejected": "B", "gap": gap} for gap in (0.1, 0.5)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    parameters = inspect.signature(filter).parameters
-    words = {name: given.default for name, given in parameters.items()}
-    filter(**{**words, "inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True, "min_gap": 0.5})
+    called(filter, inputs=["p.jsonl"], output="o.jsonl", quiet=True, min_gap=0.5)
     assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [0.5]

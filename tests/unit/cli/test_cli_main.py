@@ -187,8 +187,8 @@ def test_a_signal_in_the_midst_of_an_import_waits(tmp_path: Path, number: signal
         f"    time.sleep(20)\n"
     )
     begin = (
-        "import sys, prefpairs.cli, prefpairs.cli.main as program; "
-        "prefpairs.cli.__path__.append(sys.argv.pop(1)); "
+        "import sys, prefpairs.cli.commands, prefpairs.cli.main as program; "
+        "prefpairs.cli.commands.__path__.append(sys.argv.pop(1)); "
         "program.COMMANDS['slow'] = ''; sys.exit(program.main())"
     )
     command = [sys.executable, "-c", begin, str(tmp_path), "slow"]

@@ -4,15 +4,16 @@ import shlex
 
 import pytest
 
-from prefpairs.cli.command_words import EVERYWHERE, Word, manual_of, panels_of, words_of
+from prefpairs.cli.command_manual import EVERYWHERE, manual_of, options_of_command, panels_of
 from prefpairs.cli.main import COMMANDS
+from prefpairs.option import Option
 
 LONGEST = 77
 """Help shifts examples by two, and a terminal has 80 columns."""
 
 
-def _word(command: str, name: str) -> Word:
-    return next(word for word in words_of(command) if name in (*word.names, word.metavar))
+def _word(command: str, name: str) -> Option:
+    return next(word for word in options_of_command(command) if name in (*word.names, word.metavar))
 
 
 def test_option() -> None:
@@ -119,7 +120,7 @@ def test_examples_use_words_that_exist(command: str) -> None:
     lines = [line for block in manual_of(command).examples for line in block.splitlines()]
     runs = [run for line in lines if not line.startswith("#") for run in _commands_in(line)]
     for name, *words in runs:
-        known = {*EVERYWHERE, *(name for word in words_of(name) for name in word.names)}
+        known = {*EVERYWHERE, *(name for word in options_of_command(name) for name in word.names)}
         assert {word for word in words if word.startswith("-")} <= {"-", *known}, (name, words)
     assert command in [name for name, *_ in runs]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import typer
-from typer.main import get_command
 
 from prefpairs.cli.commands.dedupe import DedupeWords, dedupe
 from prefpairs.cli.commands.export import export
@@ -16,7 +15,6 @@ from prefpairs.cli.commands.pair import PairWords, pair
 from prefpairs.cli.commands.sample import SampleWords, sample
 from prefpairs.cli.commands.split import SplitWords, split
 from prefpairs.cli.export_options import TargetWords
-from prefpairs.cli.option_groups import command_of
 from prefpairs.cli.recipe import (
     SIEVES,
     STAGES,
@@ -27,6 +25,7 @@ from prefpairs.cli.recipe import (
     read_recipe,
 )
 from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.typer_adapter import command_of, options_of
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
 
 INPUT_WORDS = {
@@ -276,15 +275,11 @@ def test_there_is_no_other_word(table: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_has_its_word(command: str) -> None:
     """What the command line can say of a stage, of reading and of writing, recipes can say."""
-    app = typer.Typer(add_completion=False)
-    app.command()(COMMANDS[command])
-    options = {
-        max(given.opts, key=len).lstrip("-").replace("-", "_") for given in get_command(app).params
-    }
+    options = {option.key for option in options_of(COMMANDS[command])}
     reading = ReadTable if command == "pair" else InputTable
     words = _known(TABLES[command][0]) | _known(reading) | _known(WriteTable)
     words |= _known(TargetWords) if command == "pair" else set()
-    assert options - {"help"} <= words
+    assert options <= words
     assert _known(TABLES[command][0]) <= options
 
 

@@ -1,26 +1,25 @@
 """The words of rehearse, and what it says without a trainer."""
 
-import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
-from prefpairs.cli.commands.rehearse import rehearse
+from prefpairs.cli.commands.rehearse import RehearseWords, rehearse
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import DoesNotTrain, FileTrouble, UnknownWord
+from prefpairs.option import REQUIRED, options_in
 
 
 def _run(path: Path | str, **words: Any) -> None:
-    parameters = inspect.signature(rehearse).parameters
-    defaults = {name: given.default for name, given in parameters.items() if name != "path"}
-    rehearse(**{**defaults, "path": str(path), **words})
+    called(rehearse, **{"path": str(path), **words})
 
 
 def test_words() -> None:
     """TRL, its tokenizer of bytes, and no cut, unless somebody says otherwise."""
-    parameters = inspect.signature(rehearse).parameters
-    assert {name: given.default for name, given in parameters.items() if name != "path"} == {
+    assert {option.field: option.default for option in options_in(RehearseWords)} == {
+        "path": REQUIRED,
         "to": "trl",
         "tokenizer": None,
         "max_length": None,

@@ -1,6 +1,5 @@
 """The options of run, and runs of recipes."""
 
-import inspect
 import io
 import json
 import os
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.dedupe import dedupe
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
@@ -17,7 +17,7 @@ from prefpairs.cli.commands.pair import pair
 from prefpairs.cli.commands.run import run
 from prefpairs.cli.commands.sample import sample
 from prefpairs.cli.commands.split import split
-from prefpairs.cli.commands.verify import verify
+from prefpairs.cli.commands.verify import VerifyWords, verify
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import (
     BadRecords,
@@ -61,15 +61,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("runs/in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
-def _command(command: Any, **words: Any) -> None:
-    parameters = inspect.signature(command).parameters
-    command(**{**{name: given.default for name, given in parameters.items()}, **words})
-
-
 def _run(text: str | None = RECIPE + WHOLE, **words: Any) -> None:
     if text is not None:
         Path("recipe.toml").write_text(text, "utf-8")
-    _command(run, **{"quiet": True, **words})
+    called(run, **{"quiet": True, **words})
 
 
 def _files(*folders: str) -> dict[str, bytes]:
@@ -108,7 +103,7 @@ def test_same_as_the_commands(compressed: str) -> None:
     """One by one they write the same bytes."""
     _run(RECIPE + SIDES)
     one, two = (f"{name}.jsonl{compressed}" for name in ("one", "two"))
-    _command(
+    called(
         pair,
         inputs=["runs/in.jsonl"],
         strategy="exhaustive",
@@ -116,10 +111,10 @@ def test_same_as_the_commands(compressed: str) -> None:
         output=one,
         quiet=True,
     )
-    _command(dedupe, inputs=[one], by="chosen", output=two, quiet=True)
-    _command(filter, inputs=[two], max_length_ratio=3, output=one, quiet=True)
-    _command(sample, inputs=[one], per_group=2, order="shuffle", output=two, quiet=True)
-    _command(split, inputs=[two], val_fraction=0.5, exact=True, out_dir="piped", quiet=True)
+    called(dedupe, inputs=[one], by="chosen", output=two, quiet=True)
+    called(filter, inputs=[two], max_length_ratio=3, output=one, quiet=True)
+    called(sample, inputs=[one], per_group=2, order="shuffle", output=two, quiet=True)
+    called(split, inputs=[two], val_fraction=0.5, exact=True, out_dir="piped", quiet=True)
     for side in ("train", "val"):
         assert Path("data", f"{side}.jsonl").read_bytes() == (
             Path("piped", f"{side}.jsonl").read_bytes()
@@ -191,7 +186,7 @@ def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert manifest["counts"]["sides"] == {"train": 10, "val": 10}
     assert manifest["counts"]["stages"]["sample"]["kept"] == 20
     assert [name for name in ("inputs", "notes", "passed_over") if name in manifest["counts"]] == []
-    verify("data/manifest.json")
+    verify(asked=VerifyWords(manifest="data/manifest.json"))
     assert capsys.readouterr().err == "data/manifest.json: 5 files as they were\n"
 
 
@@ -282,11 +277,11 @@ def test_an_input_behind_a_link(kind: str) -> None:
     assert [file["path"] for file in _manifest()["outputs"]] == ["train.jsonl", "val.jsonl"]
     link.unlink()
     link.symlink_to(leads.replace("1", "2"))
-    verify("data/manifest.json")  # the same bytes
+    verify(asked=VerifyWords(manifest="data/manifest.json"))  # the same bytes
     with Path("runs/2/in.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(FilesDiffer, match=f"input ../{name} has "):
-        verify("data/manifest.json")
+        verify(asked=VerifyWords(manifest="data/manifest.json"))
 
 
 def test_manifest_of_another_recipe() -> None:

@@ -1,11 +1,11 @@
 """The options of sample, and a run of it."""
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.sample import SampleWords, sample
 from prefpairs.errors import UnknownWord, UsageError
@@ -48,10 +48,8 @@ def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": f"A{n}", "rejected": "B", "gap": n} for n in (3, 1, 2)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    parameters = inspect.signature(sample).parameters
-    words = {name: given.default for name, given in parameters.items()}
-    words |= {"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True}
-    sample(**{**words, "order": "hard-first", "max_pairs": 3})
+    words = {"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True}
+    called(sample, **words, order="hard-first", max_pairs=3)
     assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [
         1.0,
         2.0,

@@ -1,6 +1,5 @@
 """The words of show, and what it shows."""
 
-import inspect
 import json
 import os
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.commands.show import ChoiceWords, ShowReadWords, show
@@ -41,9 +41,7 @@ def _write(name: str, rows: list[Any]) -> None:
 
 
 def _run(*inputs: str, **words: Any) -> None:
-    parameters = inspect.signature(show).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    show(**{**defaults, "inputs": [*inputs] or ["p.jsonl"], **words})
+    called(show, **{"inputs": [*inputs] or ["p.jsonl"], **words})
 
 
 def _shown(capfd: pytest.CaptureFixture[str], *inputs: str, **words: Any) -> list[str]:

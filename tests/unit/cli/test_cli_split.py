@@ -1,12 +1,12 @@
 """The options of split, and a run of it."""
 
-import inspect
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.split import SplitWords, split
 from prefpairs.errors import InputChanged, NothingCameOut, UsageError
@@ -22,9 +22,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> dict[str, int]:
-    parameters = inspect.signature(split).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    split(**{**defaults, "inputs": ["p.jsonl"], "out_dir": "d", "quiet": True, **words})
+    called(split, **{"inputs": ["p.jsonl"], "out_dir": "d", "quiet": True, **words})
     return {
         name: len(Path("d", name).read_bytes().splitlines()) for name in sorted(os.listdir("d"))
     }

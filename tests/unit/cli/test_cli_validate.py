@@ -1,12 +1,12 @@
 """The words of validate, and what it tells."""
 
-import inspect
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import called
 
 from prefpairs.cli.commands.validate import ValidateWords, validate
 from prefpairs.dataset.row_checks import Length
@@ -33,13 +33,11 @@ def _write(name: str, *rows: Any) -> None:
 
 
 def _run(**words: Any) -> None:
-    parameters = inspect.signature(validate).parameters
-    defaults = {name: given.default for name, given in parameters.items()}
-    validate(**{**defaults, "inputs": ["in.jsonl"], "to": "trl", **words})
+    called(validate, **{"inputs": ["in.jsonl"], "to": "trl", **words})
 
 
 def _plan(to: str = "trl", **words: Any) -> Any:
-    return ValidateWords(**{"inputs": ["in.jsonl"], **words}).plan(to)
+    return ValidateWords(**{"inputs": ["in.jsonl"], "to": to, **words}).plan()
 
 
 def _labels(*words: str, to: str = "trl") -> list[str]:

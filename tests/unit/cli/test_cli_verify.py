@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.cli.commands.verify import verify
+from prefpairs.cli.commands.verify import VerifyWords, verify
 from prefpairs.cli.manifest import Hashed, manifest_of
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.terminal.error_text import word_error
@@ -33,7 +33,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _said(capsys: pytest.CaptureFixture[str], path: str = "m.json") -> str:
-    verify(path)
+    verify(asked=VerifyWords(manifest=path))
     captured = capsys.readouterr()
     assert captured.out == ""
     return captured.err
@@ -79,7 +79,7 @@ def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.jsonl").write_bytes(b"")
     Path("o.jsonl").unlink()
     with pytest.raises(FilesDiffer) as caught:
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
     assert (caught.value.exit_code, caught.value.path) == (1, "m.json")
     assert word_error(caught.value) == (
         [
@@ -98,16 +98,16 @@ def test_folder_in_the_place_of_a_file() -> None:
     Path("o.jsonl").mkdir()
     Path("a.jsonl").unlink()
     with pytest.raises(FilesDiffer) as caught:
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.differences == ["input a.jsonl is missing", "output o.jsonl is no file"]
 
 
 def test_no_manifest() -> None:
     """Neither a file of pairs nor one that is not there is one."""
     with pytest.raises(BadInput, match="no manifest"):
-        verify("a.jsonl")
+        verify(asked=VerifyWords(manifest="a.jsonl"))
     with pytest.raises(FileTrouble):
-        verify("none.json")
+        verify(asked=VerifyWords(manifest="none.json"))
 
 
 def test_devices_are_no_files() -> None:
@@ -116,7 +116,7 @@ def test_devices_are_no_files() -> None:
     manifest["inputs"][0]["path"] = "/dev/zero"
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(FilesDiffer) as caught:
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.differences == ["input /dev/zero is no file"]
 
 
@@ -126,7 +126,7 @@ def test_no_name_holds_a_nul() -> None:
     manifest["recipe"]["path"] = "a\0b"
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(BadInput):
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "huge"])
@@ -139,7 +139,7 @@ def test_no_manifest_comes_out_of_a_device(kind: str) -> None:
         with open(path, "wb") as file:
             file.truncate(1 << 40)
     with pytest.raises(BadInput, match="no manifest: it "):
-        verify(path)
+        verify(asked=VerifyWords(manifest=path))
 
 
 def test_a_pipe_in_the_place_of_a_file() -> None:
@@ -147,7 +147,7 @@ def test_a_pipe_in_the_place_of_a_file() -> None:
     Path("o.jsonl").unlink()
     os.mkfifo("o.jsonl")
     with pytest.raises(FilesDiffer) as caught:
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.differences == ["output o.jsonl is no file"]
     with pytest.raises(FileTrouble, match="is no regular file"):
         digest_file("o.jsonl")
@@ -159,5 +159,5 @@ def test_a_manifest_of_nothing() -> None:
     manifest |= {"recipe": None, "inputs": [], "outputs": []}
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(BadInput, match="it lists no file") as caught:
-        verify("m.json")
+        verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.exit_code == 1

@@ -1,29 +1,24 @@
 """prefpairs completion: the script that completes command lines in a shell."""
 
-from typing import Annotated
-
-from typer import Argument
-
-from prefpairs.cli.option_groups import one_of
 from prefpairs.cli.shell_scripts import SCRIPTS
 from prefpairs.files.output import open_output
+from prefpairs.option import REQUIRED, argument, one_of, options
 
 
-def completion(
-    *,
-    shell: Annotated[
-        str, Argument(metavar="bash|zsh|fish", help="Your shell.", show_default=False)
-    ],
-    words: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[WORD]...",
-            help="What was typed so far: instead of the script, what could stand in place of the "
-            "last word. The script asks so.",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
+@options
+class CompletionWords:
+    """The shell, and what was typed in it."""
+
+    shell: str = argument(REQUIRED, metavar="bash|zsh|fish", help="Your shell.")
+    words: list[str] | None = argument(
+        None,
+        metavar="[WORD]...",
+        help="What was typed so far: instead of the script, what could stand in place of the "
+        "last word. The script asks so.",
+    )
+
+
+def completion(*, asked: CompletionWords) -> None:
     """Complete command lines in bash, zsh or fish.
 
     Prints a script for the shell to load. It completes commands, options, the words that they
@@ -38,7 +33,7 @@ def completion(
         # once, for fish
         prefpairs completion fish > ~/.config/fish/completions/prefpairs.fish
     """
-    name = one_of("shell", shell, *SCRIPTS)
+    name, words = one_of("shell", asked.shell, *SCRIPTS), asked.words
     with open_output("-") as output:
         output.write((SCRIPTS[name] if words is None else _answer(words, name)).encode())
 

@@ -1,10 +1,5 @@
 """prefpairs dedupe: one pair of each kind."""
 
-from typing import Annotated
-
-from typer import Option
-
-from prefpairs.cli.option_groups import command_of, one_of, split_words, word_group
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.write_options import WriteWords
@@ -15,71 +10,60 @@ from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Report
+from prefpairs.option import one_of, option, options, split_words
 from prefpairs.stages.dedupe import SAME_IN, Dedupe
 from prefpairs.stages.near_duplicates import LEAST
 
 _SAME = "What counts as the same"
 
 
-@word_group
+@options
 class DedupeWords:
     """The words about duplicates, as they were typed."""
 
-    by: Annotated[
-        str,
-        Option(
-            metavar="content|prompt|chosen|rejected",
-            rich_help_panel=_SAME,
-            help="Pairs that agree in these are the same; several, with commas, count together. "
-            "content is prompt, tools, chosen and rejected.",
-        ),
-    ] = "content"
-    conflicts: Annotated[
-        str,
-        Option(
-            metavar="keep|drop|strongest",
-            rich_help_panel=_SAME,
-            help="A over B here and B over A there, for the same prompt: keep both (and say how "
-            "many), drop both, or keep the one with the wider gap.",
-        ),
-    ] = "keep"
+    by: str = option(
+        "content",
+        metavar="content|prompt|chosen|rejected",
+        panel=_SAME,
+        help="Pairs that agree in these are the same; several, with commas, count together. "
+        "content is prompt, tools, chosen and rejected.",
+    )
+    conflicts: str = option(
+        "keep",
+        metavar="keep|drop|strongest",
+        panel=_SAME,
+        help="A over B here and B over A there, for the same prompt: keep both (and say how "
+        "many), drop both, or keep the one with the wider gap.",
+    )
 
-    near: Annotated[
-        float | None,
-        Option(
-            min=LEAST,
-            max=1,
-            metavar="SHARE",
-            rich_help_panel=_SAME,
-            help="Drop pairs that have this share of their runs of five words in common with a "
-            "stronger one; 0.9 forgives one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
-        ),
-    ] = None
-    near_on: Annotated[
-        str | None,
-        Option(
-            metavar="prompt|chosen|both",
-            rich_help_panel=_SAME,
-            help="What must be near: the prompt, the chosen answer, or each of them (default).",
-        ),
-    ] = None
-    against: Annotated[
-        list[str] | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel="What must not be trained on",
-            help="Drop pairs whose prompt, or a question asked in it, stands in this file of a "
-            "benchmark or of validation data; with --near, also nearly. Repeatable.",
-        ),
-    ] = None
-    against_field: Annotated[
-        str | None,
-        Option(
-            metavar="PATH",
-            rich_help_panel="What must not be trained on",
-            help=f"Where prompts stand in it (default: the first of {', '.join(FIELDS)}).",
-        ),
-    ] = None
+    near: float | None = option(
+        None,
+        metavar="SHARE",
+        least=LEAST,
+        most=1,
+        panel=_SAME,
+        help="Drop pairs that have this share of their runs of five words in common with a "
+        "stronger one; 0.9 forgives one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
+    )
+    near_on: str | None = option(
+        None,
+        metavar="prompt|chosen|both",
+        panel=_SAME,
+        help="What must be near: the prompt, the chosen answer, or each of them (default).",
+    )
+    against: list[str] | None = option(
+        None,
+        metavar="FILE",
+        panel="What must not be trained on",
+        help="Drop pairs whose prompt, or a question asked in it, stands in this file of a "
+        "benchmark or of validation data; with --near, also nearly. Repeatable.",
+    )
+    against_field: str | None = option(
+        None,
+        metavar="PATH",
+        panel="What must not be trained on",
+        help=f"Where prompts stand in it (default: the first of {', '.join(FIELDS)}).",
+    )
 
     def references(self) -> list[Input]:
         """The files that pairs are held against."""
@@ -113,7 +97,6 @@ class DedupeWords:
         return fields
 
 
-@command_of
 def dedupe(
     *, reading: PairInputWords, same: DedupeWords, aside: AsideWords, writing: WriteWords
 ) -> None:

@@ -1,13 +1,11 @@
 """prefpairs diff: what changed between two sets of pairs."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any
-
-from typer import Argument, Exit, Option
+from typing import Any
 
 from prefpairs.analysis.comparison import KINDS, Comparison, Spread, Traits, compare, ids_of
-from prefpairs.cli.option_groups import FLAG, command_of, one_of, word_group
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import READ
 from prefpairs.cli.terminal.error_text import say, visible
@@ -22,6 +20,7 @@ from prefpairs.files.output import STDOUT, open_output
 from prefpairs.ledger import Report
 from prefpairs.ledger.progress import Course
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import argument, flag, one_of, option, options
 
 _TOLD = "What is told"
 _DIFFERENT = 4
@@ -30,24 +29,18 @@ _DIFFERENT = 4
 _UNKNOWN = "-"
 
 
-@word_group
+@options
 class DiffWords(PairInputWords):
     """The words about what is compared, as they were typed."""
 
-    inputs: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="BEFORE AFTER",
-            help="Two files, directories, globs, or - for standard input, of pairs.",
-            show_default=False,
-        ),
-    ] = None
-    limit: Annotated[
-        int | None,
-        Option(
-            "-n", "--limit", min=0, metavar="N", rich_help_panel=READ, help="Read N rows of each."
-        ),
-    ] = None
+    inputs: list[str] | None = argument(
+        None,
+        metavar="BEFORE AFTER",
+        help="Two files, directories, globs, or - for standard input, of pairs.",
+    )
+    limit: int | None = option(
+        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read N rows of each."
+    )
 
     def diff_plan(self) -> DiffPlan:
         """The plan that these words ask for."""
@@ -74,39 +67,26 @@ def _labelled(before: InputPlan, after: InputPlan) -> DiffPlan:
     return DiffPlan(next(plans), next(plans))
 
 
-@command_of
-def diff(
-    *,
-    reading: DiffWords,
-    json: Annotated[
-        bool,
-        Option("--json", metavar=FLAG, rich_help_panel=_TOLD, help="The same as a JSON object."),
-    ] = False,
-    ids: Annotated[
-        str | None,
-        Option(
-            metavar="|".join(KINDS),
-            rich_help_panel=_TOLD,
-            help="Print the ids of such pairs instead, a line each; `prefpairs show --id -` reads "
-            "them. They are those of BEFORE for lost, else those of AFTER.",
-        ),
-    ] = None,
-    exit_code: Annotated[
-        bool,
-        Option(
-            "--exit-code",
-            metavar=FLAG,
-            rich_help_panel=_TOLD,
-            help=f"Exit with {_DIFFERENT} unless both hold the same pairs with the same scores.",
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        Option(
-            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="Say nothing but errors."
-        ),
-    ] = False,
-) -> None:
+@options
+class DifferenceWords:
+    """What is said of the differences."""
+
+    json: bool = flag(panel=_TOLD, help="The same as a JSON object.")
+    ids: str | None = option(
+        None,
+        metavar="|".join(KINDS),
+        panel=_TOLD,
+        help="Print the ids of such pairs instead, a line each; `prefpairs show --id -` reads "
+        "them. They are those of BEFORE for lost, else those of AFTER.",
+    )
+    exit_code: bool = flag(
+        panel=_TOLD,
+        help=f"Exit with {_DIFFERENT} unless both hold the same pairs with the same scores.",
+    )
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Say nothing but errors.")
+
+
+def diff(*, reading: DiffWords, asked: DifferenceWords) -> None:
     """What changed between two sets of pairs.
 
     Pairs go by their ids, which name prompt, tools, chosen and rejected. They are kept, lost,
@@ -120,14 +100,14 @@ def diff(
 
     Memory: about 120 bytes a pair of both.
     """
-    kind = None if ids is None else one_of("--ids", ids, *KINDS)
-    if kind is not None and json:
+    kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
+    if kind is not None and asked.json:
         raise UsageError("--ids and --json do not go together", "choose one")
     course = Course()
     plan, reports = reading.diff_plan(), (Report(course=course), Report(course=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
     whole = [*read_whole(plan.before), *read_whole(plan.after)]
-    with progress(course, whole, quiet=quiet):
+    with progress(course, whole, quiet=asked.quiet):
         before, after = read_both(plan, reports)
     found = compare(before, after)
     with open_output(STDOUT) as output:
@@ -135,11 +115,13 @@ def diff(
             for name in ids_of(kind, before, after):
                 output.write(f"{name}\n".encode())
         else:
-            output.write(encode_pretty(_as_json(found)) if json else _table(found, plan).encode())
-    if not quiet:
+            output.write(
+                encode_pretty(_as_json(found)) if asked.json else _table(found, plan).encode()
+            )
+    if not asked.quiet:
         say("".join(map(losses_text, reports)))
-    if exit_code and not found.same:
-        raise Exit(_DIFFERENT)
+    if asked.exit_code and not found.same:
+        sys.exit(_DIFFERENT)
 
 
 def _as_json(found: Comparison) -> dict[str, Any]:

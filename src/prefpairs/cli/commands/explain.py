@@ -1,19 +1,18 @@
 """prefpairs explain: what a reason code means."""
 
-from typing import Annotated
-
-from typer import Argument
-
-from prefpairs.cli.option_groups import one_of
 from prefpairs.files.output import open_output
+from prefpairs.option import argument, one_of, options
 from prefpairs.reasons import ALL, SWITCHABLE, TABLES
 
 
-def explain(
-    code: Annotated[
-        str | None, Argument(metavar="CODE", help="A code out of a summary.", show_default=False)
-    ] = None,
-) -> None:
+@options
+class ExplainWords:
+    """The code that is asked for."""
+
+    code: str | None = argument(None, metavar="CODE", help="A code out of a summary.")
+
+
+def explain(*, asked: ExplainWords) -> None:
     """Say what a reason code means; without one, list them all.
 
     Codes stand in summaries, behind their counts, and in the findings of `validate`.
@@ -21,7 +20,7 @@ def explain(
         prefpairs explain no_score
     """
     with open_output("-") as output:
-        output.write((_everything() if code is None else _one(code)).encode())
+        output.write((_everything() if asked.code is None else _one(asked.code)).encode())
 
 
 def _one(code: str) -> str:

@@ -1,8 +1,7 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
-from prefpairs.cli.export_options import ExportWords, To
+from prefpairs.cli.export_options import ExportWords, ToWords
 from prefpairs.cli.export_traces import SDPO, export_traces
-from prefpairs.cli.option_groups import command_of
 from prefpairs.cli.output_places import note_sides_mixed
 from prefpairs.cli.pair_input_options import TRACES, PairInputWords
 from prefpairs.cli.read_options import AsideWords
@@ -15,10 +14,9 @@ from prefpairs.files.split_names import side_of
 from prefpairs.ledger import Report
 
 
-@command_of
 def export(
     *,
-    to: To,
+    target: ToWords,
     reading: PairInputWords,
     form: ExportWords,
     aside: AsideWords,
@@ -46,7 +44,7 @@ def export(
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     report = Report()
-    if to == SDPO:
+    if target.to == SDPO:
         export_traces(reading, form, writing, report)
         return
     if reading.dialect == TRACES:
@@ -59,7 +57,7 @@ def export(
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
     if not writing.out_dir:
         note_sides_mixed(read.inputs, "--out-dir keeps them apart", report)
-    plan = DatasetPlan(read=read, sides=sides, export=form.plan(to, aside.temp_dir))
+    plan = DatasetPlan(read=read, sides=sides, export=form.plan(target.to, aside.temp_dir))
     check_written([writing.output], form.references())
     with writing.placed("export", plan, report) as outputs:
         run(plan, outputs, report, allow_empty=writing.allow_empty)

@@ -1,13 +1,11 @@
 """prefpairs extract: rollouts to candidates."""
 
-from prefpairs.cli.option_groups import command_of
 from prefpairs.cli.read_options import ReadWords
 from prefpairs.cli.write_options import WriteWords
 from prefpairs.engine.extract import extract as run
 from prefpairs.ledger import Report
 
 
-@command_of
 def extract(*, reading: ReadWords, writing: WriteWords) -> None:
     """Rollouts to candidates: one scored answer a line.
 

@@ -2,11 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated
 
-from typer import Option
-
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.write_options import WriteWords
 from prefpairs.engine.pair_writer import WHOLE
@@ -16,6 +12,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.tokenizer import open_tokenizer
 from prefpairs.ledger import Report
+from prefpairs.option import flag, option, options
 from prefpairs.stages.filter import Filter
 
 _SCORES = "Scores and gaps"
@@ -23,101 +20,64 @@ _LENGTHS = "Lengths, in characters of all that a text says"
 _CONTENT = "Content"
 
 
-@word_group
+@options
 class FilterWords:
     """The conditions, as they were typed."""
 
-    min_gap: Annotated[
-        float | None,
-        Option(metavar="GAP", rich_help_panel=_SCORES, help="Least gap."),
-    ] = None
-    max_gap: Annotated[
-        float | None,
-        Option(metavar="GAP", rich_help_panel=_SCORES, help="Greatest gap."),
-    ] = None
-    min_chosen_score: Annotated[
-        float | None,
-        Option(metavar="SCORE", rich_help_panel=_SCORES, help="Least score of the chosen answer."),
-    ] = None
-    max_chosen_score: Annotated[
-        float | None,
-        Option(
-            metavar="SCORE", rich_help_panel=_SCORES, help="Greatest score of the chosen answer."
-        ),
-    ] = None
-    min_rejected_score: Annotated[
-        float | None,
-        Option(
-            metavar="SCORE", rich_help_panel=_SCORES, help="Least score of the rejected answer."
-        ),
-    ] = None
-    max_rejected_score: Annotated[
-        float | None,
-        Option(
-            metavar="SCORE", rich_help_panel=_SCORES, help="Greatest score of the rejected answer."
-        ),
-    ] = None
-    min_prompt_chars: Annotated[
-        int | None,
-        Option(min=0, metavar="N", rich_help_panel=_LENGTHS, help="Shortest prompt."),
-    ] = None
-    max_prompt_chars: Annotated[
-        int | None,
-        Option(min=0, metavar="N", rich_help_panel=_LENGTHS, help="Longest prompt."),
-    ] = None
-    min_answer_chars: Annotated[
-        int | None,
-        Option(min=0, metavar="N", rich_help_panel=_LENGTHS, help="Shortest answer, of both."),
-    ] = None
-    max_answer_chars: Annotated[
-        int | None,
-        Option(min=0, metavar="N", rich_help_panel=_LENGTHS, help="Longest answer, of both."),
-    ] = None
-    max_length_ratio: Annotated[
-        float | None,
-        Option(
-            min=1,
-            metavar="R",
-            rich_help_panel=_LENGTHS,
-            help="How many times as long one answer may be as the other.",
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=_LENGTHS,
-            help="Most tokens of the prompt and the longer answer together.",
-        ),
-    ] = None
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_LENGTHS,
-            help="A tokenizer.json; what a chat template adds is not counted.",
-        ),
-    ] = None
-    drop_truncated: Annotated[
-        bool,
-        Option(
-            "--drop-truncated",
-            metavar=FLAG,
-            rich_help_panel=_CONTENT,
-            help="Drop pairs of which an answer was cut off: meta says so (finish_reason and the "
-            "like), or a thought, a block of code or a tool call in it never ends.",
-        ),
-    ] = False
-    drop_refusals: Annotated[
-        bool,
-        Option(
-            "--drop-refusals",
-            metavar=FLAG,
-            rich_help_panel=_CONTENT,
-            help="Drop pairs whose chosen answer begins like a refusal.",
-        ),
-    ] = False
+    min_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Least gap.")
+    max_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Greatest gap.")
+    min_chosen_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Least score of the chosen answer."
+    )
+    max_chosen_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the chosen answer."
+    )
+    min_rejected_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Least score of the rejected answer."
+    )
+    max_rejected_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the rejected answer."
+    )
+    min_prompt_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest prompt."
+    )
+    max_prompt_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Longest prompt."
+    )
+    min_answer_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest answer, of both."
+    )
+    max_answer_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Longest answer, of both."
+    )
+    max_length_ratio: float | None = option(
+        None,
+        metavar="R",
+        least=1,
+        panel=_LENGTHS,
+        help="How many times as long one answer may be as the other.",
+    )
+    max_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_LENGTHS,
+        help="Most tokens of the prompt and the longer answer together.",
+    )
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_LENGTHS,
+        help="A tokenizer.json; what a chat template adds is not counted.",
+    )
+    drop_truncated: bool = flag(
+        panel=_CONTENT,
+        help="Drop pairs of which an answer was cut off: meta says so (finish_reason and the "
+        "like), or a thought, a block of code or a tool call in it never ends.",
+    )
+    drop_refusals: bool = flag(
+        panel=_CONTENT, help="Drop pairs whose chosen answer begins like a refusal."
+    )
 
     def references(self) -> list[Input]:
         """The files that conditions rest on."""
@@ -145,7 +105,6 @@ class FilterWords:
         return None if self.tokenizer is None else open_tokenizer(self.tokenizer)
 
 
-@command_of
 def filter(  # noqa: A001 - the word that is typed
     *, reading: PairInputWords, conditions: FilterWords, writing: WriteWords
 ) -> None:

@@ -1,25 +1,23 @@
 """prefpairs formats: what can be read, and how pairs are made."""
 
-from typing import Annotated
-
-from typer import Option
-
-from prefpairs.cli.option_groups import command_of
 from prefpairs.files.output import open_output
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import option, options
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import ALIASES, STRATEGIES
 from prefpairs.targets import OF_TRACES, TARGETS
 
 
-@command_of
-def formats(
-    *,
-    schema: Annotated[
-        str | None,
-        Option(metavar="candidate|pair", help="Print the JSON Schema of a record instead."),
-    ] = None,
-) -> None:
+@options
+class FormatWords:
+    """What is listed."""
+
+    schema: str | None = option(
+        None, metavar="candidate|pair", help="Print the JSON Schema of a record instead."
+    )
+
+
+def formats(*, asked: FormatWords) -> None:
     """List sources, strategies, targets and record schemas.
 
     It is what --from, --strategy and --to take, with a line on each.
@@ -30,12 +28,12 @@ def formats(
         prefpairs formats --schema pair
     """
     with open_output("-") as output:
-        output.write(_listing().encode() if schema is None else _schema(schema))
+        output.write(_listing().encode() if asked.schema is None else _schema(asked.schema))
 
 
 def _schema(record: str) -> bytes:
-    from prefpairs.cli.option_groups import one_of
     from prefpairs.model.schema import MODELS, json_schema
+    from prefpairs.option import one_of
 
     return encode_pretty(json_schema(one_of("record", record, *MODELS)))
 

@@ -1,12 +1,8 @@
 """prefpairs pair: rollouts or candidates to preference pairs."""
 
 from dataclasses import replace
-from typing import Annotated
-
-from typer import Option
 
 from prefpairs.cli.export_options import TargetWords
-from prefpairs.cli.option_groups import FLAG, command_of, one_of, word_group
 from prefpairs.cli.read_options import AsideWords, ReadWords
 from prefpairs.cli.write_options import PlaceWords, check_written
 from prefpairs.engine.pair import pair as run
@@ -14,6 +10,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, PairPlan, ReadPlan
 from prefpairs.errors import UsageError
 from prefpairs.ledger import Report
+from prefpairs.option import flag, one_of, option, options
 from prefpairs.strategies import strategy_named
 from prefpairs.strategies.allowed_pairs import PairOptions
 
@@ -21,107 +18,62 @@ _PAIR = "How pairs are made"
 _RUN = "How it runs"
 
 
-@word_group
+@options
 class PairWords:
     """The words about pairs, as they were typed."""
 
-    strategy: Annotated[
-        str,
-        Option(
-            metavar="STRATEGY",
-            rich_help_panel=_PAIR,
-            help="same_prompt (best-vs-worst), exhaustive, stratified, adjacent, best-vs-rest, "
-            "random or sweet-spot; `prefpairs formats` says what each does.",
-        ),
-    ] = "same_prompt"
-    min_gap: Annotated[
-        float,
-        Option(
-            min=0,
-            metavar="GAP",
-            rich_help_panel=_PAIR,
-            help="Minimum score difference.",
-        ),
-    ] = 0.0
-    max_gap: Annotated[
-        float | None,
-        Option(metavar="GAP", rich_help_panel=_PAIR, help="Maximum score difference."),
-    ] = None
-    min_chosen_score: Annotated[
-        float | None,
-        Option(metavar="SCORE", rich_help_panel=_PAIR, help="Minimum score of a chosen answer."),
-    ] = None
-    max_pairs_per_group: Annotated[
-        int | None,
-        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="N of a group: the widest."),
-    ] = None
-    high_threshold: Annotated[
-        float,
-        Option(
-            metavar="SCORE",
-            rich_help_panel=_PAIR,
-            help="stratified: chosen answers score this or more.",
-        ),
-    ] = 0.7
-    low_threshold: Annotated[
-        float,
-        Option(
-            metavar="SCORE", rich_help_panel=_PAIR, help="stratified: rejected ones this or less."
-        ),
-    ] = 0.4
-    across_prompts: Annotated[
-        bool,
-        Option(
-            "--across-prompts",
-            metavar=FLAG,
-            rich_help_panel=_PAIR,
-            help="stratified: let answers to different prompts meet.",
-        ),
-    ] = False
-    rejected_per_chosen: Annotated[
-        int,
-        Option(min=1, metavar="N", rich_help_panel=_PAIR, help="With --across-prompts: N each."),
-    ] = 1
-    seed: Annotated[
-        int, Option(metavar="N", rich_help_panel=_PAIR, help="Seed of random draws.")
-    ] = 0
-    yes_all: Annotated[
-        bool,
-        Option(
-            "--yes-all",
-            metavar=FLAG,
-            rich_help_panel=_PAIR,
-            help="Allow more than 10 million pairs.",
-        ),
-    ] = False
-    order: Annotated[
-        str,
-        Option(
-            metavar="input|key",
-            rich_help_panel=_RUN,
-            help="Groups as they first come, or in an order that no shuffling changes.",
-        ),
-    ] = "input"
-    assume_grouped: Annotated[
-        bool,
-        Option(
-            "--assume-grouped",
-            metavar=FLAG,
-            rich_help_panel=_RUN,
-            help="Groups stand together in the input: pair them as they come, in constant memory.",
-        ),
-    ] = False
+    strategy: str = option(
+        "same_prompt",
+        metavar="STRATEGY",
+        panel=_PAIR,
+        help="same_prompt (best-vs-worst), exhaustive, stratified, adjacent, best-vs-rest, "
+        "random or sweet-spot; `prefpairs formats` says what each does.",
+    )
+    min_gap: float = option(
+        0.0, metavar="GAP", least=0, panel=_PAIR, help="Minimum score difference."
+    )
+    max_gap: float | None = option(
+        None, metavar="GAP", panel=_PAIR, help="Maximum score difference."
+    )
+    min_chosen_score: float | None = option(
+        None, metavar="SCORE", panel=_PAIR, help="Minimum score of a chosen answer."
+    )
+    max_pairs_per_group: int | None = option(
+        None, metavar="N", least=1, panel=_PAIR, help="N of a group: the widest."
+    )
+    high_threshold: float = option(
+        0.7, metavar="SCORE", panel=_PAIR, help="stratified: chosen answers score this or more."
+    )
+    low_threshold: float = option(
+        0.4, metavar="SCORE", panel=_PAIR, help="stratified: rejected ones this or less."
+    )
+    across_prompts: bool = flag(
+        panel=_PAIR, help="stratified: let answers to different prompts meet."
+    )
+    rejected_per_chosen: int = option(
+        1, metavar="N", least=1, panel=_PAIR, help="With --across-prompts: N each."
+    )
+    seed: int = option(0, metavar="N", panel=_PAIR, help="Seed of random draws.")
+    yes_all: bool = flag(panel=_PAIR, help="Allow more than 10 million pairs.")
+    order: str = option(
+        "input",
+        metavar="input|key",
+        panel=_RUN,
+        help="Groups as they first come, or in an order that no shuffling changes.",
+    )
+    assume_grouped: bool = flag(
+        panel=_RUN,
+        help="Groups stand together in the input: pair them as they come, in constant memory.",
+    )
 
-    workers: Annotated[
-        int | None,
-        Option(
-            min=1,
-            max=1024,
-            metavar="N",
-            rich_help_panel=_RUN,
-            help="Processes that read a file (default: one a core, for files that are worth it).",
-        ),
-    ] = None
+    workers: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        most=1024,
+        panel=_RUN,
+        help="Processes that read a file (default: one a core, for files that are worth it).",
+    )
 
     def plan(self, read: ReadPlan, temp_dir: str | None = None) -> PairPlan:
         """The plan that these words ask for."""
@@ -174,7 +126,6 @@ class PairWords:
             raise UsageError("--assume-grouped goes neither with --across-prompts nor --order key")
 
 
-@command_of
 def pair(
     *,
     reading: ReadWords,

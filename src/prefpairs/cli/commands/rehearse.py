@@ -2,45 +2,36 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
 
-from typer import Argument, Option
-
-from prefpairs.cli.option_groups import FLAG, command_of, one_of
 from prefpairs.engine.rehearse import STEPS, Rehearsal, RehearsePlan
 from prefpairs.engine.rehearse import rehearse as run
 from prefpairs.errors import DoesNotTrain
 from prefpairs.files.output import STDOUT, open_output
 from prefpairs.model.json_codec import encode_line
+from prefpairs.option import REQUIRED, argument, flag, one_of, option, options
 
 
-@command_of
-def rehearse(
-    *,
-    path: Annotated[
-        str,
-        Argument(metavar="DATASET", help="The folder of a dataset, or a file.", show_default=False),
-    ],
-    to: Annotated[str, Option(metavar="trl", help="The trainer.")] = "trl",
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            help="A folder with a tokenizer and its chat template, instead of one token a byte.",
-        ),
-    ] = None,
-    max_length: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            help="Cut to N tokens, as the trainer will (TRL: 1024). Default: no cut.",
-        ),
-    ] = None,
-    json: Annotated[
-        bool, Option("--json", metavar=FLAG, help="The figures as a JSON object.")
-    ] = False,
-) -> None:
+@options
+class RehearseWords:
+    """The dataset, and how it is trained on."""
+
+    path: str = argument(REQUIRED, metavar="DATASET", help="The folder of a dataset, or a file.")
+    to: str = option("trl", metavar="trl", help="The trainer.")
+    tokenizer: str | None = option(
+        None,
+        metavar="DIR",
+        help="A folder with a tokenizer and its chat template, instead of one token a byte.",
+    )
+    max_length: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        help="Cut to N tokens, as the trainer will (TRL: 1024). Default: no cut.",
+    )
+    json: bool = flag(help="The figures as a JSON object.")
+
+
+def rehearse(*, asked: RehearseWords) -> None:
     """Real steps of the real trainer on a dataset, offline, on a CPU.
 
     DPO of TRL, with a small random model, tokenizes every row and takes 20 steps on up to 8 of
@@ -54,16 +45,17 @@ def rehearse(
         # with the tokenizer of your model
         prefpairs rehearse --tokenizer my-model/ --max-length 1024 trl-data
     """
-    one_of("--to", to, "trl")
-    rehearsal = run(RehearsePlan(path=path, tokenizer=tokenizer, max_length=max_length))
+    one_of("--to", asked.to, "trl")
+    plan = RehearsePlan(path=asked.path, tokenizer=asked.tokenizer, max_length=asked.max_length)
+    rehearsal = run(plan)
     problems = rehearsal.problems()
     with open_output(STDOUT) as output:
-        if json:
+        if asked.json:
             output.write(encode_line({**asdict(rehearsal), "problems": problems}))
         else:
             output.write("".join(f"{line}\n" for line in _told(rehearsal)).encode())
         if not problems:
-            output.write(b"" if json else b"verdict     it trains\n")
+            output.write(b"" if asked.json else b"verdict     it trains\n")
     if problems:
         raise DoesNotTrain(problems)
 

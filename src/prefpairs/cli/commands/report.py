@@ -1,13 +1,9 @@
 """prefpairs report: what is in the data, as one page with pictures and pairs."""
 
 import os
-from typing import Annotated
-
-from typer import Option
 
 from prefpairs.cli.analysis_options import LookWords, looked_at
 from prefpairs.cli.commands.pair import PairWords
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.progress_display import progress, read_whole
@@ -16,6 +12,7 @@ from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
 from prefpairs.files.output import STDOUT, is_stdout, open_output
 from prefpairs.ledger import Report
+from prefpairs.option import flag, option, options
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
 
@@ -23,43 +20,31 @@ _PAGE = "What is on the page"
 _MEGABYTE = 1_000_000
 
 
-@word_group
+@options
 class PageWords:
     """The words about the page, as they were typed."""
 
-    output: Annotated[
-        str | None,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=_PAGE,
-            help="Where the page goes: report.html, or - for standard output.",
-        ),
-    ] = None
-    pairs: Annotated[
-        int,
-        Option(
-            min=0,
-            max=20_000,
-            metavar="N",
-            rich_help_panel=_PAGE,
-            help="So many pairs, drawn by --seed, can be browsed; the more, the shorter long "
-            "texts are cut. 0 leaves all texts out.",
-        ),
-    ] = 1000
-    title: Annotated[
-        str | None,
-        Option(
-            metavar="TEXT", rich_help_panel=_PAGE, help="Its heading (default: the inputs' names)."
-        ),
-    ] = None
-    quiet: Annotated[
-        bool,
-        Option(
-            "-q", "--quiet", metavar=FLAG, rich_help_panel=_PAGE, help="Say nothing but errors."
-        ),
-    ] = False
+    output: str | None = option(
+        None,
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=_PAGE,
+        help="Where the page goes: report.html, or - for standard output.",
+    )
+    pairs: int = option(
+        1000,
+        metavar="N",
+        least=0,
+        most=20_000,
+        panel=_PAGE,
+        help="So many pairs, drawn by --seed, can be browsed; the more, the shorter long "
+        "texts are cut. 0 leaves all texts out.",
+    )
+    title: str | None = option(
+        None, metavar="TEXT", panel=_PAGE, help="Its heading (default: the inputs' names)."
+    )
+    quiet: bool = flag("-q", "--quiet", panel=_PAGE, help="Say nothing but errors.")
 
     def place(self) -> str:
         """Where the page goes."""
@@ -70,7 +55,6 @@ class PageWords:
         return self.output
 
 
-@command_of
 def report(
     *, reading: LookWords, pairing: PairWords, aside: AsideWords, showing: PageWords
 ) -> None:

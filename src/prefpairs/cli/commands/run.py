@@ -4,11 +4,8 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Argument, Option
-
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
 from prefpairs.cli.terminal.summary_text import summary_of
 from prefpairs.cli.write_options import TellWords, check_quarantine, check_written
 from prefpairs.engine.stage_runner import sieve
@@ -19,6 +16,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.joint_commit import Together
 from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.ledger import Report
+from prefpairs.option import argument, flag, option, options
 
 if TYPE_CHECKING:
     from prefpairs.cli.recipe import Recipe
@@ -28,62 +26,39 @@ _RECIPE = "The recipe"
 _WRITE = "What is written"
 
 
-@word_group
+@options
 class RunWords:
     """The words about a recipe, as they were typed."""
 
-    recipe: Annotated[
-        str, Argument(metavar="RECIPE.toml", help="The recipe.", show_default=False)
-    ] = "recipe.toml"
-    settings: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="TABLE.WORD=VALUE",
-            rich_help_panel=_RECIPE,
-            help="Change the recipe for this run: pair.min_gap=0.3. Repeatable.",
-        ),
-    ] = None
-    dry_run: Annotated[
-        bool,
-        Option(
-            "--dry-run",
-            metavar=FLAG,
-            rich_help_panel=_RECIPE,
-            help="Show what would be read, done and written; do nothing.",
-        ),
-    ] = False
-    depfile: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_WRITE,
-            help="Write a rule for make: the manifest hangs on the recipe and on all inputs.",
-        ),
-    ] = None
-    keep_if_same: Annotated[
-        bool,
-        Option(
-            "--keep-if-same",
-            metavar=FLAG,
-            rich_help_panel=_WRITE,
-            help="Leave an output as it is, time and all, if its bytes would not change; the "
-            "manifest is written anew, as a stamp for make.",
-        ),
-    ] = False
-    force: Annotated[
-        bool,
-        Option(
-            "--force",
-            metavar=FLAG,
-            rich_help_panel=_WRITE,
-            help="Also replace and delete files in out_dir, and a manifest, that are not of this "
-            "recipe.",
-        ),
-    ] = False
+    recipe: str = argument("recipe.toml", metavar="RECIPE.toml", help="The recipe.")
+    settings: list[str] | None = option(
+        None,
+        "--set",
+        metavar="TABLE.WORD=VALUE",
+        panel=_RECIPE,
+        help="Change the recipe for this run: pair.min_gap=0.3. Repeatable.",
+    )
+    dry_run: bool = flag(
+        panel=_RECIPE, help="Show what would be read, done and written; do nothing."
+    )
+    depfile: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_WRITE,
+        help="Write a rule for make: the manifest hangs on the recipe and on all inputs.",
+    )
+    keep_if_same: bool = flag(
+        panel=_WRITE,
+        help="Leave an output as it is, time and all, if its bytes would not change; the "
+        "manifest is written anew, as a stamp for make.",
+    )
+    force: bool = flag(
+        panel=_WRITE,
+        help="Also replace and delete files in out_dir, and a manifest, that are not of this "
+        "recipe.",
+    )
 
 
-@command_of
 def run(*, words: RunWords, telling: TellWords) -> None:
     """A whole pipeline out of a recipe, in one process.
 

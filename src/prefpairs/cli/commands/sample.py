@@ -1,10 +1,5 @@
 """prefpairs sample: fewer pairs, or the same in another order."""
 
-from typing import Annotated
-
-from typer import Option
-
-from prefpairs.cli.option_groups import command_of, one_of, word_group
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.write_options import WriteWords
@@ -14,42 +9,34 @@ from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Report
+from prefpairs.option import one_of, option, options
 from prefpairs.stages.sample import Sample
 
 _SAMPLE = "What is drawn"
 _ORDERS = ("input", "shuffle", "easy-first", "hard-first")
 
 
-@word_group
+@options
 class SampleWords:
     """The words about a sample, as they were typed."""
 
-    max_pairs: Annotated[
-        int | None,
-        Option(min=1, metavar="N", rich_help_panel=_SAMPLE, help="N pairs, or all if fewer."),
-    ] = None
-    fraction: Annotated[
-        float | None,
-        Option(
-            min=0, max=1, metavar="F", rich_help_panel=_SAMPLE, help="Each pair with this chance."
-        ),
-    ] = None
-    per_group: Annotated[
-        int | None,
-        Option(min=1, metavar="N", rich_help_panel=_SAMPLE, help="At most N pairs of a group."),
-    ] = None
-    order: Annotated[
-        str,
-        Option(
-            metavar="|".join(_ORDERS),
-            rich_help_panel=_SAMPLE,
-            help="As they come, by draw, or by gap: widest first, or narrowest first. Pairs "
-            "without a gap come last.",
-        ),
-    ] = "input"
-    seed: Annotated[
-        int, Option(metavar="N", rich_help_panel=_SAMPLE, help="Seed of the draws.")
-    ] = 0
+    max_pairs: int | None = option(
+        None, metavar="N", least=1, panel=_SAMPLE, help="N pairs, or all if fewer."
+    )
+    fraction: float | None = option(
+        None, metavar="F", least=0, most=1, panel=_SAMPLE, help="Each pair with this chance."
+    )
+    per_group: int | None = option(
+        None, metavar="N", least=1, panel=_SAMPLE, help="At most N pairs of a group."
+    )
+    order: str = option(
+        "input",
+        metavar="|".join(_ORDERS),
+        panel=_SAMPLE,
+        help="As they come, by draw, or by gap: widest first, or narrowest first. Pairs "
+        "without a gap come last.",
+    )
+    seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of the draws.")
 
     def references(self) -> list[Input]:
         """A sample rests on no file but its input."""
@@ -71,7 +58,6 @@ class SampleWords:
         )
 
 
-@command_of
 def sample(
     *, reading: PairInputWords, drawing: SampleWords, aside: AsideWords, writing: WriteWords
 ) -> None:

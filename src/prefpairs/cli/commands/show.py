@@ -6,19 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import islice
-from typing import Annotated, Any
-
-from typer import Option
+from typing import Any
 
 from prefpairs.cli.commands.pair import PairWords
-from prefpairs.cli.option_groups import (
-    FLAG,
-    command_of,
-    given_options,
-    one_of,
-    split_words,
-    word_group,
-)
 from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.cli.terminal.error_text import plural, say
 from prefpairs.cli.terminal.next_steps import why_nothing
@@ -36,6 +26,7 @@ from prefpairs.files.inputs import STDIN
 from prefpairs.files.read_counter import WatchedFile
 from prefpairs.files.staging import naming_trouble
 from prefpairs.ledger import Report
+from prefpairs.option import flag, given_options, one_of, option, options, split_words
 from prefpairs.render.line_wrapping import Span
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.sources import SOURCES
@@ -48,46 +39,34 @@ _ID = re.compile("[0-9a-f]{4,32}")
 _ABOUT_IDS = "ids name the content, and change with it; `jq -r .id` lists those of a file"
 
 
-@word_group
+@options
 class ChoiceWords:
     """The words about what is shown, as they were typed."""
 
-    ids: Annotated[
-        list[str] | None,
-        Option(
-            "--id",
-            metavar="ID,...",
-            rich_help_panel=_WHICH,
-            help="Pairs by id, or by the first 4 or more digits of it; - reads ids from standard "
-            "input, a line each.",
-        ),
-    ] = None
-    worst: Annotated[
-        str | None,
-        Option(
-            metavar="|".join(_WORSTS),
-            rich_help_panel=_WHICH,
-            help="Pairs whose lengths differ most, or whose gaps are smallest; these first.",
-        ),
-    ] = None
-    random: Annotated[
-        bool,
-        Option(
-            "--random",
-            metavar=FLAG,
-            rich_help_panel=_WHICH,
-            help="Pairs by a draw that hangs on --seed and on their content.",
-        ),
-    ] = False
-    group: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            rich_help_panel=_WHICH,
-            help="Read rollouts or candidates instead, and show how those of a group fared; the "
-            "beginning of its name is enough.",
-        ),
-    ] = None
+    ids: list[str] | None = option(
+        None,
+        "--id",
+        metavar="ID,...",
+        panel=_WHICH,
+        help="Pairs by id, or by the first 4 or more digits of it; - reads ids from standard "
+        "input, a line each.",
+    )
+    worst: str | None = option(
+        None,
+        metavar="|".join(_WORSTS),
+        panel=_WHICH,
+        help="Pairs whose lengths differ most, or whose gaps are smallest; these first.",
+    )
+    random: bool = flag(
+        panel=_WHICH, help="Pairs by a draw that hangs on --seed and on their content."
+    )
+    group: str | None = option(
+        None,
+        metavar="NAME",
+        panel=_WHICH,
+        help="Read rollouts or candidates instead, and show how those of a group fared; the "
+        "beginning of its name is enough.",
+    )
 
     def check(self, seed: int) -> None:
         """Raise for words that do not go together."""
@@ -104,32 +83,28 @@ class ChoiceWords:
             raise UsageError("--seed goes with --random or --group")
 
 
-@word_group
+@options
 class ShowReadWords(ReadWords):
     """The words about reading pairs, or rollouts with --group, as they were typed."""
 
-    limit: Annotated[
-        int | None,
-        Option(
-            "-n",
-            "--limit",
-            min=1,
-            metavar="N",
-            rich_help_panel=_WHICH,
-            help=f"Show N pairs (default: {_USUAL}; with --id all). With --group, N candidates.",
-            show_default=False,
-        ),
-    ] = None
-    source: Annotated[
-        str,
-        Option(
-            "--from",
-            metavar="KIND",
-            rich_help_panel=READ,
-            help=f"auto (look at the rows), pairs, {', '.join(DIALECTS)}; "
-            f"with --group {', '.join(SOURCES)}.",
-        ),
-    ] = "auto"
+    limit: int | None = option(
+        None,
+        "-n",
+        "--limit",
+        metavar="N",
+        least=1,
+        panel=_WHICH,
+        help=f"Show N pairs (default: {_USUAL}; with --id all). With --group, N candidates.",
+        show_default=False,
+    )
+    source: str = option(
+        "auto",
+        "--from",
+        metavar="KIND",
+        panel=READ,
+        help=f"auto (look at the rows), pairs, {', '.join(DIALECTS)}; "
+        f"with --group {', '.join(SOURCES)}.",
+    )
 
     def pairs_plan(self, choice: ChoiceWords, seed: int) -> ShowPlan:
         """The plan that these words ask for where pairs are read."""
@@ -175,45 +150,28 @@ class ShowReadWords(ReadWords):
         return pairing.plan(replace(self.plan(report), limit=None), temp_dir)
 
 
-@word_group
+@options
 class ViewWords:
     """The words about how it looks, as they were typed."""
 
-    full: Annotated[
-        bool,
-        Option(
-            "--full",
-            metavar=FLAG,
-            rich_help_panel=_HOW,
-            help="All of the prompt, of what both answers say, and of long answers (else 1,000 "
-            "rows).",
-        ),
-    ] = False
-    width: Annotated[
-        int | None,
-        Option(
-            min=NARROWEST,
-            max=WIDEST,
-            metavar="COLUMNS",
-            rich_help_panel=_HOW,
-            help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "
-            "answers stand one above the other.",
-            show_default=False,
-        ),
-    ] = None
-    no_pager: Annotated[
-        bool,
-        Option(
-            "--no-pager",
-            metavar=FLAG,
-            rich_help_panel=_HOW,
-            help="Never start $PAGER (less -R), as it does where a terminal is too small.",
-        ),
-    ] = False
-    quiet: Annotated[
-        bool,
-        Option("-q", "--quiet", metavar=FLAG, rich_help_panel=_HOW, help="Say nothing but errors."),
-    ] = False
+    full: bool = flag(
+        panel=_HOW,
+        help="All of the prompt, of what both answers say, and of long answers (else 1,000 rows).",
+    )
+    width: int | None = option(
+        None,
+        metavar="COLUMNS",
+        least=NARROWEST,
+        most=WIDEST,
+        panel=_HOW,
+        help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "
+        "answers stand one above the other.",
+        show_default=False,
+    )
+    no_pager: bool = flag(
+        panel=_HOW, help="Never start $PAGER (less -R), as it does where a terminal is too small."
+    )
+    quiet: bool = flag("-q", "--quiet", panel=_HOW, help="Say nothing but errors.")
 
     @contextmanager
     def opened(self, plan: InputPlan, report: Report) -> Iterator[Screen]:
@@ -235,7 +193,6 @@ class ViewWords:
         return View(screen.width, full=self.full, marked=not screen.coloured)
 
 
-@command_of
 def show(
     *,
     choice: ChoiceWords,

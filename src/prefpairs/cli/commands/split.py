@@ -3,12 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
-
-from typer import Option
 
 from prefpairs.cli.export_options import ForWords
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.write_options import FolderWords
@@ -20,56 +16,46 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Report
 from prefpairs.model.pair import Pair
+from prefpairs.option import flag, option, options
 from prefpairs.stages.split import Split
 
 _SPLIT = "How sides are drawn"
 
 
-@word_group
+@options
 class SideWords:
     """The words about sides, as they were typed."""
 
-    val_fraction: Annotated[
-        float,
-        Option(min=0, max=1, metavar="F", rich_help_panel=_SPLIT, help="The share of val.jsonl."),
-    ] = 0.2
-    test_fraction: Annotated[
-        float,
-        Option(min=0, max=1, metavar="F", rich_help_panel=_SPLIT, help="The share of test.jsonl."),
-    ] = 0.0
-    by: Annotated[
-        str,
-        Option(
-            metavar="prompt|group|PATH",
-            rich_help_panel=_SPLIT,
-            help="What never stands on two sides; meta.example_id keeps the turns of one "
-            "conversation together.",
-        ),
-    ] = "prompt"
-    seed: Annotated[int, Option(metavar="N", rich_help_panel=_SPLIT, help="Seed of the draws.")] = 0
-    exact: Annotated[
-        bool,
-        Option(
-            "--exact",
-            metavar=FLAG,
-            rich_help_panel=_SPLIT,
-            help="Fill every side, as near to its share as its prompts allow: for small inputs. "
-            "Added data may then move others to another side.",
-        ),
-    ] = False
+    val_fraction: float = option(
+        0.2, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of val.jsonl."
+    )
+    test_fraction: float = option(
+        0.0, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of test.jsonl."
+    )
+    by: str = option(
+        "prompt",
+        metavar="prompt|group|PATH",
+        panel=_SPLIT,
+        help="What never stands on two sides; meta.example_id keeps the turns of one "
+        "conversation together.",
+    )
+    seed: int = option(0, metavar="N", panel=_SPLIT, help="Seed of the draws.")
+    exact: bool = flag(
+        panel=_SPLIT,
+        help="Fill every side, as near to its share as its prompts allow: for small inputs. "
+        "Added data may then move others to another side.",
+    )
 
-    like: Annotated[
-        str | None,
-        Option(
-            metavar="OLD_DIR",
-            rich_help_panel=_SPLIT,
-            help="Keep each prompt on the side that it has in the files of an earlier split; new "
-            "ones are drawn. OLD_DIR may be --out-dir.",
-        ),
-    ] = None
+    like: str | None = option(
+        None,
+        metavar="OLD_DIR",
+        panel=_SPLIT,
+        help="Keep each prompt on the side that it has in the files of an earlier split; new "
+        "ones are drawn. OLD_DIR may be --out-dir.",
+    )
 
 
-@word_group
+@options
 class SplitWords(ForWords, SideWords):  # a dataclass begins with the fields of its last base
     """The words about sides, and about the trainer whose view of prompts counts."""
 
@@ -120,7 +106,6 @@ def _view_of(export: ExportPlan | None) -> Callable[[Pair], bytes | None] | None
     return partial(prompt_seen_of, target=export.target, options=export.options)
 
 
-@command_of
 def split(
     *, reading: PairInputWords, sides: SplitWords, aside: AsideWords, writing: FolderWords
 ) -> None:

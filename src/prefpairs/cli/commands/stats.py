@@ -1,9 +1,6 @@
 """prefpairs stats: what is in the data, in numbers."""
 
 import os
-from typing import Annotated
-
-from typer import Option
 
 from prefpairs.analysis.survey import PairSurvey, Survey, survey_groups
 from prefpairs.analysis.survey_figures import figures
@@ -11,7 +8,6 @@ from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import LookWords, looked_at
 from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.gates import read_gates
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.terminal.progress_display import progress, read_whole
 from prefpairs.cli.write_options import check_written
@@ -20,51 +16,35 @@ from prefpairs.errors import UsageError
 from prefpairs.files.output import STDOUT, open_output
 from prefpairs.ledger import Report
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import flag, option, options
 
 _TOLD = "What is told"
 
 
-@word_group
+@options
 class ToldWords:
     """The words about what is told, as they were typed."""
 
-    output: Annotated[
-        str,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=_TOLD,
-            help="Where it goes (default: standard output).",
-            show_default=False,
-        ),
-    ] = STDOUT
-    json: Annotated[
-        bool,
-        Option("--json", metavar=FLAG, rich_help_panel=_TOLD, help="All figures as JSON."),
-    ] = False
-    markdown: Annotated[
-        bool,
-        Option(
-            "--markdown", metavar=FLAG, rich_help_panel=_TOLD, help="Tables for a pull request."
-        ),
-    ] = False
-    require: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME<N",
-            rich_help_panel=_TOLD,
-            help="Exit with 4 unless a figure of --json is so: 'longer_wins<0.6', 'pairs>=1000'. "
-            "What was found is told all the same. Repeatable.",
-        ),
-    ] = None
+    output: str = option(
+        STDOUT,
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=_TOLD,
+        help="Where it goes (default: standard output).",
+        show_default=False,
+    )
+    json: bool = flag(panel=_TOLD, help="All figures as JSON.")
+    markdown: bool = flag(panel=_TOLD, help="Tables for a pull request.")
+    require: list[str] | None = option(
+        None,
+        metavar="NAME<N",
+        panel=_TOLD,
+        help="Exit with 4 unless a figure of --json is so: 'longer_wins<0.6', 'pairs>=1000'. "
+        "What was found is told all the same. Repeatable.",
+    )
 
-    quiet: Annotated[
-        bool,
-        Option(
-            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="Show no bar while it runs."
-        ),
-    ] = False
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Show no bar while it runs.")
 
     def written(self, found: Survey, report: Report) -> bytes:
         """What is told of a survey."""
@@ -80,7 +60,6 @@ class ToldWords:
         return drawn(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
 
 
-@command_of
 def stats(*, reading: LookWords, pairing: PairWords, aside: AsideWords, told: ToldWords) -> None:
     """What is in the data: of pairs, or of rollouts and the pairs they would give.
 

@@ -2,13 +2,9 @@
 
 import os
 import sys
-from typing import Annotated
-
-from typer import Argument, Option
 
 from prefpairs.cli.export_options import target_of
-from prefpairs.cli.option_groups import FLAG, command_of, word_group
-from prefpairs.cli.read_options import LONGEST, MaxLine, MaxUnpacked, limits_of
+from prefpairs.cli.read_options import limits_of, max_line_option, max_unpacked_option
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
 from prefpairs.cli.terminal.progress_display import progress
@@ -28,6 +24,7 @@ from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.ledger.validation_report import Judgement, validate_summary
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.option import REQUIRED, argument, flag, option, options
 from prefpairs.targets import TARGETS
 from prefpairs.targets.base import Target
 
@@ -35,98 +32,68 @@ _RULES = "What rows are held against"
 _TOLD = "What is told"
 
 
-@word_group
+@options
 class ValidateWords:
     """The words about a dataset and its trainer, as they were typed."""
 
-    inputs: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[FILE]...",
-            help="Files of the dataset, or its folder (default: standard input).",
-            show_default=False,
-        ),
-    ] = None
-    host: Annotated[
-        str | None,
-        Option(
-            metavar="openai|azure|together|fireworks",
-            rich_help_panel=_RULES,
-            help="openai: who runs it.",
-        ),
-    ] = None
-    max_chars: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=_RULES,
-            help="Prompt and answer are cut to N characters.",
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=_RULES,
-            help="They are cut to N tokens (TRL: 1024), as --tokenizer counts.",
-        ),
-    ] = None
-    tokenizer: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_RULES,
-            help="A tokenizer.json; what a chat template adds is not counted.",
-        ),
-    ] = None
-    template: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            rich_help_panel=_RULES,
-            help="trinity: the chat template of the model, by which answers are cut.",
-        ),
-    ] = None
-    batch_size: Annotated[
-        int,
-        Option(
-            min=0,
-            metavar="N",
-            rich_help_panel=_RULES,
-            help="Rows of a step; 0 is what the trainer has by default (NeMo RL: 128).",
-        ),
-    ] = 0
-    limit: Annotated[
-        int | None,
-        Option("-n", "--limit", min=0, metavar="N", rich_help_panel=_RULES, help="Read N rows."),
-    ] = None
-    json: Annotated[
-        bool,
-        Option(
-            "--json",
-            metavar=FLAG,
-            rich_help_panel=_TOLD,
-            help="A JSON object for each finding instead of a line of text.",
-        ),
-    ] = False
-    summary: Annotated[
-        str | None,
-        Option(metavar="FILE", rich_help_panel=_TOLD, help="Write the counts as JSON, too."),
-    ] = None
-    quiet: Annotated[
-        bool,
-        Option(
-            "-q", "--quiet", metavar=FLAG, rich_help_panel=_TOLD, help="No summary, only findings."
-        ),
-    ] = False
-    max_line: MaxLine = LONGEST
-    max_unpacked: MaxUnpacked = None
+    to: str = option(
+        REQUIRED,
+        metavar="TARGET",
+        panel=_RULES,
+        help=f"The trainer: {', '.join(TARGETS)}.",
+        show_default=False,
+    )
+    inputs: list[str] | None = argument(
+        None,
+        metavar="[FILE]...",
+        help="Files of the dataset, or its folder (default: standard input).",
+    )
+    host: str | None = option(
+        None, metavar="openai|azure|together|fireworks", panel=_RULES, help="openai: who runs it."
+    )
+    max_chars: int | None = option(
+        None, metavar="N", least=1, panel=_RULES, help="Prompt and answer are cut to N characters."
+    )
+    max_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_RULES,
+        help="They are cut to N tokens (TRL: 1024), as --tokenizer counts.",
+    )
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_RULES,
+        help="A tokenizer.json; what a chat template adds is not counted.",
+    )
+    template: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_RULES,
+        help="trinity: the chat template of the model, by which answers are cut.",
+    )
+    batch_size: int = option(
+        0,
+        metavar="N",
+        least=0,
+        panel=_RULES,
+        help="Rows of a step; 0 is what the trainer has by default (NeMo RL: 128).",
+    )
+    limit: int | None = option(
+        None, "-n", "--limit", metavar="N", least=0, panel=_RULES, help="Read N rows."
+    )
+    json: bool = flag(panel=_TOLD, help="A JSON object for each finding instead of a line of text.")
+    summary: str | None = option(
+        None, metavar="FILE", panel=_TOLD, help="Write the counts as JSON, too."
+    )
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="No summary, only findings.")
+    max_line: str = max_line_option()
+    max_unpacked: str | None = max_unpacked_option()
 
-    def plan(self, to: str) -> ValidatePlan:
+    def plan(self) -> ValidatePlan:
         """The plan that these words ask for."""
-        target = target_of(to, self.host)
+        target = target_of(self.to, self.host)
         if not self.inputs and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name the files of a dataset, or its folder")
         refuse_stdout("--summary", self.summary, is_for="findings")
@@ -162,20 +129,7 @@ class ValidateWords:
         return None if self.max_chars is None else Length(self.max_chars)
 
 
-@command_of
-def validate(
-    *,
-    to: Annotated[
-        str,
-        Option(
-            metavar="TARGET",
-            rich_help_panel=_RULES,
-            help=f"The trainer: {', '.join(TARGETS)}.",
-            show_default=False,
-        ),
-    ],
-    words: ValidateWords,
-) -> None:
+def validate(*, words: ValidateWords) -> None:
     """What a trainer would do with each row of its dataset, whoever wrote it.
 
     A line for each thing because of which a row would fail to load, crash, be dropped, train on
@@ -198,7 +152,7 @@ def validate(
         # the findings as data
         prefpairs validate --to openai --json t.jsonl | jq -r .code | sort | uniq -c
     """
-    plan = words.plan(to)
+    plan = words.plan()
     tokenizer = [Input(words.tokenizer, words.tokenizer)] if words.tokenizer else []
     check_written([words.summary], [*plan.inputs, *tokenizer])
     judgement = Judgement(files=[given.label for given in plan.inputs])

@@ -1,18 +1,20 @@
 """prefpairs verify: whether files are still what a manifest says."""
 
-from typing import Annotated
-
-from typer import Argument
-
 from prefpairs.cli.terminal.error_text import plural, say, visible
 from prefpairs.cli.terminal.progress_display import progress
 from prefpairs.errors import BadInput, FilesDiffer
 from prefpairs.ledger.progress import Course
+from prefpairs.option import REQUIRED, argument, options
 
 
-def verify(
-    manifest: Annotated[str, Argument(metavar="MANIFEST", help="What `prefpairs run` wrote.")],
-) -> None:
+@options
+class VerifyWords:
+    """What files are compared with."""
+
+    manifest: str = argument(REQUIRED, metavar="MANIFEST", help="What `prefpairs run` wrote.")
+
+
+def verify(*, asked: VerifyWords) -> None:
     """Whether files are still what a manifest says.
 
     Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
@@ -27,6 +29,7 @@ def verify(
     """
     from prefpairs.cli.manifest import differences, files_of, other_identity, read_manifest
 
+    manifest = asked.manifest
     read = read_manifest(manifest)
     files = files_of(read)
     if not files:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prefpairs.cli.main import COMMANDS
 
 if TYPE_CHECKING:
-    from prefpairs.cli.command_words import Word
+    from prefpairs.option import Option
 
 GROUPS = {
     "Making pairs": ("pair", "extract"),
@@ -65,7 +65,7 @@ def help_text(width: int, paint: "Paint") -> str:
 
 def help_of(command: str, width: int, paint: "Paint") -> str:
     """The help of a command."""
-    from prefpairs.cli.command_words import manual_of, panels_of
+    from prefpairs.cli.command_manual import manual_of, panels_of
 
     panels, manual = panels_of(command), manual_of(command)
     tables = {
@@ -86,9 +86,9 @@ def help_of(command: str, width: int, paint: "Paint") -> str:
 
 def usage_of(command: str) -> str:
     """How a command is typed."""
-    from prefpairs.cli.command_words import words_of
+    from prefpairs.cli.command_manual import options_of_command
 
-    words = words_of(command)
+    words = options_of_command(command)
     needed = [word.spelling for word in words if word.names and word.is_required]
     given = [
         word.metavar if word.is_required or word.metavar.startswith("[") else f"[{word.metavar}]"
@@ -99,7 +99,7 @@ def usage_of(command: str) -> str:
     return " ".join(["prefpairs", command, *needed, *options, *given])
 
 
-def _left(word: "Word") -> str:
+def _left(word: "Option") -> str:
     """How a word is typed; long names stand below each other."""
     if not word.names:
         return word.metavar
@@ -107,7 +107,7 @@ def _left(word: "Word") -> str:
     return f"{short:4}{word.spelling}"
 
 
-def _more(word: "Word") -> str:
+def _more(word: "Option") -> str:
     """What else is to be known of a value: its bounds, and what it is by default."""
     facts = ["required"] if word.is_required else []
     if word.bounds is not None and word.most is not None:

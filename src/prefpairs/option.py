@@ -1,0 +1,231 @@
+"""Options, each declared once: a field of a dataclass, with all that is known of it.
+
+The command line, recipes, help, completion and the reference are derived from these fields.
+Nothing here knows typer or pydantic.
+"""
+
+import dataclasses
+import math
+import re
+from dataclasses import MISSING, dataclass
+from decimal import Decimal
+from typing import Any, TypeVar, dataclass_transform, get_args
+
+from prefpairs.errors import UnknownWord, UsageError
+
+G = TypeVar("G")
+
+REQUIRED: Any = MISSING
+"""The default of an option that must be given."""
+
+_MOST = 2**63 - 1
+"""No count is larger: what counts is written in C."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option: how it is typed, and what is known of its value."""
+
+    field: str = ""
+    type: Any = str
+    default: Any = None
+    help: str
+    metavar: str = ""
+    """Stands for the value; empty for a flag, which takes none."""
+    panel: str = ""
+    """The section of the help that lists it."""
+    typed: tuple[str, ...] = ()
+    """How it is typed, where that is not the name of its field."""
+    least: float | None = None
+    most: float | None = None
+    show_default: bool = True
+    positional: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """How it is typed, the longest name last; an argument has no name.
+
+        >>> Option(field="limit", help="Read N rows.", typed=("-n", "--limit")).names
+        ['-n', '--limit']
+        >>> Option(field="min_gap", help="Minimum score difference.").names
+        ['--min-gap']
+        """
+        if self.positional:
+            return []
+        return [*self.typed] or [f"--{self.field.replace('_', '-')}"]
+
+    @property
+    def name(self) -> str:
+        """The name that errors call it by."""
+        return self.names[-1] if self.names else self.metavar
+
+    @property
+    def key(self) -> str:
+        """Its name in a recipe and in `--set`: the longest one that is typed, or its field's."""
+        return self.name.lstrip("-").replace("-", "_") if self.names else self.field
+
+    @property
+    def spelling(self) -> str:
+        """Its name, with what stands for its value."""
+        return " ".join([*self.names[-1:], self.metavar]).rstrip()
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it may be given several times."""
+        return "list" in str(self.type)
+
+    @property
+    def number(self) -> str | None:
+        """`int` or `float`, where its value is a number."""
+        kinds = get_args(self.type) or [self.type]
+        return next((kind.__name__ for kind in (int, float) if kind in kinds), None)
+
+    @property
+    def told_default(self) -> str | None:
+        """What it is where it is not given, if there is something to say."""
+        nothing = self.default is None or self.default is False or self.default == "-"
+        if self.is_required or nothing or not self.show_default:
+            return None
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+    @property
+    def bounds(self) -> str | None:
+        """Between which numbers its value lies."""
+        if self.least is None:
+            return None
+        upper = " or more" if self.most is None else f" to {self.most:g}"
+        return f"{self.least:g}{upper}"
+
+    def check(self, value: Any, name: str = "") -> None:
+        """Raise UsageError for a value that means nothing, whatever the option.
+
+        >>> Option(metavar="GAP", help="").check(0.5)
+        >>> Option(field="keep", metavar="PATH,...", help="").check(" ,")
+        Traceback (most recent call last):
+        prefpairs.errors.UsageError: --keep is empty
+        """
+        name = name or self.name
+        if isinstance(value, str):
+            words = value.replace(",", " ") if self.metavar.endswith(",...") else value
+            if not words.strip():
+                raise UsageError(f"{name} is empty", "is a variable of your shell empty?")
+            if value == "-" and self.metavar.endswith("DIR"):
+                raise UsageError(f"{name} is -, expected a directory", "./- is one of that name")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{name} is {value}, expected a finite number")
+        elif isinstance(value, int) and self.least is not None and value > _MOST:
+            digits = len(str(value))
+            raise UsageError(f"{name} has {digits} digits, expected a number up to {_MOST}")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def options(kind: type[G]) -> type[G]:
+    """The class as a group of options: a dataclass of keywords.
+
+    Python compiles the methods of a dataclass at each start of the program, so those that nobody
+    calls are left out. That no field is set later is for the type checker to say.
+    """
+    return dataclasses.dataclass(kw_only=True, repr=False)(kind)
+
+
+def option(  # noqa: PLR0913 - each says another thing of it
+    default: Any,
+    *typed: str,
+    metavar: str,
+    help: str = "",  # noqa: A002 - what it is called everywhere
+    panel: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    show_default: bool = True,
+) -> Any:
+    """A field that is an option with a value."""
+    known = Option(
+        help=help,
+        metavar=metavar,
+        panel=panel or "Options",
+        typed=typed,
+        least=least,
+        most=most,
+        show_default=show_default,
+    )
+    return dataclasses.field(default=default, metadata={"option": known})
+
+
+def flag(*typed: str, help: str, panel: str = "") -> Any:  # noqa: A002
+    """A field that is an option without a value: false unless it is given."""
+    known = Option(help=help, panel=panel or "Options", typed=typed)
+    return dataclasses.field(default=False, metadata={"option": known})
+
+
+def argument(default: Any, *, metavar: str, help: str) -> Any:  # noqa: A002
+    """A field that is typed without a name."""
+    known = Option(
+        help=help, metavar=metavar, panel="Arguments", positional=True, show_default=False
+    )
+    return dataclasses.field(default=default, metadata={"option": known})
+
+
+def options_in(group: Any) -> list[Option]:
+    """The options of a group, in the order in which they are declared."""
+    return [
+        dataclasses.replace(
+            field.metadata["option"], field=field.name, type=field.type, default=field.default
+        )
+        for field in dataclasses.fields(group)
+        if "option" in field.metadata
+    ]
+
+
+def given_options(group: Any, besides: frozenset[str] | set[str]) -> list[str]:
+    """The options of a group that have another value than their default."""
+    return [
+        option.name
+        for option in options_in(group)
+        if option.field not in besides and getattr(group, option.field) != option.default
+    ]
+
+
+def one_of(what: str, word: str, *known: str) -> Any:
+    """A word of a short list; `-` and `_` are alike.
+
+    >>> one_of("order", "key", "input", "key")
+    'key'
+    """
+    spelled = {name.replace("_", "-"): name for name in known}
+    if (name := spelled.get(word.replace("_", "-"))) is None:
+        raise UnknownWord(what, word, known)
+    return name
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?)(B|iB)?", re.IGNORECASE)
+
+
+def size_of(option: str, word: str) -> int:
+    """A number of bytes: 5000, 64MB (millions), 64MiB or 64M (powers of two).
+
+    >>> size_of("--max-line", "64MB"), size_of("--max-line", "0.5 KiB"), size_of("--max-line", "7")
+    (64000000, 512, 7)
+    """
+    found = _SIZE.fullmatch(word.strip())
+    if found is None:
+        raise UsageError(f"{option} {word}: expected a size", "as in 64MB, 1.5GB or 512KiB")
+    base = 1000 if found[3] in ("B", "b") else 1024
+    size = int(Decimal(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
+    if not size:
+        raise UsageError(f"{option} {word}: nothing is that small")
+    return size
+
+
+def split_words(values: list[str] | None) -> tuple[str, ...]:
+    """The words of an option that is repeatable and takes commas.
+
+    >>> split_words(["a,b", "c"])
+    ('a', 'b', 'c')
+    """
+    words = (word.strip() for value in values or [] for word in value.split(","))
+    return tuple(word for word in words if word)

@@ -1,0 +1,134 @@
+"""Options: declared once, and known to all who ask."""
+
+from typing import Any
+
+import pytest
+
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.option import (
+    REQUIRED,
+    argument,
+    flag,
+    given_options,
+    one_of,
+    option,
+    options,
+    options_in,
+    split_words,
+)
+
+
+@options
+class Box:
+    """A group of options."""
+
+    inputs: list[str] | None = argument(None, metavar="[INPUT]...", help="Files.")
+    width: int = option(1, "-w", "--width", metavar="N", least=0, most=9, help="How wide.")
+    min_gap: float | None = option(None, metavar="GAP", panel="Gaps", help="Least gap.")
+    red: bool = flag(help="Painted.")
+
+
+@options
+class Wide(Box):
+    """Another default for one of them."""
+
+    width: int = option(3, metavar="N", help="How wide.")
+
+
+def test_names() -> None:
+    """As declared, or as the field is called; an argument has none."""
+    assert [known.names for known in options_in(Box)] == [
+        [],
+        ["-w", "--width"],
+        ["--min-gap"],
+        ["--red"],
+    ]
+    assert [known.name for known in options_in(Box)] == [
+        "[INPUT]...",
+        "--width",
+        "--min-gap",
+        "--red",
+    ]
+
+
+def test_facts() -> None:
+    """Type, default, bounds and panel of each."""
+    inputs, width, gap, red = options_in(Box)
+    assert (inputs.repeated, inputs.panel) == (True, "Arguments")
+    assert (width.number, width.bounds, width.told_default, width.panel) == (
+        "int",
+        "0 to 9",
+        "1",
+        "Options",
+    )
+    assert (gap.number, gap.bounds, gap.told_default, gap.panel) == ("float", None, None, "Gaps")
+    assert (red.type, red.spelling, red.told_default) == (bool, "--red", None)
+
+
+def test_groups_inherit() -> None:
+    """Defaults, equality and inheritance are those of a dataclass."""
+    assert Wide().width == 3
+    assert Box() == Box(width=1, red=False) != Box(width=3)
+    with pytest.raises(TypeError):
+        Box(depth=1)  # type: ignore[call-arg]
+
+
+def test_an_option_that_must_be_given() -> None:
+    """It has no default."""
+
+    @options
+    class Needed:
+        to: str = option(REQUIRED, metavar="TARGET")
+
+    assert options_in(Needed)[0].is_required
+    with pytest.raises(TypeError):
+        Needed()
+
+
+def test_options_that_were_given() -> None:
+    """Those whose value is another one than the default."""
+    assert given_options(Box(width=2, red=True), {"red"}) == ["--width"]
+
+
+@pytest.mark.parametrize("value", ["", " ", float("nan"), float("inf"), 2**63])
+def test_values_that_mean_nothing(value: Any) -> None:
+    """They are refused, whatever the option."""
+    with pytest.raises(UsageError):
+        options_in(Box)[1].check(value)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("best-vs-rest", "best-vs-rest"), ("best_vs_rest", "best-vs-rest"), ("no-score", "no_score")],
+)
+def test_one_of(word: str, name: str) -> None:
+    """Hyphen and underscore are alike; the name itself is returned."""
+    assert one_of("word", word, "best-vs-rest", "no_score") == name
+
+
+@pytest.mark.parametrize("word", ["", "best", "BEST-VS-REST"])
+def test_one_of_nothing(word: str) -> None:
+    """The error knows what is asked for and what there is."""
+    with pytest.raises(UnknownWord) as caught:
+        one_of("--order", word, "input", "key")
+    assert (caught.value.what, caught.value.word, caught.value.known) == (
+        "--order",
+        word,
+        ("input", "key"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (None, ()),
+        ([], ()),
+        (["a"], ("a",)),
+        (["a,b", "c"], ("a", "b", "c")),
+        ([" a , ,b,"], ("a", "b")),
+        ([""], ()),
+    ],
+)
+def test_split_words(values: Any, words: tuple[str, ...]) -> None:
+    """Repeated or with commas."""
+    assert split_words(values) == words
