@@ -11,7 +11,8 @@ from pathlib import Path
 from statistics import mean, pstdev
 
 from prefpairs.strategies import strategy_named
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 
@@ -79,7 +80,9 @@ PICTURES = {
     ),
     "adjacent": Picture("adjacent"),
     "best-vs-rest": Picture("best-vs-rest"),
-    "random": Picture("random", " --max-pairs-per-group 4", options=PairOptions(max_pairs=4)),
+    "random": Picture(
+        "random", " --max-pairs-per-group 4", options=PairOptions(max_pairs_per_group=4)
+    ),
     "sweet-spot": Picture("sweet-spot", scores=MANY, mark=mean(MANY) - 2 * pstdev(MANY)),
     "min-gap": Picture("exhaustive", " --min-gap 0.5", options=PairOptions(min_gap=0.5)),
 }

@@ -7,6 +7,7 @@ Nothing here knows typer or pydantic.
 import dataclasses
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from decimal import Decimal
 from typing import Any, TypeVar, dataclass_transform, get_args
@@ -26,33 +27,27 @@ _MOST = 2**63 - 1
 class Option:
     """An option: how it is typed, and what is known of its value."""
 
+    help: str
     field: str = ""
     type: Any = str
+    type_typed: Any = str
+    """The type of what is typed: words with commas are one text."""
     default: Any = None
-    help: str
+    names: tuple[str, ...] = ()
+    """How it is typed, the longest name last; an argument has no name."""
     metavar: str = ""
     """Stands for the value; empty for a flag, which takes none."""
     panel: str = ""
     """The section of the help that lists it."""
-    typed: tuple[str, ...] = ()
-    """How it is typed, where that is not the name of its field."""
+    repeated: bool = False
+    """Whether it may be given several times."""
+    is_required: bool = False
     least: float | None = None
     most: float | None = None
     show_default: bool = True
     positional: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        """How it is typed, the longest name last; an argument has no name.
-
-        >>> Option(field="limit", help="Read N rows.", typed=("-n", "--limit")).names
-        ['-n', '--limit']
-        >>> Option(field="min_gap", help="Minimum score difference.").names
-        ['--min-gap']
-        """
-        if self.positional:
-            return []
-        return [*self.typed] or [f"--{self.field.replace('_', '-')}"]
+    choices: tuple[str, ...] = ()
+    """The words of which its value is one, or, where that is a tuple, some."""
 
     @property
     def name(self) -> str:
@@ -70,14 +65,9 @@ class Option:
         return " ".join([*self.names[-1:], self.metavar]).rstrip()
 
     @property
-    def is_required(self) -> bool:
-        """Whether it must be given."""
-        return self.default is REQUIRED
-
-    @property
-    def repeated(self) -> bool:
-        """Whether it may be given several times."""
-        return "list" in str(self.type)
+    def default_typed(self) -> Any:
+        """Its default as it would be typed."""
+        return ",".join(self.default) if isinstance(self.default, tuple) else self.default
 
     @property
     def number(self) -> str | None:
@@ -88,10 +78,11 @@ class Option:
     @property
     def told_default(self) -> str | None:
         """What it is where it is not given, if there is something to say."""
-        nothing = self.default is None or self.default is False or self.default == "-"
+        default = self.default_typed
+        nothing = default is None or default is False or default == "-"
         if self.is_required or nothing or not self.show_default:
             return None
-        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+        return f"{default:g}" if isinstance(default, float) else str(default)
 
     @property
     def bounds(self) -> str | None:
@@ -101,11 +92,25 @@ class Option:
         upper = " or more" if self.most is None else f" to {self.most:g}"
         return f"{self.least:g}{upper}"
 
+    def value_of(self, typed: Any) -> Any:
+        """The value that was typed, in the spelling of the choices.
+
+        >>> order = Option(names=("--order",), help="", choices=("input", "easy-first"))
+        >>> order.value_of("easy_first")
+        'easy-first'
+        """
+        if self.type == tuple[str, ...] and isinstance(typed, str):
+            words = split_words([typed])
+            return tuple(one_of(self.name, word, *self.choices) for word in words)
+        if self.choices and isinstance(typed, str):
+            return one_of(self.name, typed, *self.choices)
+        return typed
+
     def check(self, value: Any, name: str = "") -> None:
         """Raise UsageError for a value that means nothing, whatever the option.
 
         >>> Option(metavar="GAP", help="").check(0.5)
-        >>> Option(field="keep", metavar="PATH,...", help="").check(" ,")
+        >>> Option(names=("--keep",), metavar="PATH,...", help="").check(" ,")
         Traceback (most recent call last):
         prefpairs.errors.UsageError: --keep is empty
         """
@@ -135,8 +140,9 @@ def options(kind: type[G]) -> type[G]:
 
 def option(  # noqa: PLR0913 - each says another thing of it
     default: Any,
-    *typed: str,
-    metavar: str,
+    *names: str,
+    metavar: str = "",
+    choices: tuple[str, ...] = (),
     help: str = "",  # noqa: A002 - what it is called everywhere
     panel: str = "",
     least: float | None = None,
@@ -146,19 +152,20 @@ def option(  # noqa: PLR0913 - each says another thing of it
     """A field that is an option with a value."""
     known = Option(
         help=help,
-        metavar=metavar,
+        metavar=metavar or "|".join(choices),
         panel=panel or "Options",
-        typed=typed,
+        names=names,
         least=least,
         most=most,
         show_default=show_default,
+        choices=choices,
     )
     return dataclasses.field(default=default, metadata={"option": known})
 
 
-def flag(*typed: str, help: str, panel: str = "") -> Any:  # noqa: A002
+def flag(*names: str, help: str, panel: str = "") -> Any:  # noqa: A002
     """A field that is an option without a value: false unless it is given."""
-    known = Option(help=help, panel=panel or "Options", typed=typed)
+    known = Option(help=help, panel=panel or "Options", names=names)
     return dataclasses.field(default=False, metadata={"option": known})
 
 
@@ -171,14 +178,45 @@ def argument(default: Any, *, metavar: str, help: str) -> Any:  # noqa: A002
 
 
 def options_in(group: Any) -> list[Option]:
-    """The options of a group, in the order in which they are declared."""
+    """The options of a group, in the order in which they are declared.
+
+    >>> @options
+    ... class Rows:
+    ...     limit: int | None = option(None, "-n", "--limit", metavar="N", help="Read N rows.")
+    ...     min_gap: float = option(0.0, metavar="GAP", help="Minimum score difference.")
+    >>> [known.names for known in options_in(Rows)]
+    [('-n', '--limit'), ('--min-gap',)]
+    """
     return [
-        dataclasses.replace(
-            field.metadata["option"], field=field.name, type=field.type, default=field.default
-        )
+        _bound(field, field.metadata["option"])
         for field in dataclasses.fields(group)
         if "option" in field.metadata
     ]
+
+
+def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
+    """An option with what its field tells of it."""
+    by_field = () if known.positional else (f"--{field.name.replace('_', '-')}",)
+    return dataclasses.replace(
+        known,
+        field=field.name,
+        type=field.type,
+        type_typed=str if field.type == tuple[str, ...] else field.type,
+        default=field.default,
+        names=known.names or by_field,
+        repeated="list" in str(field.type),
+        is_required=field.default is REQUIRED,
+    )
+
+
+def filled(group: type[G], typed: Mapping[str, Any]) -> G:
+    """A group with the values that were typed, each in its form, checked against each other."""
+    known = [one for one in options_in(group) if one.field in typed]
+    made = group(**{one.field: one.value_of(typed[one.field]) for one in known})
+    check = getattr(made, "check", None)
+    if check is not None:
+        check()
+    return made
 
 
 def given_options(group: Any, besides: frozenset[str] | set[str]) -> list[str]:

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import STDIN, Input, find_inputs
 from prefpairs.ledger import Report
 from prefpairs.ledger.summaries import pair_summary
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]
 
@@ -49,15 +49,15 @@ class Asked:
             on_error="skip",
             limit=self.limit,
         )
-        return PairPlan(
-            read=read,
+        options = replace(
+            self.options,
             strategy=self.strategy,
-            options=self.options,
             across_prompts=self.across_prompts,
             order=self.order,
             assume_grouped=self.assume_grouped,
             workers=self.workers,
         )
+        return PairPlan(read=read, options=options)
 
 
 class Outcome:

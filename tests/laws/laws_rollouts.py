@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from laws_driver import Asked, Row, lines_of
 
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 Items = list[Row]
 
@@ -386,7 +386,7 @@ def pair_options() -> st.SearchStrategy[PairOptions]:
         min_chosen_score=st.sampled_from([None, None, 0.3, 0.9]),
         high_threshold=st.sampled_from([0.7, 0.5, 0.3]),
         low_threshold=st.sampled_from([0.3, 0.1, 0.0]),
-        max_pairs=st.sampled_from([None, None, 1, 2, 5]),
+        max_pairs_per_group=st.sampled_from([None, None, 1, 2, 5]),
         rejected_per_chosen=st.sampled_from([1, 2, 3]),
         seed=st.integers(0, 3),
     )

@@ -138,6 +138,7 @@ _SHOWN = "how much of something is shown, or how wide"
 _FORM = "fixed by a format, an algorithm or a trainer"
 
 NO_SIZE: dict[str, str] = {
+    "option._MOST": "the largest number that a value may be",
     "cli": _SHOWN,
     "engine.diff._MOST_NAMES": _SHOWN,
     "engine.group_outcomes": _SHOWN,

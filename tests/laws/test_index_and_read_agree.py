@@ -29,7 +29,7 @@ from prefpairs.ledger import Report
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import POSITION
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_line
 from laws_rollouts import STRATEGIES, any_scores, asked, contest_rows, lines
 
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 NUMBERS = re.compile(rb'"(?:chosen_score|rejected_score|gap)":([^,}]+)')
 FLOAT = re.compile(rb"-?\d+\.\d+(e[+-]?\d+)?|-?\d+e[+-]?\d+")

@@ -19,9 +19,9 @@ from laws_rollouts import (
     lines,
 )
 
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
-EVERY_PAIR = PairOptions(high_threshold=0.0, low_threshold=1.0, max_pairs=100)
+EVERY_PAIR = PairOptions(high_threshold=0.0, low_threshold=1.0, max_pairs_per_group=100)
 
 
 def says_something(text: Any) -> bool:

@@ -23,7 +23,7 @@ from laws_rollouts import (
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.names import TURNS
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 TURNS_OF_TWO: list[Row] = [
     {"conversation_id": name, "prompt": asked, "response": said, "score": score}

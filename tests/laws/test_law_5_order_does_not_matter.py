@@ -40,7 +40,7 @@ from laws_rollouts import (
 )
 
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 CHANCE = st.randoms(use_true_random=False)
 KEPT = frozenset(["conflicting_scores", "no_score", "masked", "failed", "incomplete"])

@@ -24,7 +24,7 @@ from laws_rollouts import (
 )
 
 from prefpairs.cli.main import main
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 MACHINES = [
     {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
@@ -53,7 +53,7 @@ def words_of(asked: Asked) -> list[str]:
         "min-chosen-score": options.min_chosen_score,
         "high-threshold": options.high_threshold,
         "low-threshold": options.low_threshold,
-        "max-pairs-per-group": None if asked.across_prompts else options.max_pairs,
+        "max-pairs-per-group": None if asked.across_prompts else options.max_pairs_per_group,
         "rejected-per-chosen": options.rejected_per_chosen if asked.across_prompts else None,
         "seed": options.seed,
         "order": asked.order,
@@ -90,7 +90,7 @@ def written_by(given_lines: list[bytes], runs: list[list[str]], machine: dict[st
 def test_every_strategy_writes_the_same_on_two_machines() -> None:
     """Hash seed, locale, time zone and folder change no byte of output, summary and messages."""
     given_lines = lines_of(*every_kind_of_gym_row(400))
-    runs = every_way(PairOptions(max_pairs=3))
+    runs = every_way(PairOptions(max_pairs_per_group=3))
     here, there = (written_by(given_lines, runs, machine) for machine in MACHINES)
     assert [here[f"{number}.code"] for number in range(len(runs))] == [b"0"] * len(runs)
     assert min(len(here[f"{number}.jsonl"].splitlines()) for number in range(len(runs))) > 5

@@ -12,7 +12,7 @@ from laws_oracle import content_of
 from laws_rollouts import asked_across, contest_rows, gym_rows, lines, pair_options, shards_of
 
 from prefpairs.model.identity import draw
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 CHANCE = st.randoms(use_true_random=False)
 
@@ -51,14 +51,17 @@ def test_draws_do_not_hang_on_arrival(
 def test_a_larger_draw_holds_the_smaller(rows: list[Row], options: PairOptions) -> None:
     """With --max-pairs-per-group N + 1 the pairs of N come out again, and others after them."""
     given_lines = lines_of(*rows)
-    draws = [pair_lines(given_lines, at_random(replace(options, max_pairs=n))) for n in range(1, 6)]
+    draws = [
+        pair_lines(given_lines, at_random(replace(options, max_pairs_per_group=n)))
+        for n in range(1, 6)
+    ]
     for smaller, larger in pairwise(draws):
         for question in {question_of(pair) for pair in smaller.rows}:
             fewer, more = _of_group(smaller, question), _of_group(larger, question)
             assert more[: len(fewer)] == fewer
             assert len(more) <= len(fewer) + 1
-    everything = pair_lines(given_lines, at_random(replace(options, max_pairs=10_000)))
-    possible = Asked(strategy="exhaustive", options=replace(options, max_pairs=None))
+    everything = pair_lines(given_lines, at_random(replace(options, max_pairs_per_group=10_000)))
+    possible = Asked(strategy="exhaustive", options=replace(options, max_pairs_per_group=None))
     assert everything.contents() == pair_lines(given_lines, possible).contents()
 
 

@@ -275,7 +275,7 @@ def jaccard(one: str, other: str) -> float:
 def are_near(one: Row, other: Row, asked: Dedupe) -> bool:
     """Whether two pairs are near-duplicates of each other in what is asked."""
     assert asked.near is not None
-    sides = ("prompt", "chosen") if asked.near_on == "both" else (asked.near_on,)
+    sides = ("prompt", "chosen") if asked.near_on in (None, "both") else (str(asked.near_on),)
     return all(jaccard(one[side], other[side]) >= asked.near for side in sides)
 
 

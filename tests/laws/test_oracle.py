@@ -28,7 +28,7 @@ from laws_rollouts import (
     pair_options,
 )
 
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 SOURCES = [
     pytest.param(gym_rows(odd=False), read_gym, id="nemo-gym"),
@@ -60,7 +60,7 @@ def test_the_engine_makes_the_pairs_of_the_oracle(
 ) -> None:
     """The pairs that come out are those of the naive restatement, each as often."""
     rows = data.draw(source)
-    uncapped = replace(options, max_pairs=None)
+    uncapped = replace(options, max_pairs_per_group=None)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=uncapped))
     expected = pairs(Contents(rows, read), strategy, bounds_of(options))
     assert Counter(map(expected_of, outcome.rows)) == expected
@@ -76,7 +76,7 @@ def test_large_groups_give_the_pairs_of_the_oracle(
     rows: list[Row], strategy: str, options: PairOptions
 ) -> None:
     """Where many tie and many say the same, the pairs are still those of the restatement."""
-    uncapped = replace(options, max_pairs=None)
+    uncapped = replace(options, max_pairs_per_group=None)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=uncapped))
     expected = pairs(Contents(rows, read_generic), strategy, bounds_of(options))
     assert Counter(map(expected_of, outcome.rows)) == expected
@@ -120,7 +120,7 @@ def test_a_cap_keeps_the_widest_pairs_of_each_group(
     strategy: str, rows: list[Row], most: int, options: PairOptions
 ) -> None:
     """With --max-pairs-per-group N the N widest pairs stay, as its help says."""
-    capped = Asked(strategy=strategy, options=replace(options, max_pairs=most))
+    capped = Asked(strategy=strategy, options=replace(options, max_pairs_per_group=most))
     outcome = pair_lines(lines_of(*rows), capped)
     bounds = replace(bounds_of(options), max_pairs=most)
     expected = pairs(Contents(rows, read_generic), strategy, bounds)
@@ -158,7 +158,7 @@ def test_other_strategies_choose_among_the_allowed_pairs(
     rows = data.draw(source)
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy, options=options))
     contents = Contents(rows, read)
-    most = options.max_pairs or 1 if strategy == "random" else 1
+    most = options.max_pairs_per_group or 1 if strategy == "random" else 1
     possible = pairs(contents, "exhaustive", bounds_of(options))
     counts = [len(allowed(group, bounds_of(options))) for group in contents.groups.values()]
     assert Counter(map(expected_of, outcome.rows)) <= possible

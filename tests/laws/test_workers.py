@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Report
 from prefpairs.ledger.summaries import pair_summary
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 WORKERS = [1, 2, 3, 7]
 OnError = Literal["fail", "skip"]
@@ -70,7 +71,8 @@ def all_that_a_run_gives(
         for name, data in named.items():
             Path(folder, name).write_bytes(data)
         inputs = find_inputs([str(Path(folder, name)) for name in named])
-        plan = PairPlan(read=ReadPlan(inputs=inputs, **read), workers=workers, **asked)
+        options = replace(asked.pop("options", PairOptions()), workers=workers, **asked)
+        plan = PairPlan(read=ReadPlan(inputs=inputs, **read), options=options)
         try:
             pair(plan, {WHOLE: output}, report, allow_empty=True)
         except BadRecords as error:
@@ -99,7 +101,7 @@ def test_any_number_of_workers_finds_the_same(
 ) -> None:
     """Pairs, counts, notes, mends and bad rows with their places, of all sources."""
     read = {"on_error": on_error, "options": ReadOptions(group_by=group_by)}
-    asked = {"strategy": strategy, "options": PairOptions(max_pairs=5)}
+    asked = {"strategy": strategy, "options": PairOptions(max_pairs_per_group=5)}
     alone, *others = [all_that_a_run_gives(named, number, read, **asked) for number in WORKERS]
     assert others == [alone] * 3
 

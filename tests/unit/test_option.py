@@ -38,10 +38,10 @@ class Wide(Box):
 def test_names() -> None:
     """As declared, or as the field is called; an argument has none."""
     assert [known.names for known in options_in(Box)] == [
-        [],
-        ["-w", "--width"],
-        ["--min-gap"],
-        ["--red"],
+        (),
+        ("-w", "--width"),
+        ("--min-gap",),
+        ("--red",),
     ]
     assert [known.name for known in options_in(Box)] == [
         "[INPUT]...",

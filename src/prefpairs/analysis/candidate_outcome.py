@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prefpairs.model.number import gap_between
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 _NAMED = 3
 

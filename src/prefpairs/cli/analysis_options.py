@@ -5,10 +5,9 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
 
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.engine.input_kind import PAIRS
-from prefpairs.engine.plan import InputPlan, SievePlan
+from prefpairs.engine.plan import InputPlan, PairPlan, SievePlan
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.errors import MeansNothing, UnknownWord
@@ -16,6 +15,7 @@ from prefpairs.files.pipe_spool import seekable_inputs
 from prefpairs.ledger import Report
 from prefpairs.option import given_options, option, options
 from prefpairs.sources import SOURCES
+from prefpairs.strategies.options import PairOptions
 
 
 @options
@@ -35,7 +35,7 @@ class LookWords(ReadWords):
 @contextmanager
 def looked_at(
     reading: LookWords,
-    pairing: PairWords,
+    pairing: PairOptions,
     aside: AsideWords,
     report: Report,
     *,
@@ -64,7 +64,7 @@ def looked_at(
             read = reading.plan(report)
             inputs = [seekable[source] for source in read.inputs]
             read = replace(read, inputs=inputs, one_kind=kind)
-            plan = pairing.plan(read, aside.temp_dir)
+            plan = PairPlan(read=read, options=pairing, temp_dir=aside.temp_dir)
             yield SievePlan(read=plan.read, pair=plan, temp_dir=aside.temp_dir)
 
 
@@ -74,7 +74,7 @@ def _plan_of_pairs(given: InputPlan, word: str, temp_dir: str | None) -> SievePl
 
 
 def _refuse_words_of_rollouts(
-    reading: LookWords, pairing: PairWords, of_all: AbstractSet[str]
+    reading: LookWords, pairing: PairOptions, of_all: AbstractSet[str]
 ) -> None:
     """Raise for options that say how pairs are made where they are made already."""
     of_inputs = {field.name for field in fields(InputWords)} | {"source"} | of_all

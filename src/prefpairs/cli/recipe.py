@@ -9,43 +9,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from prefpairs.cli.commands.dedupe import DedupeWords
-from prefpairs.cli.commands.filter import FilterWords
-from prefpairs.cli.commands.sample import SampleWords
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords, ReadWords
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.cli.write_options import TellWords, force_option
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.input_stamps import read_noted
-from prefpairs.files.inputs import Input
-from prefpairs.option import Option, option, options, options_in
+from prefpairs.option import Option, filled, option, options, options_in
 from prefpairs.stages.base import Sieve
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
 
 
-class SieveWords(Protocol):
-    """The words of a stage that passes pairs on."""
-
-    def references(self) -> list[Input]:
-        """The files that it reads besides the pairs."""
-        ...
-
-    def sieve(self) -> Sieve:
-        """The sieve that the words ask for."""
-        ...
-
-
-SIEVES: dict[str, type[SieveWords]] = {
-    "dedupe": DedupeWords,
-    "filter": FilterWords,
-    "sample": SampleWords,
+SIEVES: dict[str, type[Sieve]] = {
+    "dedupe": Dedupe,
+    "filter": Filter,
+    "sample": Sample,
 }
 STAGES = ("pair", *SIEVES, "split", "export")
 TABLES = ("read", *STAGES, "write")
@@ -106,7 +93,7 @@ class Recipe:
         for key, value in values.items():
             self._check_value(table, key, known[key], value)
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
-        return kind(**{known[key].field: value for key, value in values.items()})
+        return filled(kind, {known[key].field: value for key, value in values.items()})
 
     def _check_value(self, table: str, key: str, option: Option, value: Any) -> None:
         """Raise for a value that no option can have."""
@@ -222,7 +209,7 @@ def _options_of(kind: type) -> dict[str, Option]:
 def _model_of(name: str, known: Mapping[str, Option]) -> type[BaseModel]:
     """The types of options, as pydantic holds values to them."""
     models: dict[str, Any] = {
-        key: (option.type, Field(option.default, ge=option.least, le=option.most))
+        key: (option.type_typed, Field(option.default_typed, ge=option.least, le=option.most))
         for key, option in known.items()
     }
     return create_model(name, __config__=ConfigDict(strict=True), **models)

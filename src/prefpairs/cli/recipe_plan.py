@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.commands.split import SideWords, SplitWords
 from prefpairs.cli.export_options import TargetWords
 from prefpairs.cli.output_places import (
@@ -27,6 +26,7 @@ from prefpairs.cli.terminal.error_text import visible
 from prefpairs.cli.write_options import opener_of
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import ExportPlan, PairPlan, SievePlan
+from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.joint_commit import Together
@@ -35,6 +35,7 @@ from prefpairs.ledger import Report
 from prefpairs.model.json_codec import encode
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.split import Split
+from prefpairs.strategies.options import PairOptions
 
 _MANIFEST = "manifest.json"
 
@@ -97,7 +98,7 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     pairs, references = _pairs(recipe, report)
     sieves, more = _sieves(recipe)
     export = _export(recipe, pairs.temp_dir)
-    across = pairs.pair is not None and pairs.pair.across_prompts
+    across = pairs.pair is not None and pairs.pair.options.across_prompts
     parting, split_by = _parting(recipe, export, across=across)
     plan = SievePlan(
         read=pairs.read,
@@ -136,10 +137,10 @@ def _pairs(recipe: Recipe, report: Report) -> tuple[SievePlan, list[Input]]:
         reading = recipe.words("read", ReadTable)
         read = reading.plan(report)
     with recipe.telling_place("pair"):
-        words = recipe.words("pair", PairWords)
+        words = recipe.words("pair", PairOptions)
         if words.assume_grouped:
             raise UsageError("assume_grouped does not go with a recipe", "leave it away")
-        pair: PairPlan = words.plan(read, reading.temp_dir)
+    pair = PairPlan(read=read, options=words, temp_dir=reading.temp_dir)
     plan = SievePlan(read=read, pair=pair, temp_dir=reading.temp_dir)
     return plan, reading.references()
 
@@ -150,9 +151,9 @@ def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
     for name in recipe.stages:
         if name in SIEVES:
             with recipe.telling_place(name):
-                words = recipe.words(name, SIEVES[name])
-                references += words.references()
-                sieves.append(words.sieve())
+                stage = recipe.words(name, SIEVES[name])
+                references += files_named_by(stage)
+                sieves.append(with_files(stage))
     return sieves, references
 
 

@@ -16,7 +16,7 @@ import typer
 
 from prefpairs.did_you_mean import listed
 from prefpairs.errors import UnknownWord, UsageError
-from prefpairs.option import Option, options_in, split_words
+from prefpairs.option import Option, filled, options_in, split_words
 
 _FLAG = " "
 """The metavar of an option that takes no value: without it typer calls each one <bool>."""
@@ -49,10 +49,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
             values[option.field] = _value(option, values[option.field])
         _refuse_swallowed(values, options)
         try:
-            groups = {
-                name: kind(**{option.field: values[option.field] for option in options_in(kind)})
-                for name, kind in groups_of(function).items()
-            }
+            groups = {name: filled(kind, values) for name, kind in groups_of(function).items()}
             function(**groups)
         except UnknownWord as error:
             error.option = _option_of(error, options, values)
@@ -66,7 +63,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     """An option as typer wants it; the names are declared, since typer 0.27 derives wrong ones."""
-    default, kind = option.default, option.type
+    default, kind = option.default, option.type_typed
     if option.positional:
         words: Any = typer.Argument(metavar=option.metavar)
     elif kind is bool:

@@ -11,7 +11,7 @@ from prefpairs.engine.ranked_group import Contest, Fetch, fair_members
 from prefpairs.errors import TooManyPairs
 from prefpairs.ledger import Report
 from prefpairs.model.canonical_json import canonical_json
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
 
 _MOST_CACHED = 1024
@@ -25,7 +25,7 @@ def pairs_across_prompts(
     report.groups = len(keys)
     scores = _scores_of_fair_members(index, fetch, plan, report)
 
-    if not plan.yes_all:
+    if not plan.options.yes_all:
         _refuse_too_many(scores, plan.options)
 
     def identity_of(number: int) -> bytes:
@@ -46,7 +46,7 @@ def pairs_across_prompts(
 
     chosen = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
     pairs = _counted(((settled(better), settled(worse)) for better, worse in chosen), index, report)
-    if plan.order == "key":
+    if plan.options.order == "key":
         return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
     return pairs
 

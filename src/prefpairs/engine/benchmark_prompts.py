@@ -11,19 +11,7 @@ from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode
 from prefpairs.model.message import Text, asks_something
 from prefpairs.model.path import MISSING, look_up, paths_of
-from prefpairs.stages.contamination import Reference
-
-FIELDS = (
-    "prompt",
-    "question",
-    "problem",
-    "instruction",
-    "query",
-    "messages",
-    "responses_create_params.input",
-    "input",
-)
-"""Where a prompt stands in most benchmarks; the first that a row has counts."""
+from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
 
 
 def read_reference(
@@ -45,7 +33,7 @@ def _prompt(record: Record, label: str, field: str | None) -> Text:
     place = f"{label}:{record.number}"
     try:
         row = decode(record.complete())
-        for path in FIELDS if field is None else (field,):
+        for path in PROMPT_FIELDS if field is None else (field,):
             value = look_up(row, path)
             if value is MISSING or value is None:
                 continue
@@ -55,7 +43,7 @@ def _prompt(record: Record, label: str, field: str | None) -> Text:
     except BadRecord as error:
         raise BadInput(place, error.problem) from None
     if field is None:
-        problem = f"no {' or '.join(FIELDS)}"
+        problem = f"no {' or '.join(PROMPT_FIELDS)}"
         raise BadInput(place, problem, "--against-field PATH says where prompts stand")
     raise BadInput(place, f"no {field}", nearest(field, [*paths_of(row)], most=MOST_TOLD))
 

@@ -80,12 +80,12 @@ def _shown(group: int, index: Index, fetch: Fetch, plan: PairPlan) -> ShownGroup
     order = [contest.member(place) for place in range(len(fair))]
     everyone = sorted([*order, *unfair], key=index.rank)
     called = {number: place for place, number in enumerate(everyone, 1)}
-    _, strategy = strategy_named(plan.strategy)
+    _, strategy = strategy_named(plan.options.strategy)
     pairs = strategy(contest.group, plan.options) if fair else ()
     found, count = standings(
         contest.group,
         plan.options,
-        islice(pairs, plan.options.max_pairs),
+        islice(pairs, plan.options.max_pairs_per_group),
         [called[number] for number in order],
     )
     fared: dict[int, Standing | str] = {**unfair, **dict(zip(order, found, strict=True))}

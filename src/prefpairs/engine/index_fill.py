@@ -31,7 +31,7 @@ def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> N
         elif given.opened.lines_from is None or plan.read.limit is not None:
             _fill_record_by_record(given, index, _shelf_of(given, library))
         else:
-            _fill_from_lines(given, index, reader, _shelf_of(given, library), plan.workers)
+            _fill_from_lines(given, index, reader, _shelf_of(given, library), plan.options.workers)
     reader.formats.shown.check_answers(index.constant_groups)
 
 

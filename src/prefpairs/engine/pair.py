@@ -47,7 +47,7 @@ def pair(
         open_sink(outputs, report, export, allow_empty=allow_empty) as sink,
         Candidates() as library,
     ):
-        if plan.assume_grouped:
+        if plan.options.assume_grouped:
             _pair_as_it_comes(plan, library, sink, report)
         else:
             lines = outputs if export is None else None
@@ -89,21 +89,21 @@ def _pair_by_index(
 
 def step_of_groups(verb: Verb, index: Index, plan: PairPlan, report: Report) -> Step:
     """How many groups have had their turn; pairs across all of them are merely counted."""
-    if plan.across_prompts:
+    if plan.options.across_prompts:
         return Step(verb, report.pairs, None, "pairs")
     return Step(verb, report.groups, index.groups, "groups")
 
 
 def _shares_worth(index: Index, plan: PairPlan) -> int:
     """How many processes should write: one, unless each has enough to do."""
-    if plan.across_prompts or not CAN_FORK:
+    if plan.options.across_prompts or not CAN_FORK:
         return 1
-    return processes_for(plan.workers, len(index), _WORTH_A_SHARE)
+    return processes_for(plan.options.workers, len(index), _WORTH_A_SHARE)
 
 
 def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
     """The pairs of all groups, by number, in the order in which they are written."""
-    if plan.across_prompts:
+    if plan.options.across_prompts:
         return pairs_across_prompts(index, fetch, plan, report)
     if _may_flood(plan):
         _refuse_too_many(index, fetch, plan)
@@ -111,23 +111,25 @@ def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterat
 
 
 def _may_flood(plan: PairPlan) -> bool:
-    return plan.options.max_pairs is None and not plan.yes_all
+    return plan.options.max_pairs_per_group is None and not plan.options.yes_all
 
 
 def _order(index: Index, plan: PairPlan) -> Sequence[int]:
     """The groups in the order in which their pairs are written."""
     order = range(index.groups)
-    return sorted(order, key=index.group_keys().__getitem__) if plan.order == "key" else order
+    return (
+        sorted(order, key=index.group_keys().__getitem__) if plan.options.order == "key" else order
+    )
 
 
 def _pairs_of_groups(
     index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Iterable[int]
 ) -> Iterator[Numbers]:
-    _, strategy = strategy_named(plan.strategy)
+    _, strategy = strategy_named(plan.options.strategy)
     for contest in contests(index, fetch, plan, report, groups):
         report.groups += 1
         chosen = strategy(contest.group, plan.options) if contest.group.scores else ()
-        pairs = islice(chosen, plan.options.max_pairs)
+        pairs = islice(chosen, plan.options.max_pairs_per_group)
         first = next(pairs, None)
         if first is None:
             report.groups_without_pair[contest.why_no_pair()] += 1
@@ -151,7 +153,7 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
     """Raise if more pairs would come out than anyone wants by accident; none are made."""
     if index.most_pairs() <= MOST_PAIRS:
         return
-    _, strategy = strategy_named(plan.strategy)
+    _, strategy = strategy_named(plan.options.strategy)
     pairs = 0
     for contest in contests(index, fetch, plan, Report(), _order(index, plan)):
         chosen = strategy(contest.group, plan.options)
@@ -185,7 +187,7 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
 def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, report: Report) -> None:
     for made_pair in pairs:
         sink.put(made_pair, WHOLE)
-        if plan.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
+        if plan.options.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
             raise TooManyPairs(report.pairs, MOST_PAIRS)
 
 

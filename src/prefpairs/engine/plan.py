@@ -9,7 +9,7 @@ from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.split import Split
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 from prefpairs.targets.base import ExportOptions, Target
 
 MOST_PAIRS = 10_000_000
@@ -58,15 +58,8 @@ class PairPlan:
     """Which pairs are made of what was read, and in which order they are written."""
 
     read: ReadPlan
-    strategy: str = "best-vs-worst"
     options: PairOptions = field(default_factory=PairOptions)
-    across_prompts: bool = False
-    order: Literal["input", "key"] = "input"
     temp_dir: str | None = None
-    assume_grouped: bool = False
-    yes_all: bool = False
-    workers: int | None = None
-    """How many processes read a file; if nobody says, as many as it pays for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ class ReadyPairs:
 
     def slots(self) -> Iterable[int]:
         """The places that they took, in order."""
-        if self._plan.order == "input":
+        if self._plan.options.order == "input":
             return self._slots.values()
         return [slot for _, slot in sorted(self._slots.items())]
 

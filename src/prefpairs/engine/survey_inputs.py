@@ -50,14 +50,14 @@ def _what_if(
 
     Pairs that stood ready have no gap, and stay.
     """
-    if plan.strategy in _WIDEST_FIRST:
+    if plan.options.strategy_name in _WIDEST_FIRST:
         return found.what_if(unknown_stay=True)
     return [_decided_again(least, pairs, plan, ready) for least in WHAT_IF_GAPS]
 
 
 def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
-    options = replace(plan.options, min_gap=max(least, plan.options.min_gap))
-    again = replace(plan, options=options, yes_all=True)
+    options = replace(plan.options, min_gap=max(least, plan.options.min_gap), yes_all=True)
+    again = replace(plan, options=options)
     number, prompts = len(ready), set(ready)
     for chosen, _ in decide(pairs.index, pairs.fetch, again, Report()):
         number += 1

@@ -1,11 +1,26 @@
 """What a sieve is: entries in, those that stay out, in the order in which they are written."""
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, Self
 
 from prefpairs.ledger import Stage
 from prefpairs.model.pair import Pair
+from prefpairs.stages.contamination import Reference
 from prefpairs.stages.pair_entry import Entry
+
+
+class StageFiles(Protocol):
+    """The files that stages name, opened for them: stages themselves open nothing."""
+
+    def prompts(
+        self, paths: Sequence[str], field: str | None, /, *, near: float | None
+    ) -> Reference:
+        """The prompts of a benchmark."""
+        ...
+
+    def token_counter(self, path: str, /) -> Callable[[str], int]:
+        """What counts the tokens of a text, by a tokenizer.json."""
+        ...
 
 
 class Texts(Protocol):
@@ -22,6 +37,20 @@ class Sieve(Protocol):
     @property
     def name(self) -> str:
         """The command it belongs to."""
+        ...
+
+    @property
+    def benchmarks(self) -> Sequence[str]:
+        """The files, directories and patterns of prompts that it reads besides the pairs."""
+        ...
+
+    @property
+    def tokenizers(self) -> Sequence[str]:
+        """The tokenizers that it reads."""
+        ...
+
+    def with_files(self, files: StageFiles, /) -> Self:
+        """The same with what the files hold that its options name."""
         ...
 
     @property

@@ -6,6 +6,18 @@ from prefpairs.model.tool_calls import number_calls
 from prefpairs.stages.digest_table import Numbering
 from prefpairs.stages.near_duplicates import NearTable, Shingles, shingles_of, words_of
 
+PROMPT_FIELDS = (
+    "prompt",
+    "question",
+    "problem",
+    "instruction",
+    "query",
+    "messages",
+    "responses_create_params.input",
+    "input",
+)
+"""Where a prompt is in most benchmarks; the first that a row has counts."""
+
 
 class Reference:
     """What `dedupe --against` holds prompts against, exactly and, if asked, nearly."""

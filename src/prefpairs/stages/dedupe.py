@@ -2,36 +2,112 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
+from typing import Self
 
+from prefpairs.errors import UsageError
 from prefpairs.ledger import Stage
 from prefpairs.model.identity import digest
-from prefpairs.stages.base import Texts
-from prefpairs.stages.contamination import Reference
+from prefpairs.option import option, options
+from prefpairs.stages.base import StageFiles, Texts
+from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
 from prefpairs.stages.digest_table import Numbering
 from prefpairs.stages.distinct_pairs import Distinct
 from prefpairs.stages.entry_columns import in_order
-from prefpairs.stages.near_duplicates import NearTable, Remembered, Shingles, likeness, shingles_of
+from prefpairs.stages.near_duplicates import (
+    LEAST,
+    NearTable,
+    Remembered,
+    Shingles,
+    likeness,
+    shingles_of,
+)
 from prefpairs.stages.pair_entry import DIGEST, Entry
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
 """What pairs can be the same in; content is prompt, tools, chosen and rejected."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_SAME = "What counts as the same"
+_NOT_TRAINED = "What must not be trained on"
+
+
+@options
 class Dedupe:
     """Of pairs that are the same in `by` the strongest stays."""
 
-    by: tuple[str, ...] = ("content",)
-    conflicts: Literal["keep", "drop", "strongest"] = "keep"
-    near: float | None = None
-    near_on: Literal["prompt", "chosen", "both"] = "both"
+    by: tuple[str, ...] = option(
+        ("content",),
+        choices=SAME_IN,
+        panel=_SAME,
+        help="Pairs that agree in these are the same; several, with commas, count together. "
+        "content is prompt, tools, chosen and rejected.",
+    )
+    conflicts: str = option(
+        "keep",
+        choices=("keep", "drop", "strongest"),
+        panel=_SAME,
+        help="A over B here and B over A there, for the same prompt: keep both (and say how "
+        "many), drop both, or keep the one with the wider gap.",
+    )
+    near: float | None = option(
+        None,
+        metavar="SHARE",
+        least=LEAST,
+        most=1,
+        panel=_SAME,
+        help="Drop pairs that have this share of their runs of five words in common with a "
+        "stronger one; 0.9 forgives one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
+    )
+    near_on: str | None = option(
+        None,
+        choices=("prompt", "chosen", "both"),
+        panel=_SAME,
+        help="What must be near: the prompt, the chosen answer, or each of them (default).",
+    )
+    against: list[str] | None = option(
+        None,
+        metavar="FILE",
+        panel=_NOT_TRAINED,
+        help="Drop pairs whose prompt, or a question asked in it, stands in this file of a "
+        "benchmark or of validation data; with --near, also nearly. Repeatable.",
+    )
+    against_field: str | None = option(
+        None,
+        metavar="PATH",
+        panel=_NOT_TRAINED,
+        help=f"Where prompts stand in it (default: the first of {', '.join(PROMPT_FIELDS)}).",
+    )
     reference: Reference | None = None
+    """The prompts of `against`, once they have been read."""
 
     name = "dedupe"
     holds_back = True
     picks = False
+    tokenizers = ()
+
+    def check(self) -> None:
+        """Raise for options that do not go together."""
+        if "-" in (self.against or ()):
+            raise UsageError("--against -: standard input is for pairs", "name a file")
+        if self.against_field is not None and not self.against:
+            raise UsageError("--against-field goes with --against")
+        if self.near_on is not None and self.near is None:
+            raise UsageError("--near-on goes with --near")
+        if not self.by:
+            raise UsageError("--by names nothing", f"one of {', '.join(SAME_IN)}")
+
+    @property
+    def benchmarks(self) -> Sequence[str]:
+        """The files of prompts that it reads."""
+        return self.against or ()
+
+    def with_files(self, files: StageFiles) -> Self:
+        """The same with the prompts of the files that it names."""
+        if not self.against:
+            return self
+        reference = files.prompts(self.against, self.against_field, near=self.near)
+        return replace(self, reference=reference)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -68,7 +144,8 @@ class Dedupe:
         def chosen_at(slot: int) -> Shingles:
             return shingles_of(texts.pair(distinct.entry(slot)).chosen)
 
-        shingles_at = prompt_at if self.near_on == "prompt" else chosen_at
+        near_on = self.near_on or "both"
+        shingles_at = prompt_at if near_on == "prompt" else chosen_at
         table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
         kept = array("I")
         stage.to_weigh = len(slots)
@@ -76,7 +153,7 @@ class Dedupe:
             stage.weighed += 1
             shingles = shingles_at(slot)
             near = table.near(shingles)
-            if self.near_on == "both":
+            if near_on == "both":
                 near = (at for at in near if likeness(prompts(slot), prompts(at)) >= threshold)
             if next(near, None) is None:
                 table.add(slot, shingles)

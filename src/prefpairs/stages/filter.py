@@ -1,41 +1,113 @@
 """filter: pairs that pass every condition stay; the others are lost to the first they fail."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Self
 
+from prefpairs.errors import UsageError
 from prefpairs.ledger import Stage
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
-from prefpairs.stages.base import Texts
+from prefpairs.option import flag, option, options, options_in
+from prefpairs.stages.base import StageFiles, Texts
 from prefpairs.stages.pair_entry import Entry
 from prefpairs.stages.refusals import is_refusal
 from prefpairs.stages.truncation import is_truncated
 
+_SCORES = "Scores and gaps"
+_LENGTHS = "Lengths, in characters of all that a text says"
+_CONTENT = "Content"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@options
 class Filter:
     """What a pair must be like. Lengths are in characters of all that a text says."""
 
-    min_gap: float | None = None
-    max_gap: float | None = None
-    min_chosen_score: float | None = None
-    max_chosen_score: float | None = None
-    min_rejected_score: float | None = None
-    max_rejected_score: float | None = None
-    min_prompt_chars: int | None = None
-    max_prompt_chars: int | None = None
-    min_answer_chars: int | None = None
-    max_answer_chars: int | None = None
-    max_length_ratio: float | None = None
-    max_tokens: int | None = None
+    min_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Least gap.")
+    max_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Greatest gap.")
+    min_chosen_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Least score of the chosen answer."
+    )
+    max_chosen_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the chosen answer."
+    )
+    min_rejected_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Least score of the rejected answer."
+    )
+    max_rejected_score: float | None = option(
+        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the rejected answer."
+    )
+    min_prompt_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest prompt."
+    )
+    max_prompt_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Longest prompt."
+    )
+    min_answer_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest answer, of both."
+    )
+    max_answer_chars: int | None = option(
+        None, metavar="N", least=0, panel=_LENGTHS, help="Longest answer, of both."
+    )
+    max_length_ratio: float | None = option(
+        None,
+        metavar="R",
+        least=1,
+        panel=_LENGTHS,
+        help="How many times as long one answer may be as the other.",
+    )
+    max_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_LENGTHS,
+        help="Most tokens of the prompt and the longer answer together.",
+    )
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE",
+        panel=_LENGTHS,
+        help="A tokenizer.json; what a chat template adds is not counted.",
+    )
+    drop_truncated: bool = flag(
+        panel=_CONTENT,
+        help="Drop pairs of which an answer was cut off: meta says so (finish_reason and the "
+        "like), or a thought, a block of code or a tool call in it never ends.",
+    )
+    drop_refusals: bool = flag(
+        panel=_CONTENT, help="Drop pairs whose chosen answer begins like a refusal."
+    )
     count_tokens: Callable[[str], int] | None = None
-    drop_truncated: bool = False
-    drop_refusals: bool = False
+    """What `tokenizer` does, once it has been read."""
 
     name = "filter"
     holds_back = False
     picks = False
     needs = frozenset[str]()
+    benchmarks = ()
+
+    def check(self) -> None:
+        """Raise where there is no condition, or bounds that nothing meets."""
+        if all(getattr(self, known.field) == known.default for known in options_in(self)):
+            raise UsageError("filter without a condition", "--help lists them")
+        for name in ("gap", "chosen_score", "rejected_score", "prompt_chars", "answer_chars"):
+            least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            if least is not None and most is not None and not least <= most:
+                spelled = name.replace("_", "-")
+                raise UsageError(f"--min-{spelled} {least:g} is above --max-{spelled} {most:g}")
+        if (self.max_tokens is None) != (self.tokenizer is None):
+            raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
+
+    @property
+    def tokenizers(self) -> Sequence[str]:
+        """The tokenizer that it reads."""
+        return () if self.tokenizer is None else (self.tokenizer,)
+
+    def with_files(self, files: StageFiles) -> Self:
+        """The same with the tokenizer that it names."""
+        if self.tokenizer is None:
+            return self
+        return replace(self, count_tokens=files.token_counter(self.tokenizer))
 
     def sieve(
         self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]

@@ -2,16 +2,17 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import islice, takewhile
-from typing import Literal
+from typing import Self
 
+from prefpairs.errors import UsageError
 from prefpairs.ledger import Stage
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import as_written
-from prefpairs.stages.base import Texts
+from prefpairs.option import option, options
+from prefpairs.stages.base import StageFiles, Texts
 from prefpairs.stages.digest_table import Numbering
 from prefpairs.stages.entry_columns import Store, in_order
 from prefpairs.stages.pair_entry import Entry, falling
@@ -23,17 +24,44 @@ _END = 2**32 - 1
 _FEWEST_PRUNED = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_SAMPLE = "What is drawn"
+
+
+@options
 class Sample:
     """How many pairs stay, and in which order they are written."""
 
-    max_pairs: int | None = None
-    fraction: float | None = None
-    per_group: int | None = None
-    order: Literal["input", "shuffle", "easy-first", "hard-first"] = "input"
-    seed: int = 0
+    max_pairs: int | None = option(
+        None, metavar="N", least=1, panel=_SAMPLE, help="N pairs, or all if fewer."
+    )
+    fraction: float | None = option(
+        None, metavar="F", least=0, most=1, panel=_SAMPLE, help="Each pair with this chance."
+    )
+    per_group: int | None = option(
+        None, metavar="N", least=1, panel=_SAMPLE, help="At most N pairs of a group."
+    )
+    order: str = option(
+        "input",
+        choices=("input", "shuffle", "easy-first", "hard-first"),
+        panel=_SAMPLE,
+        help="As they come, by draw, or by gap: widest first, or narrowest first. Pairs "
+        "without a gap come last.",
+    )
+    seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of the draws.")
 
     name = "sample"
+    benchmarks = ()
+    tokenizers = ()
+
+    def check(self) -> None:
+        """Raise where nothing is asked for."""
+        if (self.max_pairs, self.fraction, self.per_group, self.order) == (*[None] * 3, "input"):
+            hint = "--max-pairs N, --fraction F, --per-group N or --order"
+            raise UsageError("sample of what size?", hint)
+
+    def with_files(self, _: StageFiles) -> Self:
+        """The same: it names no files."""
+        return self
 
     @property
     def holds_back(self) -> bool:

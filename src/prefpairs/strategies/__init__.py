@@ -6,12 +6,15 @@ writing its module and naming it here.
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from prefpairs.errors import UnknownWord
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
 
-Strategy = Callable[[Group, PairOptions], Iterable[Positions]]
+if TYPE_CHECKING:
+    from prefpairs.strategies.allowed_pairs import Group, Positions
+    from prefpairs.strategies.options import PairOptions
+
+    Strategy = Callable[[Group, PairOptions], Iterable[Positions]]
 
 STRATEGIES = {
     "best-vs-worst": "the widest allowed pair of each group",
@@ -26,7 +29,7 @@ STRATEGIES = {
 ALIASES = {"same-prompt": "best-vs-worst"}
 
 
-def strategy_named(word: str) -> tuple[str, Strategy]:
+def strategy_named(word: str) -> tuple[str, "Strategy"]:
     """The name and the function of a strategy; `-` and `_` are alike.
 
     >>> strategy_named("same_prompt")[0]

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 
 def adjacent(group: Group, options: PairOptions) -> Sequence[Positions]:

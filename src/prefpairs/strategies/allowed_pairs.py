@@ -7,29 +7,15 @@ from where they stand: nothing here builds all n² of them to find a few.
 import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 from prefpairs.model.number import gap_between
+from prefpairs.strategies.options import PairOptions
 
 Positions = tuple[int, int]
 """The places of a chosen and of a rejected candidate."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairOptions:
-    """What is asked of pairs: the options of `pair` that strategies see."""
-
-    min_gap: float = 0.0
-    max_gap: float | None = None
-    min_chosen_score: float | None = None
-    high_threshold: float = 0.7
-    low_threshold: float = 0.4
-    max_pairs: int | None = None
-    rejected_per_chosen: int = 1
-    seed: int = 0
 
 
 class Group(NamedTuple):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 
 def best_vs_rest(group: Group, options: PairOptions) -> Iterator[Positions]:

@@ -1,6 +1,7 @@
 """exhaustive: all allowed pairs."""
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group
+from prefpairs.strategies.options import PairOptions
 
 
 def exhaustive(group: Group, options: PairOptions) -> AllowedPairs:

@@ -6,8 +6,9 @@ from functools import partial
 
 from prefpairs.model.identity import draw
 from prefpairs.model.number import gap_between
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
 from prefpairs.strategies.hash_ring import Ring
+from prefpairs.strategies.options import PairOptions
 
 
 def stratified(group: Group, options: PairOptions) -> AllowedPairs:

@@ -7,7 +7,8 @@ the spot lies under the worst, and this equals best-vs-worst.
 from collections.abc import Iterable, Sequence
 from statistics import mean, pstdev
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 
 def sweet_spot(group: Group, options: PairOptions) -> Iterable[Positions]:

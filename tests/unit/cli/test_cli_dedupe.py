@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from calling import called
 
-from prefpairs.cli.commands.dedupe import DedupeWords, dedupe
+from prefpairs.cli.commands.dedupe import dedupe
+from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.errors import BadInput, FileTrouble, UnknownWord, UsageError
+from prefpairs.option import filled
 from prefpairs.stages.dedupe import Dedupe
 
 
@@ -31,23 +33,24 @@ def _run(**words: Any) -> list[str]:
 
 def test_sieve_of_no_words() -> None:
     """One of each content, contradictions stay."""
-    assert DedupeWords().sieve() == Dedupe(
-        by=("content",), conflicts="keep", near=None, near_on="both", reference=None
+    assert filled(Dedupe, {}) == Dedupe(
+        by=("content",), conflicts="keep", near=None, near_on=None, reference=None
     )
-    assert DedupeWords().references() == []
+    assert files_named_by(Dedupe()) == []
 
 
 def test_sieve_of_all_words() -> None:
     """Each word ends where it belongs."""
-    words = DedupeWords(
-        by="prompt, chosen",
-        conflicts="strongest",
-        near=0.8,
-        near_on="prompt",
-        against=["bench.jsonl"],
-        against_field="text",
-    )
-    sieve = words.sieve()
+    words = {
+        "by": "prompt, chosen",
+        "conflicts": "strongest",
+        "near": 0.8,
+        "near_on": "prompt",
+        "against": ["bench.jsonl"],
+        "against_field": "text",
+    }
+    sieve = with_files(filled(Dedupe, words))
+    assert isinstance(sieve, Dedupe)
     assert (sieve.by, sieve.conflicts) == (("prompt", "chosen"), "strongest")
     assert (sieve.near, sieve.near_on) == (0.8, "prompt")
     assert sieve.reference is not None
@@ -73,7 +76,7 @@ def test_sieve_of_all_words() -> None:
 def test_words_that_do_not_fit(words: dict[str, Any], error: type[Exception]) -> None:
     """They are told before any pair is read."""
     with pytest.raises(error):
-        DedupeWords(**words).sieve()
+        with_files(filled(Dedupe, words))
 
 
 def test_run() -> None:

@@ -1,5 +1,6 @@
 """How a candidate fared, in words."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.model.candidate import Candidate
 from prefpairs.reasons import LOSSES
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 OPTIONS = PairOptions(min_gap=0.25, max_gap=2.0, min_chosen_score=0.5)
 
@@ -21,7 +22,7 @@ def _word(
 ) -> Any:
     member = Member(4, Candidate("g", "Q", "A", 1.0), standing)
     asked = PairOptions(**options) if options else OPTIONS
-    plan = PairPlan(read=ReadPlan(inputs=[]), strategy=strategy, options=asked)
+    plan = PairPlan(read=ReadPlan(inputs=[]), options=replace(asked, strategy=strategy))
     return word_member(member, pairs, plan)
 
 
@@ -91,8 +92,8 @@ def test_every_strategy_has_words(strategy: str) -> None:
 def test_bound_that_was_reached() -> None:
     """It is told only where it was."""
     words = "not used: exhaustive takes all allowed pairs, widest first"
-    assert _word(Standing(), "exhaustive", pairs=2, max_pairs=3) == (words, "")
-    assert _word(Standing(), "exhaustive", pairs=3, max_pairs=3) == (
+    assert _word(Standing(), "exhaustive", pairs=2, max_pairs_per_group=3) == (words, "")
+    assert _word(Standing(), "exhaustive", pairs=3, max_pairs_per_group=3) == (
         f"{words}, and --max-pairs-per-group 3 of them",
         "",
     )

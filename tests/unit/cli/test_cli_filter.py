@@ -1,21 +1,22 @@
 """The options of filter, and a run of it."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from calling import called
 
-from prefpairs.cli.commands.filter import FilterWords, filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
+from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.option import filled, options_in
 from prefpairs.stages.filter import Filter
 
 NUMBERS = [
-    field.name
-    for field in fields(FilterWords)
-    if field.name not in ("tokenizer", "drop_truncated", "drop_refusals")
+    known.field
+    for known in options_in(Filter)
+    if known.field not in ("tokenizer", "drop_truncated", "drop_refusals")
 ]
 
 
@@ -24,14 +25,14 @@ def test_number(name: str) -> None:
     """Each word ends where it belongs, and zero is a bound like any other."""
     for number in (0, 7):
         expected = Filter(**{name: number})  # type: ignore[arg-type]
-        assert FilterWords(**{name: number}).sieve() == expected  # type: ignore[arg-type]
+        assert with_files(filled(Filter, {name: number})) == expected
 
 
 @pytest.mark.parametrize("name", ["drop_truncated", "drop_refusals"])
 def test_flag(name: str) -> None:
     """It is a condition of its own."""
     expected = Filter(**{name: True})  # type: ignore[arg-type]
-    assert FilterWords(**{name: True}).sieve() == expected  # type: ignore[arg-type]
+    assert with_files(filled(Filter, {name: True})) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,20 +66,20 @@ def test_flag(name: str) -> None:
 def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
     """They are told before anything is read."""
     with pytest.raises(UsageError) as caught:
-        FilterWords(**words).sieve()
+        with_files(filled(Filter, words))
     assert caught.value.problem == problem
 
 
 def test_bounds_may_meet() -> None:
     """One exact number is sensible."""
-    words = FilterWords(min_gap=0.5, max_gap=0.5, min_prompt_chars=3, max_prompt_chars=3)
-    assert words.sieve().max_gap == 0.5
+    bounds = {"min_gap": 0.5, "max_gap": 0.5, "min_prompt_chars": 3, "max_prompt_chars": 3}
+    assert filled(Filter, bounds) == Filter(**bounds)  # type: ignore[arg-type]
 
 
 def test_tokenizer(tmp_path: Path) -> None:
     """It is opened before any pair is read."""
     with pytest.raises(FileTrouble):
-        FilterWords(max_tokens=9, tokenizer=str(tmp_path / "tokenizer.json")).sieve()
+        with_files(Filter(max_tokens=9, tokenizer=str(tmp_path / "tokenizer.json")))
 
 
 def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

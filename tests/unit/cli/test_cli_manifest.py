@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import prefpairs
-from prefpairs.cli.commands.sample import SampleWords
 from prefpairs.cli.manifest import (
     FileModel,
     Hashed,
@@ -27,6 +26,7 @@ from prefpairs.cli.manifest import (
 from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
 from prefpairs.errors import BadInput, FileTrouble, UsageError
 from prefpairs.files.file_digest import digest_file
+from prefpairs.stages.sample import Sample
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -35,6 +35,7 @@ NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Sample, "check", lambda _: None)  # it has no size
     for name in ("data", "runs"):
         Path(name).mkdir()
     Path("r.toml").write_bytes(b"[sample]\n")
@@ -44,7 +45,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _recipe(path: str = "r.toml", *settings: str) -> Recipe:
     recipe = read_recipe(path, settings)
-    recipe.words("sample", SampleWords)
+    recipe.words("sample", Sample)
     return recipe
 
 

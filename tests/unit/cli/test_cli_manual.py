@@ -19,7 +19,7 @@ def _word(command: str, name: str) -> Option:
 def test_option() -> None:
     """Its names, what stands for its value, and where it is told of."""
     word = _word("sample", "--limit")
-    assert (word.names, word.metavar, word.spelling) == (["-n", "--limit"], "N", "--limit N")
+    assert (word.names, word.metavar, word.spelling) == (("-n", "--limit"), "N", "--limit N")
     assert (word.help, word.panel, word.repeated) == ("Read N rows.", "What is read", False)
 
 
@@ -31,7 +31,7 @@ def test_flag() -> None:
 def test_argument() -> None:
     """It has no name."""
     word = _word("verify", "MANIFEST")
-    assert (word.names, word.spelling, word.is_required) == ([], "MANIFEST", True)
+    assert (word.names, word.spelling, word.is_required) == ((), "MANIFEST", True)
 
 
 @pytest.mark.parametrize(

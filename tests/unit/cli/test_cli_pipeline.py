@@ -21,7 +21,7 @@ from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 IN = Input("in.jsonl", "in.jsonl")
 READ = "[read]\ninputs = 'in.jsonl'\n"
@@ -77,9 +77,7 @@ def test_plan_of_rollouts() -> None:
         read=read,
         pair=PairPlan(
             read=read,
-            strategy="adjacent",
-            options=PairOptions(min_gap=0.5),
-            order="key",
+            options=PairOptions(strategy="adjacent", min_gap=0.5, order="key"),
             temp_dir=".",
         ),
         sieves=[],

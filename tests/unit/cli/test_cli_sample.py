@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from calling import called
 
-from prefpairs.cli.commands.sample import SampleWords, sample
+from prefpairs.cli.commands.sample import sample
+from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.option import filled
 from prefpairs.stages.sample import Sample
 
 
@@ -27,20 +29,20 @@ from prefpairs.stages.sample import Sample
 )
 def test_sieve(words: dict[str, Any], sieve: Sample) -> None:
     """Each word ends where it belongs; one of them is enough."""
-    assert SampleWords(**words).sieve() == sieve
+    assert with_files(filled(Sample, words)) == sieve
 
 
 @pytest.mark.parametrize("words", [{}, {"seed": 7}, {"order": "input"}])
 def test_sample_of_no_size(words: dict[str, Any]) -> None:
     """All of it is no sample."""
     with pytest.raises(UsageError, match="of what size"):
-        SampleWords(**words).sieve()
+        with_files(filled(Sample, words))
 
 
 def test_unknown_order() -> None:
     """A mistyped word."""
     with pytest.raises(UnknownWord):
-        SampleWords(order="random").sieve()
+        filled(Sample, {"order": "random"})
 
 
 def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

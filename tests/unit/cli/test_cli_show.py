@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from calling import called
 
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.commands.show import ChoiceWords, ShowReadWords, show
 from prefpairs.cli.main import main
 from prefpairs.errors import NotThere, UnknownWord, UsageError
 from prefpairs.ledger import Report
 from prefpairs.model.pair import pair_of
+from prefpairs.strategies.options import PairOptions
 
 ROWS = [
     {"prompt": f"Q{number}", "chosen": f"it is {number}", "rejected": "it is not", "gap": number}
@@ -119,7 +119,7 @@ def test_no_text_on_standard_input() -> None:
 def test_group_plan() -> None:
     """All words of `pair`; -n is the number of candidates, not of rows."""
     reading = ShowReadWords(inputs=["r.jsonl"], limit=3, source="candidates", scores=["x"])
-    plan = reading.group_plan(PairWords(min_gap=0.3, seed=7), "/tmp", Report())  # noqa: S108
+    plan = reading.group_plan(PairOptions(min_gap=0.3, seed=7), "/tmp", Report())  # noqa: S108
     assert (plan.read.limit, plan.read.source) == (None, "candidates")
     assert (plan.options.min_gap, plan.options.seed, plan.temp_dir) == (0.3, 7, "/tmp")  # noqa: S108
     assert plan.read.options.scores == (("x", 1.0),)
@@ -142,7 +142,10 @@ def test_group_plan() -> None:
         ({"cast_score": True}, "--cast-score goes with --group"),
         ({"keep_rows": ["masked"]}, "--keep-rows goes with --group"),
         ({"temp_dir": "."}, "--temp-dir goes with --group"),
-        ({"group": "g", "across_prompts": True}, "--across-prompts does not go with --group"),
+        (
+            {"group": "g", "across_prompts": True, "strategy": "stratified"},
+            "--across-prompts does not go with --group",
+        ),
         ({"group": "g", "assume_grouped": True}, "--assume-grouped does not go with --group"),
         ({"worst": "best"}, "unknown --worst: best"),
         ({"source": "nemo-gym"}, "nemo-gym"),

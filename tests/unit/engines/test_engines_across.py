@@ -1,6 +1,7 @@
 """Pairs of answers to different prompts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from prefpairs.errors import TooManyPairs
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.ledger import Report
 from prefpairs.model.candidate import Candidate
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 ROLLOUTS = [
     Candidate(
@@ -29,7 +30,8 @@ def _pairs(
     for candidate in candidates:
         index.add(candidate, Place(0, 0, 0, 0, 0))
     read = ReadPlan(inputs=[], options=options.pop("read", ReadOptions()))
-    plan = PairPlan(read=read, across_prompts=True, **options)
+    asked = options.pop("options", PairOptions())
+    plan = PairPlan(read=read, options=replace(asked, across_prompts=True, **options))
     numbers = pairs_across_prompts(index, candidates.__getitem__, plan, report or Report())
     return [
         (str(candidates[chosen].response), str(candidates[rejected].response))
@@ -109,7 +111,7 @@ def test_twins_across_prompts_are_told_apart_by_their_text() -> None:
         index = Index()
         for candidate in order:
             index.add(candidate, Place(0, 0, 0, 0, 0))
-        plan = PairPlan(read=ReadPlan(inputs=[]), across_prompts=True)
+        plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
         numbers = pairs_across_prompts(index, order.__getitem__, plan, Report())
         written.append(sorted(str(order[chosen].meta) for chosen, _ in numbers))
     assert written == [["{'n': 0}", "{'n': 1}"]] * 2
@@ -136,7 +138,7 @@ def test_equal_rollouts_of_two_tasks_are_told_apart_by_their_task() -> None:
         index = Index()
         for candidate in given:
             index.add(candidate, Place(0, 0, 0, 0, 0))
-        plan = PairPlan(read=ReadPlan(inputs=[]), across_prompts=True)
+        plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
         found = pairs_across_prompts(index, given.__getitem__, plan, Report())
         return [given[rejected].meta for _, rejected in found]
 

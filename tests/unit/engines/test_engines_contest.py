@@ -14,7 +14,7 @@ from prefpairs.fields.answer import TASK, ReadOptions
 from prefpairs.ledger import Report
 from prefpairs.model.candidate import Candidate
 from prefpairs.reasons import CONFLICTING
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 ONE = Candidate("g", "Q", "A", 0.5, 3)
 

@@ -20,6 +20,7 @@ from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Report
 from prefpairs.model.candidate import Candidate
+from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [
     {
@@ -47,7 +48,7 @@ def _filled(path: Path, report: Report | None = None, **more: Any) -> list[Candi
     index = Index()
     with Candidates() as library:
         with reading_inputs(read, report or Report()) as reader:
-            fill(index, library, reader, PairPlan(read=read, workers=workers))
+            fill(index, library, reader, PairPlan(read=read, options=PairOptions(workers=workers)))
         return [library.fetch(index, number) for number in range(len(index))]
 
 

@@ -18,7 +18,7 @@ from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Report
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 
 def _row(group: str, response: str, score: float, **more: Any) -> Row:
@@ -53,7 +53,7 @@ def _plan(
     read = ReadPlan(
         inputs=find_inputs([name]), source="candidates", options=ReadOptions(keep_rows=keep_rows)
     )
-    return PairPlan(read=read, strategy=strategy, options=PairOptions(**options))
+    return PairPlan(read=read, options=PairOptions(strategy=strategy, **options))
 
 
 def _shown(name: str, plan: PairPlan | None = None) -> list[ShownGroup]:
@@ -155,7 +155,7 @@ def test_all_copies() -> None:
 
 def test_bound_of_pairs() -> None:
     """As `pair` would stop."""
-    plan = _plan(strategy="exhaustive", max_pairs=2)
+    plan = _plan(strategy="exhaustive", max_pairs_per_group=2)
     assert [fared for *_, fared in _fared("alpha", plan)] == [([3, 2], []), ([], [1]), ([], [1])]
 
 

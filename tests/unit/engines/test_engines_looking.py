@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Report
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]
 PAIR = {"prompt": "Q", "chosen": "a", "rejected": "b"}
@@ -41,7 +42,9 @@ def rollouts(scores: Sequence[float]) -> list[Row]:
 def making(inputs: list[Input], strategy: str, options: PairOptions) -> SievePlan:
     """A plan of pairs in the making."""
     read = ReadPlan(inputs=inputs)
-    return SievePlan(read=read, pair=PairPlan(read=read, strategy=strategy, options=options))
+    return SievePlan(
+        read=read, pair=PairPlan(read=read, options=replace(options, strategy=strategy))
+    )
 
 
 def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from prefpairs.ledger import Report
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.stages.pair_entry import Entry
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q1"}]
@@ -62,7 +63,8 @@ def _file(folder: Path, rows: Sequence[Row], name: str = "c.jsonl") -> str:
 
 def _plan(path: str, on_error: Any = "fail", **asked: Any) -> PairPlan:
     read = ReadPlan(inputs=find_inputs([path]), source="candidates", on_error=on_error)
-    return PairPlan(read=read, **{"strategy": "exhaustive", **asked})
+    options = replace(asked.pop("options", PairOptions()), **{"strategy": "exhaustive", **asked})
+    return PairPlan(read=read, options=options)
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def _told(entry: Entry) -> Entry:
 ASKED: dict[str, Row] = {
     "exhaustive": {},
     "best-vs-worst": {"strategy": "best-vs-worst"},
-    "bounds": {"options": PairOptions(min_gap=0.3, max_gap=0.8, max_pairs=2)},
+    "bounds": {"options": PairOptions(min_gap=0.3, max_gap=0.8, max_pairs_per_group=2)},
     "order of keys": {"order": "key"},
     "across prompts": {
         "strategy": "stratified",
@@ -185,7 +187,7 @@ def test_ledger(tmp_path: Path, asked: Row) -> None:
     ):
         assert getattr(ours, name) == getattr(theirs, name)
     assert (ours.rows_read, ours.dropped) == (49, {"duplicate_rollout": 9})
-    assert (ours.pairs, ours.across_prompts > 0) == (0, plan.across_prompts)
+    assert (ours.pairs, ours.across_prompts > 0) == (0, plan.options.across_prompts)
 
 
 def test_bad_row(tmp_path: Path) -> None:

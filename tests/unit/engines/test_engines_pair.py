@@ -5,6 +5,7 @@ import io
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Report
 from prefpairs.strategies import STRATEGIES
-from prefpairs.strategies.allowed_pairs import PairOptions
+from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number % 3}", "response": f"A{number}", "score": number / 10}
@@ -36,7 +37,10 @@ def _run(folder: Path, *contents: bytes, report: Report | None = None, **more: A
         path.write_bytes(content)
     read: Row = {key: more.pop(key) for key in ("source", "on_error", "limit") if key in more}
     read["options"] = more.pop("read", ReadOptions())
-    plan = PairPlan(read=ReadPlan(inputs=find_inputs(list(map(str, paths))), **read), **more)
+    temp_dir = more.pop("temp_dir", None)
+    options = replace(more.pop("options", PairOptions()), **more)
+    inputs = find_inputs(list(map(str, paths)))
+    plan = PairPlan(read=ReadPlan(inputs=inputs, **read), options=options, temp_dir=temp_dir)
     output = Lines()
     pair(plan, {WHOLE: output}, report or Report(), allow_empty=True)
     return output.rows()
@@ -82,7 +86,7 @@ def test_order_of_lines_changes_no_pair(tmp_path: Path, strategy: str) -> None:
     plan: Row = {
         "strategy": strategy,
         "order": "key",
-        "options": PairOptions(high_threshold=0.5, low_threshold=0.3, max_pairs=2),
+        "options": PairOptions(high_threshold=0.5, low_threshold=0.3, max_pairs_per_group=2),
     }
     pairs = _run(tmp_path, data_of(ROWS), **plan)
     assert pairs
@@ -130,7 +134,7 @@ def test_row_of_several_answers(tmp_path: Path) -> None:
 
 def test_widest_pairs_come_first(tmp_path: Path) -> None:
     """A cap keeps the widest ones of each group."""
-    plan: Row = {"strategy": "exhaustive", "options": PairOptions(max_pairs=2)}
+    plan: Row = {"strategy": "exhaustive", "options": PairOptions(max_pairs_per_group=2)}
     assert _answers(_run(tmp_path, data_of(ROWS[::3]), **plan)) == [("A6", "A0"), ("A6", "A3")]
 
 
@@ -311,7 +315,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
         _run(tmp_path, data_of(ROWS), strategy="exhaustive")
     assert (caught.value.pairs, caught.value.limit) == (9, 8)
     assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", yes_all=True)) == 9
-    capped = PairOptions(max_pairs=3)
+    capped = PairOptions(max_pairs_per_group=3)
     assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", options=capped)) == 9
     assert len(_run(tmp_path, data_of(ROWS), strategy="best-vs-worst")) == 3
     monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 5)
@@ -356,7 +360,9 @@ def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
                 file.write(b"\n")
             return super().write(line)
 
-    plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(path)])), strategy=strategy)
+    plan = PairPlan(
+        read=ReadPlan(inputs=find_inputs([str(path)])), options=PairOptions(strategy=strategy)
+    )
     with pytest.raises(InputChanged) as caught:
         pair(plan, {WHOLE: Meddler()}, Report())
     assert caught.value.path == "r.jsonl"

@@ -10,6 +10,7 @@ from prefpairs.engine.ready_pairs import ReadyPairs
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.ledger import Report
 from prefpairs.model.pair import Pair, pair_of
+from prefpairs.strategies.options import PairOptions
 
 
 def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:
@@ -26,7 +27,9 @@ def _library() -> Iterator[Candidates]:
 def _ready(
     library: Candidates, report: Report, order: Literal["input", "key"] = "input"
 ) -> ReadyPairs:
-    return ReadyPairs(PairPlan(read=ReadPlan(inputs=[]), order=order), library, report)
+    return ReadyPairs(
+        PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(order=order)), library, report
+    )
 
 
 def test_they_come_back_as_they_came(library: Candidates) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.benchmark_prompts import FIELDS, read_reference
+from prefpairs.engine.benchmark_prompts import read_reference
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import find_inputs
 from prefpairs.model.message import Text
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
 
 
 def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> Reference:
@@ -20,7 +20,7 @@ def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> Re
     return read_reference(find_inputs([str(path)]), field, **more)
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("field", PROMPT_FIELDS)
 def test_usual_fields(tmp_path: Path, field: str) -> None:
     """Each of them alone holds the prompt, within an object, too."""
     row: Any = "Q"
@@ -74,10 +74,10 @@ def test_conversation_that_ends_with_an_answer(
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"text": "Q"}, f"no {' or '.join(FIELDS)}"),
+        ({"text": "Q"}, f"no {' or '.join(PROMPT_FIELDS)}"),
         ({"prompt": 7}, "prompt: expected text or a list of messages"),
         ({"messages": ["Q"]}, "messages.0: expected a message"),
-        (7, f"no {' or '.join(FIELDS)}"),
+        (7, f"no {' or '.join(PROMPT_FIELDS)}"),
     ],
 )
 def test_row_without_a_prompt(tmp_path: Path, row: Any, problem: str) -> None:

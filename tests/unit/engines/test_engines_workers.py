@@ -26,6 +26,7 @@ from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Report
 from prefpairs.ledger.progress import Course, Step
+from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}
@@ -46,7 +47,11 @@ def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 
     (folder / "r.jsonl").write_bytes(data)
     read = ReadPlan(inputs=find_inputs([str(folder / "r.jsonl")]), on_error="skip")
     output = Lines()
-    pair(PairPlan(read=read, workers=number), {WHOLE: output}, report or Report())
+    pair(
+        PairPlan(read=read, options=PairOptions(workers=number)),
+        {WHOLE: output},
+        report or Report(),
+    )
     return [row["chosen"] for row in output.rows()]
 
 

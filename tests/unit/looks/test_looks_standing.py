@@ -7,7 +7,8 @@ import pytest
 
 from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing, standings
 from prefpairs.strategies import STRATEGIES, strategy_named
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 
 def _stand(

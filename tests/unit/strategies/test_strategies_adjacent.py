@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.strategies.adjacent import adjacent
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from prefpairs.errors import UnknownWord
 from prefpairs.model.number import gap_between
 from prefpairs.strategies import ALIASES, STRATEGIES, strategy_named
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 TENTHS = st.sampled_from([number / 10 for number in range(11)])
 GROUPS = st.lists(st.tuples(TENTHS, st.sampled_from([b"a", b"b", b"c"])), max_size=8).map(
@@ -27,7 +28,7 @@ OPTIONS = st.builds(
     min_gap=st.sampled_from([0.0, 0.1, 0.3]),
     max_gap=st.sampled_from([None, 0.3, 0.7]),
     min_chosen_score=st.sampled_from([None, 0.5]),
-    max_pairs=st.sampled_from([None, 1, 2, 5]),
+    max_pairs_per_group=st.sampled_from([None, 1, 2, 5]),
 )
 SIZE = 3_000
 
@@ -156,7 +157,7 @@ def test_awkward_group_costs_no_more_than_its_size(
     )
     _, strategy = strategy_named(name)
     most = 3 if name in {"exhaustive", "stratified", "random"} else SIZE  # these may give n² pairs
-    pairs = list(islice(strategy(group, PairOptions(max_pairs=3, **options)), most))
+    pairs = list(islice(strategy(group, PairOptions(max_pairs_per_group=3, **options)), most))
     assert len(pairs) <= most
 
 
@@ -168,7 +169,7 @@ def test_large_group_is_quick(name: str) -> None:
     group = Group(scores, [b"%d" % place for place in range(size)], b"group")
     _, strategy = strategy_named(name)
     before = time.process_time()
-    assert len(list(islice(strategy(group, PairOptions(max_pairs=3)), 3))) in (1, 3)
+    assert len(list(islice(strategy(group, PairOptions(max_pairs_per_group=3)), 3))) in (1, 3)
     assert time.process_time() - before < 6
 
 

@@ -8,7 +8,8 @@ from itertools import islice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
+from prefpairs.strategies.options import PairOptions
 
 TENTHS = st.sampled_from([number / 10 for number in range(11)])
 GROUPS = st.lists(st.tuples(TENTHS, st.sampled_from([b"a", b"b", b"c", b"d"])), max_size=9).map(

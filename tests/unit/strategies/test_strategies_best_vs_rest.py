@@ -1,7 +1,8 @@
 """best-vs-rest: one chosen answer against every lower one."""
 
-from prefpairs.strategies.allowed_pairs import Group, PairOptions
+from prefpairs.strategies.allowed_pairs import Group
 from prefpairs.strategies.best_vs_rest import best_vs_rest
+from prefpairs.strategies.options import PairOptions
 
 GROUP = Group([1.0, 0.6, 0.5, 0.0], [b"a", b"b", b"c", b"d"])
 

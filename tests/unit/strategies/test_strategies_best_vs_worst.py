@@ -2,8 +2,9 @@
 
 import pytest
 
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, Positions
 from prefpairs.strategies.best_vs_worst import best_vs_worst
+from prefpairs.strategies.options import PairOptions
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """exhaustive: all allowed pairs."""
 
-from prefpairs.strategies.allowed_pairs import Group, PairOptions
+from prefpairs.strategies.allowed_pairs import Group
 from prefpairs.strategies.exhaustive import exhaustive
+from prefpairs.strategies.options import PairOptions
 
 
 def test_all_pairs_widest_first() -> None:

@@ -3,7 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, PairOptions
+from prefpairs.strategies.allowed_pairs import AllowedPairs, Group
+from prefpairs.strategies.options import PairOptions
 from prefpairs.strategies.random import random
 
 GROUP = Group([1.0, 0.7, 0.5, 0.5, 0.0], [b"a", b"b", b"c", b"a", b"d"], b"group")
@@ -11,7 +12,7 @@ GROUP = Group([1.0, 0.7, 0.5, 0.5, 0.0], [b"a", b"b", b"c", b"a", b"d"], b"group
 
 def _drawn(number: int | None, seed: int = 0, identity: bytes = b"group") -> list[tuple[int, int]]:
     group = GROUP._replace(identity=identity)
-    return list(random(group, PairOptions(max_pairs=number, seed=seed)))
+    return list(random(group, PairOptions(max_pairs_per_group=number, seed=seed)))
 
 
 def test_one_unless_told() -> None:
@@ -54,10 +55,13 @@ def test_second_draws_are_uniform() -> None:
 
 def test_bounds() -> None:
     """Only allowed pairs are drawn."""
-    options = PairOptions(max_pairs=10, min_gap=0.6, max_gap=0.9)
+    options = PairOptions(max_pairs_per_group=10, min_gap=0.6, max_gap=0.9)
     assert list(random(GROUP, options)) == [(1, 4)]
 
 
 def test_nothing_to_draw_from() -> None:
     """Ties give nothing."""
-    assert list(random(Group([0.5, 0.5], [b"a", b"b"], b"g"), PairOptions(max_pairs=3))) == []
+    assert (
+        list(random(Group([0.5, 0.5], [b"a", b"b"], b"g"), PairOptions(max_pairs_per_group=3)))
+        == []
+    )

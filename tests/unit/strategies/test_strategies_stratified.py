@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefpairs.model.number import gap_between
-from prefpairs.strategies.allowed_pairs import Group, PairOptions, Positions
+from prefpairs.strategies.allowed_pairs import Group, Positions
+from prefpairs.strategies.options import PairOptions
 from prefpairs.strategies.stratified import stratified, stratified_across_prompts
 
 SIZE = 400

@@ -1,6 +1,7 @@
 """sweet-spot: the best against a bad one that is not the worst."""
 
-from prefpairs.strategies.allowed_pairs import Group, PairOptions
+from prefpairs.strategies.allowed_pairs import Group
+from prefpairs.strategies.options import PairOptions
 from prefpairs.strategies.sweet_spot import sweet_spot
 
 

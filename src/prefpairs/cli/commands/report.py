@@ -3,7 +3,6 @@
 import os
 
 from prefpairs.cli.analysis_options import LookWords, looked_at
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.progress_display import progress, read_whole
@@ -15,6 +14,7 @@ from prefpairs.ledger import Report
 from prefpairs.option import flag, option, options
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
+from prefpairs.strategies.options import PairOptions
 
 _PAGE = "What is on the page"
 _MEGABYTE = 1_000_000
@@ -56,7 +56,7 @@ class PageWords:
 
 
 def report(
-    *, reading: LookWords, pairing: PairWords, aside: AsideWords, showing: PageWords
+    *, reading: LookWords, pairing: PairOptions, aside: AsideWords, showing: PageWords
 ) -> None:
     """What is in the data, as one page with pictures, and pairs to browse.
 

@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import Any
 
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.cli.terminal.error_text import plural, say
 from prefpairs.cli.terminal.next_steps import why_nothing
@@ -30,6 +29,7 @@ from prefpairs.option import flag, given_options, one_of, option, options, split
 from prefpairs.render.line_wrapping import Span
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.sources import SOURCES
+from prefpairs.strategies.options import PairOptions
 
 _PAIRS = "pairs"
 _WHICH, _HOW = "What is shown", "How it is shown"
@@ -68,7 +68,7 @@ class ChoiceWords:
         "beginning of its name is enough.",
     )
 
-    def check(self, seed: int) -> None:
+    def check_choice(self, seed: int) -> None:
         """Raise for words that do not go together."""
         given = {
             "--id": self.ids is not None,
@@ -142,12 +142,13 @@ class ShowReadWords(ReadWords):
         with naming_trouble("stdin"), WatchedFile(0, None, closefd=False) as stdin:
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
-    def group_plan(self, pairing: PairWords, temp_dir: str | None, report: Report) -> PairPlan:
+    def group_plan(self, pairing: PairOptions, temp_dir: str | None, report: Report) -> PairPlan:
         """The plan that these words ask for where rollouts are read."""
         if pairing.across_prompts or pairing.assume_grouped:
             option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
             raise UsageError(f"{option} does not go with --group", "it shows one group at a time")
-        return pairing.plan(replace(self.plan(report), limit=None), temp_dir)
+        read = replace(self.plan(report), limit=None)
+        return PairPlan(read=read, options=pairing, temp_dir=temp_dir)
 
 
 @options
@@ -198,7 +199,7 @@ def show(
     choice: ChoiceWords,
     looking: ViewWords,
     reading: ShowReadWords,
-    pairing: PairWords,
+    pairing: PairOptions,
     aside: AsideWords,
 ) -> None:
     """Pairs side by side, or how the candidates of a group fared.
@@ -217,7 +218,7 @@ def show(
 
     Memory: that of the pairs that are shown; with --group that of `pair`.
     """
-    choice.check(pairing.seed)
+    choice.check_choice(pairing.seed)
     report = Report()
     if choice.group is not None:
         plan = reading.group_plan(pairing, aside.temp_dir, report)
@@ -253,9 +254,8 @@ def _show_group(
 def _put_group(
     group: ShownGroup, plan: PairPlan, most: int | None, screen: Screen, view: View
 ) -> None:
-    counts = (
-        f"{plural(group.candidates, 'candidate')}, {plural(group.pairs, 'pair')} ({plan.strategy})"
-    )
+    found = f"{plural(group.candidates, 'candidate')}, {plural(group.pairs, 'pair')}"
+    counts = f"{found} ({plan.options.strategy_name})"
     for row in group_rows(group.best, counts, view):
         screen.put(row)
     for member in islice(group.members, most):

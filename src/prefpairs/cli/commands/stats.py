@@ -6,7 +6,6 @@ from prefpairs.analysis.survey import PairSurvey, Survey, survey_groups
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import LookWords, looked_at
-from prefpairs.cli.commands.pair import PairWords
 from prefpairs.cli.gates import read_gates
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.terminal.progress_display import progress, read_whole
@@ -17,6 +16,7 @@ from prefpairs.files.output import STDOUT, open_output
 from prefpairs.ledger import Report
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options
+from prefpairs.strategies.options import PairOptions
 
 _TOLD = "What is told"
 
@@ -60,7 +60,7 @@ class ToldWords:
         return drawn(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
 
 
-def stats(*, reading: LookWords, pairing: PairWords, aside: AsideWords, told: ToldWords) -> None:
+def stats(*, reading: LookWords, pairing: PairOptions, aside: AsideWords, told: ToldWords) -> None:
     """What is in the data: of pairs, or of rollouts and the pairs they would give.
 
     What was lost and why, scores, gaps and what another --min-gap would leave, ties, lengths,

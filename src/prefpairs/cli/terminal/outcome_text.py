@@ -36,14 +36,16 @@ def _why_unpaired(standing: Standing, number: int, pairs: int, plan: PairPlan) -
         same = "answer" if kind is Obstacle.SAME_ANSWER else "score"
         return f"the same {same} as #{other}" + (", which comes first" if other < number else "")
     enough = (
-        "" if pairs != plan.options.max_pairs else f", and --max-pairs-per-group {pairs} of them"
+        ""
+        if pairs != plan.options.max_pairs_per_group
+        else f", and --max-pairs-per-group {pairs} of them"
     )
-    return f"{plan.strategy} takes {_what_is_taken(plan)}{enough}"
+    return f"{plan.options.strategy_name} takes {_what_is_taken(plan)}{enough}"
 
 
 def _what_is_taken(plan: PairPlan) -> str:
     """What a strategy takes, with the values of the options that its words name."""
-    said = STRATEGIES[plan.strategy]
+    said = STRATEGIES[plan.options.strategy_name]
     said = said.replace("--high-threshold", f"--high-threshold {plan.options.high_threshold:g}")
     return said.replace("--low-threshold", f"--low-threshold {plan.options.low_threshold:g}")
 

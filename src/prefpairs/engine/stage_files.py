@@ -1,0 +1,32 @@
+"""The files that stages name in their options: found, and read for them."""
+
+from collections.abc import Callable, Sequence
+
+from prefpairs.engine.benchmark_prompts import read_reference
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.tokenizer import open_tokenizer
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.contamination import Reference
+
+
+def files_named_by(stage: Sieve) -> list[Input]:
+    """The files that a stage reads besides the pairs."""
+    found = [*find_inputs(stage.benchmarks)] if stage.benchmarks else []
+    return [*found, *(Input(path, path) for path in stage.tokenizers)]
+
+
+def with_files(stage: Sieve) -> Sieve:
+    """A stage with what is in the files that it names."""
+    return stage.with_files(_Files())
+
+
+class _Files:
+    """Files as stages want them."""
+
+    def prompts(self, paths: Sequence[str], field: str | None, *, near: float | None) -> Reference:
+        """The prompts of a benchmark."""
+        return read_reference(find_inputs(paths), field, near=near)
+
+    def token_counter(self, path: str) -> Callable[[str], int]:
+        """What counts the tokens of a text."""
+        return open_tokenizer(path)
