@@ -157,7 +157,7 @@ def _strategies() -> dict[str, str]:
 def _sources() -> dict[str, str]:
     from prefpairs.sources import SOURCES
 
-    return {"auto": "look at the first records", **SOURCES}
+    return {"auto": "look at each row", **SOURCES}
 
 
 def _targets() -> dict[str, str]:
