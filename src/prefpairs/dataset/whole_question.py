@@ -22,6 +22,7 @@ from prefpairs.model.question_columns import (
     UNCERTAIN,
     asks_in,
     holds_something,
+    is_told_in,
     tools_in,
     with_history,
     with_system,
@@ -65,9 +66,10 @@ def with_all_asked(row: Row, name: str) -> Row:
     there = {key for key in _JOINING.intersection(row) if asks_in(key, row[key])}
     if not there or not isinstance(row.get("prompt"), (str, list)):
         return row
+    prompt = read_text(row["prompt"], "prompt")
+    there -= {key for key in there & _UNCERTAIN if is_told_in(prompt, row[key])}
     if uncertain := sorted(there & _UNCERTAIN):
         raise _two(uncertain, name)
-    prompt = read_text(row["prompt"], "prompt")
     for key in (*HISTORY, *SYSTEM):
         if key in there:
             told = _with_told(prompt, key, row[key])

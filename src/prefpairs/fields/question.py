@@ -28,6 +28,7 @@ from prefpairs.model.question_columns import (
     UNCERTAIN,
     asks_in,
     holds_something,
+    is_told_in,
     tools_in,
     with_history,
     with_system,
@@ -51,7 +52,9 @@ def whole_question(
         prompt = f"{prompt}\n\n{_text(look_up(row, more), more)}"
         del columns[INPUT]
         shown.append(("joined", more, "it follows the instruction"))
-    if uncertain := [columns[name] for name in (INPUT, *UNCERTAIN) if name in columns]:
+    uncertain = [columns[name] for name in (INPUT, *UNCERTAIN) if name in columns]
+    uncertain = [column for column in uncertain if not is_told_in(prompt, look_up(row, column))]
+    if uncertain:
         raise _two(row, path, uncertain, options)
     if before := [words for name in options.context if (words := _words(row, name))]:
         prompt = _with_words("\n\n".join(before), prompt)

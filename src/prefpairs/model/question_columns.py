@@ -3,11 +3,12 @@
 Rows of rollouts and rows of pairs share them; docs/sources/generic.md has them as a table.
 """
 
+import re
 from typing import Any
 
 from prefpairs.errors import BadField
 from prefpairs.model.candidate import read_text, read_tools
-from prefpairs.model.message import Message, Text, as_chat, is_messages
+from prefpairs.model.message import Message, Text, as_chat, flat_text, is_messages
 
 INPUT = "input"
 SYSTEM = (
@@ -152,6 +153,38 @@ def asks_in(name: str, value: Any) -> bool:
     items = value if name == "choices" and isinstance(value, list) else ()
     answers = any(isinstance(item, dict) and "message" in item for item in items)
     return not answers and holds_something(value)
+
+
+def is_told_in(prompt: Text, value: Any) -> bool:
+    """Whether a prompt holds all texts of a column already: in whole words, lists in their order.
+
+    >>> choices = {"label": ["A", "B"], "text": ["Paris", "Rome"]}
+    >>> is_told_in("Capital of Italy? A. Paris B. Rome", choices)
+    True
+    >>> is_told_in("Do you know?", ["no"]), is_told_in("B or A?", ["A", "B"])
+    (False, False)
+    """
+    return _told_until(flat_text(prompt), value, 0) is not None
+
+
+def _told_until(said: str, value: Any, start: int) -> int | None:
+    """Where in a text the last word of a value ends, if all of them are there."""
+    if value is None or isinstance(value, bool):
+        return start
+    if isinstance(value, dict):
+        ends = [_told_until(said, one, start) for one in value.values()]
+        there = [end for end in ends if end is not None]
+        return max(there, default=start) if len(there) == len(ends) else None
+    if isinstance(value, list):
+        for one in value:
+            end = _told_until(said, one, start)
+            if end is None:
+                return None
+            start = end
+        return start
+    words = str(value).strip()
+    found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").search(said, start)
+    return None if found is None else found.end()
 
 
 def with_system(prompt: Text, words: str) -> Text | None:

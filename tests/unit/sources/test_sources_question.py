@@ -133,6 +133,23 @@ def test_tools_that_are_no_schemas(value: Any) -> None:
     assert _choices({"functions": value})[-1] == ("--ignore", "functions")
 
 
+@pytest.mark.parametrize(
+    "choices", [["Paris", "Rome"], {"label": ["A", "B"], "text": ["Paris", "Rome"]}, "B. Rome"]
+)
+def test_what_the_prompt_says_already(choices: Any) -> None:
+    """Such a column adds nothing to the question."""
+    asked = "Capital of Italy?\nA. Paris\nB. Rome"
+    assert _prompt({"prompt": asked, "choices": choices}) == asked
+    assert _prompt({"prompt": as_chat(asked, "user"), "choices": choices}) == as_chat(asked, "user")
+
+
+@pytest.mark.parametrize("choices", [["Rome", "Paris"], ["Paris", "Bern"], ["Par", "Rome"], "rome"])
+def test_what_the_prompt_does_not_quite_say(choices: Any) -> None:
+    """In another order, or as a part of a word, it may be another question."""
+    asked = "Capital of Italy?\nA. Paris\nB. Rome"
+    assert _choices({"prompt": asked, "choices": choices})[-1] == ("--ignore", "choices")
+
+
 def test_choices_of_an_api_are_answers() -> None:
     """They are no part of the question."""
     choices = [{"index": 0, "message": {"role": "assistant", "content": "A"}}]
