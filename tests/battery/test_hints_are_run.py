@@ -225,7 +225,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair nat.jsonl",
-        "1 row: the row's TTC_END steps all have another name than --step-name; "
+        "1 row: none of the row's TTC_END steps has the name given by --step-name; "
         "--step-name NAME takes steps of another name",
         "{} --step-name move",
     ),

@@ -33,7 +33,7 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
         (
             _report({"no_ttc_steps": 1}),
             (
-                "1 row: the row holds no TTC_END step; NAT leaves TTC steps out of its files "
+                "1 row: the row has no TTC_END step; NAT leaves TTC steps out of its files "
                 "unless the configuration says "
                 "eval.general.output.workflow_output_step_filter: [TTC_END]"
             ),
@@ -41,7 +41,7 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
         (
             _report({"other_step_name": 3, "no_ttc_steps": 1}),
             (
-                "3 rows: the row's TTC_END steps all have another name than --step-name; "
+                "3 rows: none of the row's TTC_END steps has the name given by --step-name; "
                 "--step-name NAME takes steps of another name"
             ),
         ),
@@ -130,15 +130,12 @@ def _stage(name: str, **dropped: int) -> Stage:
         (
             "filter",
             [_stage("filter", gap_too_small=1, too_long=2)],
-            "filter dropped 2 pairs: a text is longer than its bound",
+            "filter dropped 2 pairs: a text is longer than its maximum",
         ),
         (
             "dedupe",
             [_stage("sample"), _stage("dedupe", in_reference=1)],
-            (
-                "dedupe dropped 1 pair: its prompt, or nearly the same, stands in a file of "
-                "--against"
-            ),
+            ("dedupe dropped 1 pair: its prompt, or a near-duplicate, is in a file of --against"),
         ),
         ("sample", [_stage("sample")], None),
     ],
@@ -152,7 +149,7 @@ def test_why_no_row_was_a_pair() -> None:
     """What was lost before any stage counts where no stage lost anything."""
     report = _report({"sides_equal": 3})
     report.stages.append(_stage("dedupe"))
-    assert why_nothing("dedupe", report) == "3 rows: chosen and rejected say the same"
+    assert why_nothing("dedupe", report) == "3 rows: chosen and rejected have the same content"
 
 
 @pytest.mark.parametrize("command", ["pair", "dedupe", "filter", "sample"])

@@ -17,7 +17,7 @@ def test_code_that_can_be_switched_off(capfd: pytest.CaptureFixture[str]) -> Non
     """And how."""
     explain(asked=ExplainWords(code="masked"))
     assert capfd.readouterr().out == (
-        "masked: nothing is to be learnt from it (mask_sample, or an action_mask of zeros)\n\n"
+        "masked: masked out of training (mask_sample, or an action_mask of zeros)\n\n"
         "--keep-rows masked uses such rows all the same.\n"
     )
 

@@ -206,7 +206,7 @@ def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     _run()
     assert capfd.readouterr().err == (
         "rows                2 read = 1 used + 1 dropped + 0 bad\n"
-        "                 1  sides_equal: chosen and rejected say the same\n"
+        "                 1  sides_equal: chosen and rejected have the same content\n"
     )
     _run(quiet=True)
     assert capfd.readouterr().err == ""

@@ -40,8 +40,8 @@ def test_summary_of_pair() -> None:
         ("                 1  empty_answer: the model said nothing: no text and no tool call"),
         "noticed             3",
         (
-            "                 3  trailing_turn_cut: tool or user turns after the model's last word "
-            "were cut off"
+            "                 3  trailing_turn_cut: tool or user turns after the model's last turn "
+            "were removed"
         ),
         "groups              500, 2 without a pair",
         "                 2  all_tied: all candidates have the same score",
@@ -126,17 +126,17 @@ def test_summary_of_sieves() -> None:
     assert summary_text("split", report, "d/train.jsonl, d/val.jsonl").splitlines() == [
         "read as pairs       p.jsonl",
         "rows                1,501 read = 1,500 used + 1 dropped + 0 bad",
-        "                 1  sides_equal: chosen and rejected say the same",
+        "                 1  sides_equal: chosen and rejected have the same content",
         "dedupe              1,500 found = 1,495 kept + 5 dropped",
-        "                 3  duplicate: another pair is the same in what --by names",
+        "                 3  duplicate: same as another pair in the --by fields",
         (
             "                 2  contradiction: another pair prefers the other answer; --conflicts "
-            "says what becomes of both"
+            "decides what happens to both"
         ),
         "noticed             4",
         (
-            "                 4  contradiction_kept: a pair whose other answer is preferred "
-            "elsewhere; see --conflicts"
+            "                 4  contradiction_kept: another pair prefers the other answer; "
+            "see --conflicts"
         ),
         "split               1,495 found = 1,495 kept + 0 dropped",
         (

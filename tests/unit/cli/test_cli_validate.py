@@ -242,7 +242,7 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
             "effect": "warning",
             "code": "fewer_than_a_batch",
             "field": "",
-            "message": "fewer rows than a batch (--batch-size): not one step of training",
+            "message": "fewer rows than a batch (--batch-size): no training step",
         },
     ]
 
