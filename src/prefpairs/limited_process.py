@@ -106,14 +106,20 @@ class Limited:
         theirs, ask = os.pipe()
         hear, tell = os.pipe()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
-        pid = os.fork()
-        if pid == 0:
-            with suppress(BaseException):
-                _serve(self._begin, theirs, tell, self._seconds)
-            os._exit(1)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(theirs)
-        os.close(tell)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                with suppress(BaseException):
+                    _serve(self._begin, theirs, tell, self._seconds)
+                os._exit(1)
+        except OSError:  # no more processes are allowed
+            os.close(ask)
+            os.close(hear)
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(theirs)
+            os.close(tell)
         return _Child(pid, ask, hear, os.getpid())
 
     def _why(self) -> OverBudget | _Killed:

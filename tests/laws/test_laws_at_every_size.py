@@ -78,7 +78,7 @@ def test_no_size_can_be_seen(name: str, size: int, seed: int, way: Way) -> None:
         workers = way.workers if scene.words[0] == "pair" else 0
         left = left_of(name, rows if in_order else mixed(rows), way.form, workers)
     assert left.contents() == alone.contents()
-    if way.form == "file" and in_order and "files.table._GROUP" not in way.sizes:
+    if way.form == "file" and in_order and "files.parquet_writer._GROUP" not in way.sizes:
         assert left == alone
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -243,10 +243,10 @@ def unevenness(counts: Iterable[int], expected: float) -> float:
 
 
 @cache
-def drawn_places(count: int, groups: int, asked: Sample) -> list[list[int]]:
+def drawn_places(count: int, groups: int, **asked: Any) -> list[list[int]]:
     """For each seed the numbers of the pairs that are drawn of so many, as they are written."""
     lines = lines_of(*numbered_rows(count, groups))
-    runs = [sieve_lines(lines, replace(asked, seed=seed)).rows for seed in range(SEEDS)]
+    runs = [sieve_lines(lines, Sample(**asked, seed=seed)).rows for seed in range(SEEDS)]
     return [[int(pair["prompt"].split()[1]) for pair in rows] for rows in runs]
 
 
@@ -256,7 +256,7 @@ def _times(draws: Sequence[Sequence[int]]) -> Counter[int]:
 
 def test_each_pair_is_drawn_as_often() -> None:
     """Over 400 seeds, 20 of 60: each is drawn about as often, alone and beside its neighbour."""
-    draws = drawn_places(60, 1, Sample(max_pairs=20))
+    draws = drawn_places(60, 1, max_pairs=20)
     assert {len(set(places)) for places in draws} == {20}
     times = _times(draws)
     # chi-square with 59 degrees of freedom: 1 in 1,000 is below 31, 1 in 1,000 above 98.3
@@ -269,7 +269,7 @@ def test_each_pair_is_drawn_as_often() -> None:
 
 def test_each_pair_of_a_group_is_drawn_as_often() -> None:
     """Over 400 seeds, 3 of each of six groups of ten: each is drawn about as often."""
-    draws = drawn_places(60, 6, Sample(per_group=3))
+    draws = drawn_places(60, 6, per_group=3)
     assert {len(places) for places in draws} == {18}
     times = _times(draws)
     for group in range(6):
@@ -281,7 +281,7 @@ def test_each_pair_of_a_group_is_drawn_as_often() -> None:
 
 def test_groups_are_drawn_from_independently() -> None:
     """Which of its pairs one group gives says nothing about the next one."""
-    draws = drawn_places(60, 6, Sample(per_group=5))
+    draws = drawn_places(60, 6, per_group=5)
     both = sum(place + 1 in places for places in draws for place in places if place % 6 != 5)
     # 50 neighbours of other groups, each drawn together in a quarter of 400 seeds: 5,000 times
     assert 4_700 < both < 5_300
@@ -289,7 +289,7 @@ def test_groups_are_drawn_from_independently() -> None:
 
 def test_each_pair_is_as_often_in_a_fraction() -> None:
     """Over 400 seeds, with --fraction 0.3, each of 60 is drawn about 120 times."""
-    draws = drawn_places(60, 1, Sample(fraction=0.3))
+    draws = drawn_places(60, 1, fraction=0.3)
     times = _times(draws)
     assert 31 < unevenness((times[place] for place in range(60)), 120) / 0.7 < 98.3
     sizes = [len(places) for places in draws]
@@ -300,7 +300,7 @@ def test_each_pair_is_as_often_in_a_fraction() -> None:
 
 def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
     """Over 400 seeds each of twelve pairs stands at each of twelve places about 33 times."""
-    orders = drawn_places(12, 1, Sample(order="shuffle"))
+    orders = drawn_places(12, 1, order="shuffle")
     times = Counter((place, number) for order in orders for place, number in enumerate(order))
     counts = [times[place, number] for place in range(12) for number in range(12)]
     # chi-square with 121 degrees of freedom: 1 in 1,000 is below 78.5, 1 in 1,000 above 174.8
@@ -312,7 +312,7 @@ def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
 
 def test_another_seed_draws_others() -> None:
     """Of two samples of 20 of 60 under neighbouring seeds, a third is common on average."""
-    draws = drawn_places(60, 1, Sample(max_pairs=20))
+    draws = drawn_places(60, 1, max_pairs=20)
     common = sum(len({*one} & {*other}) for one, other in pairwise(draws))
     # 399 times 6.67, give or take 35
     assert 2_487 < common < 2_833
@@ -320,8 +320,8 @@ def test_another_seed_draws_others() -> None:
 
 def test_who_is_drawn_stands_anywhere_in_a_shuffle() -> None:
     """A sample says nothing about a shuffle under the same seed: half of it is in each half."""
-    drawn = drawn_places(60, 1, Sample(max_pairs=20))
-    orders = drawn_places(60, 1, Sample(order="shuffle"))
+    drawn = drawn_places(60, 1, max_pairs=20)
+    orders = drawn_places(60, 1, order="shuffle")
     first = sum(len({*places} & {*order[:30]}) for places, order in zip(drawn, orders, strict=True))
     # half of 8,000, give or take 37
     assert 3_815 < first < 4_185
