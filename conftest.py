@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -21,3 +22,13 @@ settings.load_profile("any_machine")
 def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small files be read a second time, as large ones are."""
     monkeypatch.setattr("prefpairs.files.record_store._MOST_HELD", 0)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """A test that leaves signals ignored or held would change what later ones see."""
+    yield
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    endings = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    assert not held.intersection(endings)
+    assert all(signal.getsignal(ending) is not signal.SIG_IGN for ending in endings)

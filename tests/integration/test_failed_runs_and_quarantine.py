@@ -11,11 +11,6 @@ ROWS = [{"prompt": "Q", "response": text, "score": score} for text, score in (("
 BAD = ["{oops", '{"prompt": "Q", "response": "c", "score": "low"}']
 
 
-def _code(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
-    monkeypatch.setattr("sys.argv", ["prefpairs", *words.split()])
-    return main()
-
-
 @pytest.mark.parametrize(
     ("options", "code", "aside"),
     [
@@ -36,7 +31,7 @@ def test_a_quarantine_is_whole_and_true_of_the_inputs(
     for name in ("bad.jsonl", "out.jsonl"):
         Path(name).write_text("old\n")
     given = "pair in.jsonl --on-error quarantine --quarantine bad.jsonl -o out.jsonl -q"
-    assert _code(monkeypatch, f"{given} {options}") == code
+    assert main(f"{given} {options}".split()) == code
     assert (Path("out.jsonl").read_text() == "old\n") == (code != 0)
     if aside:
         found = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
