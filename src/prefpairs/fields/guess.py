@@ -311,7 +311,8 @@ def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bo
 def _last_words(messages: Sequence[Any]) -> Any:
     """What the model said at the end of a chat, if it did."""
     last = messages[-1]
-    if isinstance(last, dict) and {"assistant", "gpt"} & {last.get("role"), last.get("from")}:
+    speakers = ("assistant", "gpt")
+    if isinstance(last, dict) and (last.get("role") in speakers or last.get("from") in speakers):
         return last.get("content", last.get("value"))
     return None
 

@@ -1,11 +1,12 @@
 """Columns beside a prompt that are part of the question."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadField, TwoReadings
+from prefpairs.errors import BadField, BadRecord, TwoReadings
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import as_chat
@@ -314,3 +315,12 @@ def test_several_answers_and_conversations_share_the_question() -> None:
     assert [one.prompt for one in reading.kept] == [[SYSTEM, *ASKED]] * 2
     talk = {"messages": [*ASKED, {"role": "assistant", "content": "A"}], "score": 1}
     assert _candidate({**talk, "system": "S"}).prompt == [SYSTEM, *ASKED]
+
+
+@pytest.mark.parametrize("role", [[], [["assistant"]], {"a": 1}, None, 3])
+def test_a_role_of_any_type(role: Any) -> None:
+    """A chat beside a response may hold anything; a row is bad, or it is read."""
+    chat = [{"role": "user", "content": "Q"}, {"role": role, "content": "A"}]
+    row = {"prompt": "Q", "response": "A", "messages": chat, "score": 1}
+    with suppress(BadRecord, TwoReadings):
+        read_any_shape(json.dumps(row).encode(), ReadOptions(), "f.jsonl")
