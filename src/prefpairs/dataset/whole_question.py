@@ -17,6 +17,7 @@ from prefpairs.model.question_columns import (
     HISTORY,
     INPUT,
     MEDIA,
+    PROMPTS,
     SYSTEM,
     TOOLS,
     UNCERTAIN,
@@ -29,7 +30,6 @@ from prefpairs.model.question_columns import (
 )
 from prefpairs.targets.base import Row
 
-_PROMPTS = ("question", "query", "problem", "instruction", INPUT, "input_prompt", "user_prompt")
 _MEDIA = {**{name: name for name in CONTENT}, **MEDIA}
 _UNCERTAIN = frozenset({INPUT, *UNCERTAIN}.difference(CONTENT))
 _JOINING = frozenset({*SYSTEM, *HISTORY, *TOOLS[1:], *_MEDIA, *_UNCERTAIN})
@@ -41,7 +41,7 @@ def with_own_prompt(row: Row, name: str) -> Row:
     >>> with_own_prompt({"question": "Q", "chosen": "a", "rejected": "b"}, "trl")
     {'prompt': 'Q', 'chosen': 'a', 'rejected': 'b'}
     """
-    asking = [key for key in _PROMPTS if holds_something(row.get(key))]
+    asking = [key for key in PROMPTS[1:] if holds_something(row.get(key))]
     if row.get("prompt") is not None or not asking:
         return row
     if len(asking) > 1:  # an input may be more of another one's question

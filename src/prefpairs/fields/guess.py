@@ -20,7 +20,6 @@ from prefpairs.fields.names import (
     MANY_OUTPUTS,
     NAMES,
     OUTPUTS,
-    PROMPTS,
     RIVALS,
     TEXTS_OF_ITEMS,
     UNSURE,
@@ -51,7 +50,7 @@ from prefpairs.fields.verl_task import task_of_verl
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import is_messages
 from prefpairs.model.path import look_up
-from prefpairs.model.question_columns import COLUMNS, holds_something
+from prefpairs.model.question_columns import COLUMNS, PROMPTS, holds_something
 
 TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
 VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})

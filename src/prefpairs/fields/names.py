@@ -2,18 +2,8 @@
 
 import re
 
-from prefpairs.model.question_columns import HISTORY, INPUT, PASSAGES, SYSTEM
+from prefpairs.model.question_columns import HISTORY, INPUT, PASSAGES, PROMPTS, SYSTEM
 
-PROMPTS = (
-    "prompt",
-    "question",
-    "instruction",
-    "input",
-    "query",
-    "problem",
-    "input_prompt",
-    "user_prompt",
-)
 CHATS = ("messages", "conversation", "conversations")
 OUTPUTS = (
     "response",

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from prefpairs.fields.names import PROMPTS
 from prefpairs.model.message import is_messages
-from prefpairs.model.question_columns import COLUMNS, TOOLS, holds_something
+from prefpairs.model.question_columns import COLUMNS, PROMPTS, TOOLS, holds_something
 
 _OWN_QUESTION = (*PROMPTS, "custom_system_prompt", TOOLS[0], *sorted(COLUMNS.difference(PROMPTS)))
 

@@ -11,6 +11,17 @@ from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.message import Message, Text, as_chat, flat_text, is_messages
 
 INPUT = "input"
+PROMPTS = (
+    "prompt",
+    "question",
+    "instruction",
+    INPUT,
+    "query",
+    "problem",
+    "input_prompt",
+    "user_prompt",
+)
+"""What a prompt that is text is called; it may be in any of them."""
 SYSTEM = (
     "system",
     "system_prompt",
