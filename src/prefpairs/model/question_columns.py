@@ -3,7 +3,6 @@
 Rows of rollouts and rows of pairs share them; docs/sources/generic.md has them as a table.
 """
 
-import re
 from typing import Any
 
 from prefpairs.errors import BadField
@@ -194,8 +193,14 @@ def _told_until(said: str, value: Any, start: int) -> int | None:
             start = end
         return start
     words = str(value).strip()
-    found = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)").search(said, start)
-    return None if found is None else found.end()
+    place = said.find(words, start)
+    while place >= 0:
+        end = place + len(words)
+        around = said[max(0, place - 1) : place] + said[end : end + 1]
+        if not any(sign.isalnum() or sign == "_" for sign in around):
+            return end
+        place = said.find(words, place + 1)
+    return None
 
 
 def with_system(prompt: Text, words: str) -> Text | None:
