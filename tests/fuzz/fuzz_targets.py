@@ -1,7 +1,7 @@
 """What is fuzzed: a function for each reader, which takes any bytes and keeps its promise.
 
-Each fails by an exception, whoever calls it: Hypothesis (test_fuzz.py), the bytes that once broke
-something (test_corpus.py), or a fuzzer that is led by coverage (scripts/fuzz).
+Each fails by an exception. It is called by Hypothesis and with the bytes that once broke something
+(both in test_any_bytes.py), and by a fuzzer that is led by coverage (scripts/fuzz).
 """
 
 import gzip

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, pair_lines
-from laws_pairs import filters, samples
-from laws_rollouts import asked_across, asked_within, candidate_rows, contest_rows, rollout_lines
-from laws_sieves import Sieved, sieve_lines, sieve_rollouts
+from pair_rows import filters, samples
+from rollouts_of_any_format import (
+    asked_across,
+    asked_within,
+    candidate_rows,
+    contest_rows,
+    rollout_lines,
+)
+from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from stages_in_process import Sieved, sieve_lines, sieve_rollouts
 
 from prefpairs.ledger import Stage
 from prefpairs.stages.base import Sieve

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from laws_driver import examples
+from run_in_process import examples
 
 from prefpairs.errors import NotJson
 from prefpairs.model.json_codec import DEEPEST, decode, decode_counting, encode

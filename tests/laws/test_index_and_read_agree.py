@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import (
+from rollouts_of_any_format import STRATEGIES, lines, pair_options, rollout_lines
+from run_in_process import (
     Asked,
     Outcome,
     Row,
@@ -18,7 +19,6 @@ from laws_driver import (
     pair_packed,
     pair_piped,
 )
-from laws_rollouts import STRATEGIES, lines, pair_options, rollout_lines
 
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs

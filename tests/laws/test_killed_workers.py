@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from laws_driver import lines_of
-from laws_rollouts import every_kind_of_gym_row
+from rollouts_of_any_format import every_kind_of_gym_row
+from run_in_process import lines_of
 from test_workers import words_of_a_run
 
 from prefpairs.engine.processes import CAN_FORK, Counter, counts_for

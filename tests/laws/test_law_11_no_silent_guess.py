@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from laws_driver import (
+from rollouts_of_any_format import candidate_rows, gym_rows, nat_rows
+from rows_of_any_columns import guessed_rows
+from run_in_process import (
     Asked,
     Outcome,
     Row,
@@ -25,8 +27,6 @@ from laws_driver import (
     pair_piped,
     pair_shards,
 )
-from laws_guessed import guessed_rows
-from laws_rollouts import candidate_rows, gym_rows, nat_rows
 
 from prefpairs.cli.main import main
 from prefpairs.errors import PrefpairsError

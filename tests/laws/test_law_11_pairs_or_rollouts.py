@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import examples
+from run_in_process import examples
 
 from prefpairs.cli.main import main
 

@@ -9,8 +9,8 @@ from sys import float_info
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
-from laws_rollouts import STRATEGIES, any_scores, asked, contest_rows, lines
+from rollouts_of_any_format import STRATEGIES, any_scores, asked, contest_rows, lines
+from run_in_process import Asked, Row, examples, extract_lines, lines_of, pair_lines
 
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.strategies.options import PairOptions

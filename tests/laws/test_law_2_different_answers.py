@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, pair_lines
-from laws_oracle import as_chat, content_of
-from laws_rollouts import (
+from pair_oracle import as_chat, content_of
+from rollouts_of_any_format import (
     ARGUMENTS,
     CALL_IDS,
     SILENCE,
@@ -18,6 +17,7 @@ from laws_rollouts import (
     gym_outputs,
     lines,
 )
+from run_in_process import Asked, Row, examples, lines_of, pair_lines
 
 from prefpairs.strategies.options import PairOptions
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Outcome, Row, examples, extract_lines, lines_of, pair_lines
-from laws_oracle import Bounds, Contents, allowed, content_of, read_generic, read_gym
-from laws_rollouts import (
+from pair_oracle import Bounds, Contents, allowed, content_of, read_generic, read_gym
+from rollouts_of_any_format import (
     STRATEGIES,
     asked_across,
     asked_within,
@@ -19,6 +18,7 @@ from laws_rollouts import (
     nat_rows,
     rollout_lines,
 )
+from run_in_process import Asked, Outcome, Row, examples, extract_lines, lines_of, pair_lines
 
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.answer import ReadOptions

@@ -9,19 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import (
-    Asked,
-    Outcome,
-    Row,
-    examples,
-    extract_lines,
-    input_of,
-    line_of,
-    lines_of,
-    pair_lines,
-    pair_shards,
-)
-from laws_rollouts import (
+from rollouts_of_any_format import (
     BLANK_LINES,
     STRATEGIES,
     any_scores,
@@ -33,6 +21,18 @@ from laws_rollouts import (
     lines,
     nat_rows,
     one_answer_rows,
+)
+from run_in_process import (
+    Asked,
+    Outcome,
+    Row,
+    examples,
+    extract_lines,
+    input_of,
+    line_of,
+    lines_of,
+    pair_lines,
+    pair_shards,
 )
 
 from prefpairs.cli.main import main

@@ -9,7 +9,21 @@ import pytest
 from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import (
+from pair_oracle import content_of
+from rollouts_of_any_format import (
+    BAD_LINES,
+    any_scores,
+    asked,
+    asked_within,
+    contest_rows,
+    generic_rows,
+    gym_rows,
+    lines,
+    nat_rows,
+    rollout_lines,
+    shards_of,
+)
+from run_in_process import (
     Asked,
     Outcome,
     Row,
@@ -23,20 +37,6 @@ from laws_driver import (
     pair_piped,
     pair_redirected,
     pair_shards,
-)
-from laws_oracle import content_of
-from laws_rollouts import (
-    BAD_LINES,
-    any_scores,
-    asked,
-    asked_within,
-    contest_rows,
-    generic_rows,
-    gym_rows,
-    lines,
-    nat_rows,
-    rollout_lines,
-    shards_of,
 )
 
 from prefpairs.fields.answer import ReadOptions

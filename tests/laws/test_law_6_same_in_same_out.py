@@ -10,9 +10,8 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, input_of, lines_of, pair_lines
-from laws_oracle import content_of
-from laws_rollouts import (
+from pair_oracle import content_of
+from rollouts_of_any_format import (
     STRATEGIES,
     asked,
     contest_rows,
@@ -22,6 +21,7 @@ from laws_rollouts import (
     nat_rows,
     pair_options,
 )
+from run_in_process import Asked, Row, examples, input_of, lines_of, pair_lines
 
 from prefpairs.cli.main import main
 from prefpairs.strategies.options import PairOptions

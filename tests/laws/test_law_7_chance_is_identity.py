@@ -7,9 +7,25 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Outcome, Row, examples, lines_of, pair_lines, pair_piped, pair_shards
-from laws_oracle import content_of
-from laws_rollouts import asked_across, contest_rows, gym_rows, lines, pair_options, shards_of
+from pair_oracle import content_of
+from rollouts_of_any_format import (
+    asked_across,
+    contest_rows,
+    gym_rows,
+    lines,
+    pair_options,
+    shards_of,
+)
+from run_in_process import (
+    Asked,
+    Outcome,
+    Row,
+    examples,
+    lines_of,
+    pair_lines,
+    pair_piped,
+    pair_shards,
+)
 
 from prefpairs.model.identity import draw
 from prefpairs.strategies.options import PairOptions

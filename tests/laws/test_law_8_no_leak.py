@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from laws_driver import Collected, Row, examples, lines_of
-from laws_pairs import different_rows, rows_across, splits
-from laws_sieves import sieve_lines
+from pair_rows import different_rows, rows_across, splits
+from run_in_process import Collected, Row, examples, lines_of
+from stages_in_process import sieve_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
 from prefpairs.dataset.trainer_prompt import prompt_seen_of

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_at_scale import (
+from many_rows import Row, lines_of, pairs_of
+from many_rows_oracle import (
     FORMS,
     SCENES,
     Form,
@@ -29,9 +30,8 @@ from laws_at_scale import (
     rows_for,
     run,
 )
-from laws_driver import examples
-from laws_sizes import SIZES, sizes
-from laws_worlds import Row, lines_of, pairs_of
+from run_in_process import examples
+from sizes_in_code import SIZES, sizes
 
 ALL_SMALL = [{name: size.small[at] for name, size in SIZES.items()} for at in (0, 1, -1)]
 SMALL = [(name, value) for name, size in SIZES.items() for value in size.small]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import (
+from run_in_process import (
     Asked,
     Outcome,
     Row,

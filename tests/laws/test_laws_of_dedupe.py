@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Row, examples, lines_of
-from laws_oracle import sha
-from laws_pairs import (
+from pair_oracle import sha
+from pair_rows import (
     answers_of,
     dedupes,
     identity_of,
@@ -23,8 +22,9 @@ from laws_pairs import (
     question_of,
     tools_of,
 )
-from laws_rollouts import shards_of
-from laws_sieves import Sieved, sieve_lines, sieve_shards
+from rollouts_of_any_format import shards_of
+from run_in_process import Row, examples, lines_of
+from stages_in_process import Sieved, sieve_lines, sieve_shards
 
 from prefpairs.ledger import Stage
 from prefpairs.model.pair import Pair

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Collected, Row, examples, lines_of
+from run_in_process import Collected, Row, examples, lines_of
 
 from prefpairs.chat.rendered import Chat
 from prefpairs.chat.token_ids import TokenOptions

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Collected, Row, examples, lines_of, named_files
-from laws_tokens import CHAT, END, PIECES, TEXTS, TOKENS, decoded
+from run_in_process import Collected, Row, examples, lines_of, named_files
+from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.distil import distil

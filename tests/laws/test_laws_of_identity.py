@@ -13,8 +13,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, lines_of, pair_lines
-from laws_stranger import canonical, digest_of
+from identity_from_docs import canonical, digest_of
+from run_in_process import Asked, lines_of, pair_lines
 
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.content import CONTENT_KEYS

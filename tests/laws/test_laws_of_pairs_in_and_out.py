@@ -6,11 +6,11 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from corrupted_rows import RESPELT
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, pair_lines
-from laws_oracle import content_of
-from laws_pairs import (
+from pair_oracle import content_of
+from pair_rows import (
     BAD_PAIRS,
     UNFIT_PAIRS,
     chains,
@@ -19,9 +19,16 @@ from laws_pairs import (
     samples,
     splits,
 )
-from laws_plain import WORDS
-from laws_rollouts import BAD_LINES, BLANK_LINES, asked, contest_rows, rollout_lines, shards_of
-from laws_sieves import (
+from rollouts_of_any_format import (
+    BAD_LINES,
+    BLANK_LINES,
+    asked,
+    contest_rows,
+    rollout_lines,
+    shards_of,
+)
+from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from stages_in_process import (
     Sieved,
     sieve_array,
     sieve_lines,
@@ -30,7 +37,7 @@ from laws_sieves import (
     sieve_rollouts,
     sieve_shards,
 )
-from laws_spoilt import RESPELT
+from usual_rollouts import WORDS
 
 from prefpairs.reasons import ALL
 from prefpairs.stages.base import Sieve

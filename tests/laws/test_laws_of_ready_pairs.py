@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import (
+from run_in_process import (
     Asked,
     Row,
     examples,

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, pair_lines
-from laws_looks import looked_at
-from laws_pairs import pair_lines_mixed
-from laws_rollouts import asked, lines, shards_of
+from pair_rows import pair_lines_mixed
+from rollouts_of_any_format import asked, lines, shards_of
+from run_in_process import Asked, Row, examples, pair_lines
+from survey_plans import looked_at
 
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.ledger import Report

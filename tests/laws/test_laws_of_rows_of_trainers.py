@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import examples
+from run_in_process import examples
 
 from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
 from prefpairs.dataset.row_checks import Length, judge

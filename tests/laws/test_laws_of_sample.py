@@ -11,10 +11,10 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Row, examples, lines_of
-from laws_pairs import different_rows, numbered_rows, pair_lines_mixed, samples
-from laws_rollouts import shards_of
-from laws_sieves import Sieved, sieve_lines, sieve_shards
+from pair_rows import different_rows, numbered_rows, pair_lines_mixed, samples
+from rollouts_of_any_format import shards_of
+from run_in_process import Row, examples, lines_of
+from stages_in_process import Sieved, sieve_lines, sieve_shards
 
 from prefpairs.stages.sample import Sample
 

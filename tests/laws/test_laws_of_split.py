@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, pair_lines
-from laws_oracle import sha
-from laws_pairs import (
+from pair_oracle import sha
+from pair_rows import (
     named_by,
     numbered_rows,
     pair_lines_mixed,
@@ -23,8 +22,9 @@ from laws_pairs import (
     rows_with_tasks,
     splits,
 )
-from laws_rollouts import asked_across, contest_rows, shards_of
-from laws_sieves import Sieved, sieve_lines, sieve_shards
+from rollouts_of_any_format import asked_across, contest_rows, shards_of
+from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from stages_in_process import Sieved, sieve_lines, sieve_shards
 
 from prefpairs.ledger import Stage
 from prefpairs.model.pair import Pair

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Asked, Row, examples, lines_of, pair_lines
-from laws_looks import looked_at
-from laws_pairs import answers_of, identity_of, pair_lines_mixed, question_of, tools_of
-from laws_rollouts import asked, lines, shards_of
-from laws_sieves import sieve_lines
+from pair_rows import answers_of, identity_of, pair_lines_mixed, question_of, tools_of
+from rollouts_of_any_format import asked, lines, shards_of
+from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from stages_in_process import sieve_lines
+from survey_plans import looked_at
 
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Row, examples
-from laws_tokens import CHAT, END, TEXTS, TOKENS, decoded
+from run_in_process import Row, examples
+from small_tokenizer import CHAT, END, TEXTS, TOKENS, decoded
 
 from prefpairs.dataset.example import example_of
 from prefpairs.dataset.row_checks import judge

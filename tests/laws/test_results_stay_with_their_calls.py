@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_calls import SOURCES, Dialogue, bindings_of, dialogues, pair_row, rows_of
-from laws_driver import Asked, Row, examples, extract_lines, lines_of, pair_lines
-from laws_sieves import sieve_lines
+from rows_with_tool_calls import SOURCES, Dialogue, bindings_of, dialogues, pair_row, rows_of
+from run_in_process import Asked, Row, examples, extract_lines, lines_of, pair_lines
+from stages_in_process import sieve_lines
 
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.model.message import as_chat

@@ -1,4 +1,4 @@
-"""Every number in the code that could be a size is named in laws_sizes.py, and none twice."""
+"""Every number in the code that could be a size is named in sizes_in_code.py, and none twice."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from laws_sizes import NO_SIZE, SEEN, SIZES
+from sizes_in_code import NO_SIZE, SEEN, SIZES
 
 import prefpairs
 

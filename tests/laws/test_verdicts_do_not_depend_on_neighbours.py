@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_calls import SOURCES
-from laws_driver import (
+from rows_with_tool_calls import SOURCES
+from run_in_process import (
     Asked,
     Outcome,
     examples,

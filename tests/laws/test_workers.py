@@ -13,9 +13,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws_driver import Collected, Row, examples, lines_of
-from laws_guessed import guessed_rows
-from laws_rollouts import (
+from rollouts_of_any_format import (
     BLANK_LINES,
     bad_gym_lines,
     candidate_rows,
@@ -24,6 +22,8 @@ from laws_rollouts import (
     gym_rows,
     nat_rows,
 )
+from rows_of_any_columns import guessed_rows
+from run_in_process import Collected, Row, examples, lines_of
 
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import word_error

@@ -1,7 +1,7 @@
 """Pairs in their usual shape, as `prefpairs` writes them: read at half the cost.
 
 The one clever place of this source, as nemo_gym_plain.py is of its own. What does not fit the
-types below is read by pairs.py, and both find the same in a row: tests/laws/test_plain_pairs.py.
+types below is read by pairs.py, and both find the same in a row: tests/laws/test_pair_shortcut.py.
 (Of 4 KB with the usual escapes: 12 us against 24, of which decoding takes 5 in both.)
 """
 

@@ -1,0 +1,204 @@
+"""Every size in the code: how large it is taken for tests, and what crosses it.
+
+A size is a number that rows, pairs or bytes can reach. Those of SIZES must not be seen in what a
+run leaves: whatever they are, the same bytes come out. Those of SEEN decide something that can be
+seen, and say which test crosses them. `test_sizes_are_all_known.py` finds each number of the code
+here, or under a line of NO_SIZE.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import NamedTuple
+from unittest.mock import patch
+
+
+class Size(NamedTuple):
+    """The values that are as right as the real one, and what crosses that in `make stress`."""
+
+    small: tuple[int, ...]
+    crossed_by: str
+
+
+_ANY = (1, 2, 3, 5, 8)
+_POWERS = (1, 2, 4, 8)
+_BUFFERS = (64, 100, 1000)
+
+SIZES: dict[str, Size] = {
+    "engine.across_prompts._MOST_CACHED": Size(_ANY, "100,000 rollouts across prompts"),
+    "engine.typed_rows._BLOCK": Size(_ANY, "100,000 pairs exported"),
+    "engine.record_fetch._MOST_CACHED": Size(_ANY, "any 256 pairs"),
+    "engine.record_fetch._MOST_CACHED_BYTES": Size((1, 300, 1000), "100,000 long answers"),
+    "engine.index_fill._WORTH_A_WORKER": Size((1, 1000, 10_000), "100,000 rollouts of NeMo Gym"),
+    "engine.row_formats._MOST_BYTES": Size((1, 500, 5000), "first rows of 4 MB; only made small"),
+    "engine.row_formats._MOST_TRIED": Size((1, 2, 5), "test_records_that_are_taken_are_bounded"),
+    "engine.candidate_index._MOST_CONFIRMED": Size(_ANY, "any 256 pairs"),
+    "engine.candidate_index._PIECE": Size(_ANY, "100,000 rollouts and two workers"),
+    "engine.seen_rows._SLOTS": Size(_ANY, "groups that stand together; more than a million do not"),
+    "engine.pair._WORTH_A_SHARE": Size((1, 10, 50), "100,000 rollouts"),
+    "engine.line_scanner._AT_ONCE": Size((1, 100, 1000), "100,000 rollouts of NeMo Gym"),
+    "engine.group_workers._FEW": Size(_ANY, "100,000 rollouts and two workers"),
+    "files.json_array._CHUNK": Size((1, 16, 300), "100,000 rows in an array"),
+    "files.json_array._FAR": Size((1, 16, 300), "an element of five megabytes"),
+    "files.json_array._MOST_MISSES": Size((0, 1, 2), "100,000 rows in an array"),
+    "files.json_array._MOST_TRIES": Size((1, 2), "an element with five others in it"),
+    "files.pipe_spool.BUFFER": Size((1, 64, 1000), "100,000 pairs through a pipe"),
+    "files.staging.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.lines._BUFFER": Size((1, 2, 64), "a line of 256 KB that is cut"),
+    "files.output.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.parquet_reader._AT_ONCE": Size(_ANY, "test_more_rows_than_a_batch"),
+    "files.parquet_reader._BATCH": Size(_ANY, "test_more_rows_than_a_batch"),
+    "files.parquet_reader._BATCH_BYTES": Size((1, 100, 10_000), "test_large_rows_of_parquet"),
+    "files.parquet_reader._BATCH_VALUES": Size((1, 100, 10_000), "test_values_parquet_repeats"),
+    "files.open_input._BUFFER": Size(_BUFFERS, "any input of 256 KB"),
+    "files.open_input._SMALL": Size((0, 100, 1000), "any input of 64 KB"),
+    "files.record_store.BUFFER": Size((2, 64, 1000), "100,000 pairs through a pipe"),
+    "files.record_store._MOST_HELD": Size((0, 100, 1000), "test_no_more_is_held_than_its_bound"),
+    "files.record_store._MOST_OPEN": Size(_ANY, "40 shards"),
+    "files.staged_file.BUFFER": Size((2, 64, 1000), "any output of 256 KB"),
+    "files.byte_ranges._BUFFER": Size(_BUFFERS, "any input of 256 KB"),
+    "files.byte_ranges._TAIL": Size((1, 10, 100), "a line of 16 KB"),
+    "files.parquet_writer._GROUP": Size(_ANY, "1,000 rows of Parquet"),
+    "files.decompression._BUFFER": Size(_BUFFERS, "any packed input of 256 KB"),
+    "files.decompression._STEP": Size((1, 64, 1000), "any .zst input of 16 KB"),
+    "model.value_size.LIGHT": Size((7, 64, 1000), "test_brackets_in_texts_are_no_lists"),
+    "model.value_size._PIECE": Size((7, 64, 1000), "test_brackets_in_texts_are_no_lists"),
+    "model.json_codec._LARGE": Size((7, 64, 1000), "test_brackets_in_texts_are_no_lists"),
+    "model.json_codec._LONG": Size((7, 64, 1000), "any row of 64 KB"),
+    "ledger.running_stats._MOST_WAITING": Size(_ANY, "any 4,096 pairs"),
+    "stages.near_duplicates._MOST_CACHED": Size((1, 8, 50), "100,000 pairs, nearly alike"),
+    "stages.digest_table._FIRST_SLOTS": Size(_POWERS, "683 pairs"),
+    "stages.sample._FEWEST_PRUNED": Size(_ANY, "any 1,024 pairs"),
+    "stages.entry_columns._RUN": Size(_ANY, "32,768 pairs"),
+    "fields.run_facts._MOST_SEEN": Size(_ANY, "4,096 ways to differ; only made small"),
+    "strategies.hash_ring._FIRST_TRIES": Size((0, 1, 2), "100,000 rollouts across prompts"),
+}
+
+SEEN: dict[str, str] = {
+    "model.json_codec._MOST_ADDED": "test_what_is_found_can_be_read_again",
+    "cli.read_options._LONGEST_LINE": "--max-line is no more, so that 32 bits hold any length",
+    "cli.terminal.error_text._MOST_MISSING": "names in a message; test_error_text.py",
+    "cli.terminal.error_text._MOST_NAMES": "names in a message; test_error_text.py",
+    "engine.typed_rows._ROOM": "which rows stand first; test_typed_rows_first.py",
+    "engine.row_formats._MOST_KNOWN": "rows that a hint takes fields from; no test has more",
+    "engine.new_pairs._REJECTED": "32 bits hold the number of any candidate",
+    "engine.filed_pairs._SHELF_SHIFT": "a million files; test_more_files_than_16_bits_hold",
+    "engine.plan.MOST_PAIRS": "more pairs are refused; test_pair_run.py",
+    "engine.processes._FILES_EACH": "how many workers there are; test_workers.py",
+    "files.staging._LONGEST_NAME": "the name of a temporary file",
+    "files.input_stamps.MOST_BYTES": "larger ones are refused; test_long_lines_and_bombs.py",
+    "files.inputs._HELD": "memory for what is held at once; test_budgets.py",
+    "files.inputs._HELD_TIMES": "memory for what is held at once; test_budgets.py",
+    "files.inputs._MOST_TIMES": "--max-unpacked; test_long_lines_and_bombs.py",
+    "files.inputs._TIMES_A_LINE": "longer lines are bad; test_a_limit_on_memory",
+    "files.inputs._UNPACKED": "--max-unpacked; test_long_lines_and_bombs.py",
+    "files.lines._HEAD_OF_LONG": "what is kept of a bad row; tests/hostile",
+    "files.parquet_reader._BYTES_A_VALUE": "refused; test_values_that_parquet_repeats",
+    "files.parquet_reader._TIMES_A_GROUP": "more memory is refused; test_containers.py",
+    "files.sqlite_reader._SMALLEST_ROW": "more rows are refused; tests/hostile",
+    "files.tokenizer._LONGER": "a tokenizer is refused; test_foreign_programs.py",
+    "files.tokenizer._SECONDS": "a tokenizer is refused; test_foreign_programs.py",
+    "files.tokenizer._LONGEST": "longer texts are refused; test_foreign_programs.py",
+    "files.tokenizer._TIMES_A_TEXT": "as _LONGEST",
+    "files.decompression._BYTES_A_FRAME": "more frames are refused; test_frames_of_nothing",
+    "files.decompression._FRAMES": "more frames are refused; test_frames_of_nothing",
+    "files.decompression.HEAD": "what a file is told by; test_open_input.py",
+    "limited_process.MEMORY": "a template is refused; test_foreign_programs.py",
+    "limited_process.SECONDS": "a template is refused; test_foreign_programs.py",
+    "analysis.distribution.MOST_VALUES": "values told one by one; test_distribution.py",
+    "analysis.win_matrix._MOST": "larger tables are left out; test_win_matrix.py",
+    "model.number.round_score": "a cache; test_more_scores_than_are_remembered",
+    "model.number.gap_between": "a cache; test_more_scores_than_are_remembered",
+    "model.json_codec.DEEPEST": "deeper rows are bad; test_json_lines.py",
+    "model.value_size._A_QUOTE": "heavier rows are bad; test_value_size.py",
+    "model.memory_guard._ITEM_RESERVED": "memory that orjson asks for; test_a_limit_on_memory",
+    "model.memory_guard._ITEM_WRITTEN": "as _ITEM_RESERVED",
+    "model.memory_guard._LARGEST_COPIED": "as _ITEM_RESERVED",
+    "model.memory_guard._MEMBER_TIMES": "as _ITEM_RESERVED",
+    "model.memory_guard._LITTLE": "as _ITEM_RESERVED",
+    "model.memory_guard._RESERVED": "as _ITEM_RESERVED",
+    "model.memory_guard._WRITTEN": "as _ITEM_RESERVED",
+    "model.value_size._MOST": "heavier rows are bad; test_budgets.py",
+    "model.value_size._TIMES": "heavier rows are bad; test_budgets.py",
+    "model.value_size._WIDEST": "memory that a text may take; test_a_limit_on_memory",
+    "model.json_codec._SHORTEST_DEEP": "deeper rows are bad; test_json_lines.py",
+    "ledger.FIRST_FEW": "bad rows that are shown; test_ledgers.py",
+    "ledger._MOST_KINDS": "bad rows that are shown; test_ledgers.py",
+    "stages.near_duplicates._MOST_HASHES": "what --near finds; test_near_duplicates.py",
+    "stages.sample._END": "32 bits hold the number of any pair",
+    "stages.split._MOST_KNOWN": "names that a hint chooses from; test_split.py",
+    "sources.generic_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
+    "sources.nemo_gym_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
+    "dataset.arrow_columns.FIRST_BLOCK": "what a loader looks at; test_validate_files.py",
+    "chat.unrender._MOST_KNOWN": "a cache; test_unrender.py",
+    "chat.unrender._MOST_TRIED": "beyond it a text is unclear; test_unrender.py",
+}
+
+_SHOWN = "how much of something is shown, or how wide"
+_FORM = "fixed by a format, an algorithm or a trainer"
+
+NO_SIZE: dict[str, str] = {
+    "option._MOST": "the largest number that a value may be",
+    "cli": _SHOWN,
+    "engine.diff._MOST_NAMES": _SHOWN,
+    "engine.group_outcomes": _SHOWN,
+    "engine.candidate_index._DIGEST": _FORM,
+    "engine.new_pairs._NUMBER": "follows from _REJECTED",
+    "engine.filed_pairs._OFFSET": "follows from _SHELF_SHIFT",
+    "engine.rehearse": "how long a rehearsal is",
+    "errors": _SHOWN,
+    "files.pipe_spool._STDIN": "a descriptor",
+    "files.pickle_reader": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.input_stamps.TICK": "how long a run waits before it reads a file that has just changed",
+    "files.pickle_sizes": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.pickle_values": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.record_store._SHARE_OPEN": "a share of the files that may be open",
+    "files.safetensors": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.sqlite_reader._NOT_STORED": "a kind of columns",
+    "files.tokenizer_bounds": "what tokenizers of others have; tests/unit/files",
+    "files.trxp_reader": "bounds of containers: tests/unit/files and tests/fuzz",
+    "limited_process._LENGTH": _FORM,
+    "analysis": _SHOWN,
+    "render": _SHOWN,
+    "did_you_mean": _SHOWN,
+    "model.candidate": "the largest numbers of a format",
+    "model.identity": _FORM,
+    "model.message": "how much of the end of a prompt is looked at",
+    "model.path": "the digits of a place in a list",
+    "model.schema": _FORM,
+    "stages.pair_entry": _FORM,
+    "stages.near_duplicates._SEED": _FORM,
+    "stages.near_duplicates._WORDS": _FORM,
+    "stages.sample.DRAWS": _FORM,
+    "stages.split._DEVIATIONS": "how unlikely a share is that is told",
+    "sources.generic_plain": _FORM,
+    "sources.nat_plain": _FORM,
+    "sources.nemo_gym_plain": _FORM,
+    "sources.generic._MOST_KINDS": _SHOWN,
+    "sources.generic._TRIES": _SHOWN,
+    "fields.guess._MOST_UNKNOWN": _SHOWN,
+    "fields.run_facts._MOST_CHOICES": _SHOWN,
+    "fields.run_facts._MOST_KEYS": _SHOWN,
+    "fields.suggestions": _SHOWN,
+    "targets.nemo_rl": _FORM,
+    "dataset.plain_example": _FORM,
+    "chat.token_ids": _FORM,
+    "targets.trinity": _FORM,
+    "dataset.single_answers": _FORM,
+    "chat.unrender._LONGEST_BEGINNING": "the length of a special token",
+}
+
+
+@cache
+def targets() -> Mapping[str, str]:
+    """Where each size stands, for `patch`."""
+    return {name: f"prefpairs.{name}" for name in SIZES}
+
+
+@contextmanager
+def sizes(values: Mapping[str, int]) -> Iterator[None]:
+    """Run a block with other sizes."""
+    with ExitStack() as stack:
+        for name, value in values.items():
+            stack.enter_context(patch(targets()[name], value))
+        yield

@@ -1,0 +1,106 @@
+"""Runs the commands on pairs in process: bytes of files in, pairs of each side and the report."""
+
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+
+from run_in_process import Asked, Collected, Outcome, Row, named_files
+
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import InputPlan, SievePlan
+from prefpairs.engine.stage_runner import sieve
+from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.ledger import Report, Stage
+from prefpairs.ledger.summaries import sieve_summary
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.split import Split
+
+
+class Sieved(Outcome):
+    """What came through the sieves, side by side, and what was counted."""
+
+    def __init__(self, sides: Mapping[str, Sequence[bytes]], report: Report) -> None:
+        super().__init__([line for lines in sides.values() for line in lines], report)
+        self.sides = {name: Outcome(lines, report) for name, lines in sides.items()}
+
+    @property
+    def stage(self) -> Stage:
+        """The ledger of the last command."""
+        return self.report.stages[-1]
+
+    def counts(self) -> Row:
+        """The summary, less what names files."""
+        named = ("inputs", "passed_over", "notes")
+        summary = sieve_summary(self.report)
+        return {key: summary[key] for key in summary if key not in named}
+
+
+def sieve_files(files: Mapping[str, bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+    """Pass the pairs of these files through the sieves, and part them if that is asked."""
+    with named_files(files) as inputs:
+        return _sieve(inputs, sieves, parting)
+
+
+def sieve_lines(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+    """The same, with the lines of one file."""
+    return sieve_files({"pairs.jsonl": b"".join(lines)}, *sieves, parting=parting)
+
+
+def sieve_shards(
+    shards: Sequence[Sequence[bytes]], *sieves: Sieve, parting: Split | None = None
+) -> Sieved:
+    """The same, with lines that are spread over files."""
+    named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
+    return sieve_files(named, *sieves, parting=parting)
+
+
+def sieve_packed(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+    """The same, with a file that is compressed."""
+    packed = gzip.compress(b"".join(lines))
+    return sieve_files({"pairs.jsonl.gz": packed}, *sieves, parting=parting)
+
+
+def sieve_array(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+    """The same, with lines that stand in one JSON array, indented as people do."""
+    rows = [json.loads(line) for line in lines]
+    array = json.dumps(rows, indent=2).encode()
+    return sieve_files({"pairs.json": array}, *sieves, parting=parting)
+
+
+def sieve_piped(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+    """The same, with lines that come through a pipe."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = Path(folder, "pipe")
+        os.mkfifo(pipe)
+        feeder = Thread(target=pipe.write_bytes, args=(b"".join(lines),))
+        feeder.start()
+        try:
+            return _sieve(find_inputs([str(pipe)]), sieves, parting)
+        finally:
+            feeder.join()
+
+
+def sieve_rollouts(
+    lines: Sequence[bytes], asked: Asked, *sieves: Sieve, parting: Split | None = None
+) -> Sieved:
+    """Make pairs of the rollouts of one file and pass them on, all in one run."""
+    with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
+        making = asked.plan(inputs)
+        return _run(SievePlan(read=making.read, pair=making, sieves=sieves, parting=parting))
+
+
+def _sieve(inputs: Sequence[Input], sieves: Sequence[Sieve], parting: Split | None) -> Sieved:
+    read = InputPlan(inputs=inputs, on_error="skip")
+    return _run(SievePlan(read=read, sieves=sieves, parting=parting))
+
+
+def _run(plan: SievePlan) -> Sieved:
+    report = Report()
+    sides = [WHOLE] if plan.parting is None else plan.parting.sides
+    outputs = {side: Collected() for side in sides}
+    sieve(plan, outputs, report, allow_empty=True)
+    return Sieved({side: output.lines for side, output in outputs.items()}, report)

@@ -1,0 +1,253 @@
+"""What the shortcut finds in a row is what reading any shape finds; else it finds nothing."""
+
+import json
+from typing import Any
+
+import pytest
+from corrupted_rows import odd_values
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rows_of_any_columns import rows_of_any_names
+from run_in_process import Row, examples
+from scan_in_process import indexed
+from usual_rows import AIMS, plain_rows, usual_rows
+
+from prefpairs.errors import BadRecord, TwoReadings
+from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.model.identity import digest_response
+from prefpairs.sources import generic
+from prefpairs.sources.base import Opened
+from prefpairs.sources.detect import GENERIC, source_of
+
+SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
+READINGS: list[tuple[ReadOptions, Row]] = [
+    (ReadOptions(), SAMPLE),
+    (ReadOptions(prompt="question", response="answer", scores=(("reward", 1.0),)), SAMPLE),
+    (ReadOptions(scores=(("reward", 1.0),)), SAMPLE),
+    (ReadOptions(cast_score=True), SAMPLE),
+    (ReadOptions(keep_rows=frozenset({"no_score"})), SAMPLE),
+    (ReadOptions(ignore=("system", "context", "images", "response", "score")), SAMPLE),
+    (ReadOptions(drop_rows=frozenset({"failed", "incomplete"}), ignore=("status",)), SAMPLE),
+]
+"""Options, and the row that decides on the shortcut."""
+
+NAMES = [
+    ("prompt", "response", "score"),
+    ("instruction", "output", "rating"),
+    ("input", "output", "reward"),
+    ("input", "output", "score"),
+    ("prompt", "completion", "reward"),
+    ("messages", "generation", "score"),
+]
+"""Other names of the three, as they stand in files."""
+
+
+def opened(options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> Opened:
+    """How rows are read like the sample."""
+    found = generic.open_reader([json.dumps(sample).encode()], options, "r.jsonl")
+    assert found.shortcut
+    return found
+
+
+def told(line: bytes, options: ReadOptions) -> Any:
+    """What reading any shape finds, or the error."""
+    try:
+        return generic.read_any_shape(line, options, "r.jsonl")
+    except (BadRecord, TwoReadings) as error:
+        return error
+
+
+def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> bool:
+    """Whether the shortcut knows a row; if so, hold what it finds against the whole truth."""
+    short = opened(options, sample).shortcut
+    assert short
+    (scanned,) = short.scan([line])
+    plain = short.read(line, "r.jsonl:1")
+    if plain is None or scanned is None:
+        assert plain is None
+        return False
+    candidate, digest = plain
+    whole = told(line, options)
+    assert isinstance(whole, Reading), whole
+    assert repr(whole.kept) == repr([candidate._replace(origin="")])
+    assert (whole.places, whole.lost, whole.mends) == ([1], [], [])
+    assert {*whole.shown} <= {*short.shown}
+    assert source_of(line) == GENERIC
+    assert candidate.origin == "r.jsonl:1"
+    assert digest == digest_response(whole.kept[0].response)
+    assert scanned[1:] == (candidate.score, candidate.index, digest)
+    return True
+
+
+@examples(300)
+@given(row=usual_rows(), ascii_only=st.booleans(), reading=st.sampled_from(READINGS))
+def test_rows_of_the_usual_shape_are_known(
+    row: Row, reading: tuple[ReadOptions, Row], *, ascii_only: bool
+) -> None:
+    """No row of that shape takes the long way."""
+    assert accepted(json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n", *reading)
+
+
+@examples(2500)
+@given(line=plain_rows(), reading=st.sampled_from(READINGS))
+@example(line=b"\n", reading=READINGS[0])
+def test_the_shortcut_finds_the_same_or_nothing(
+    line: bytes, reading: tuple[ReadOptions, Row]
+) -> None:
+    """Candidate, digest and score; where any shape finds a loss or a mend, nothing."""
+    accepted(line, *reading)
+
+
+@examples(1500)
+@given(
+    row=rows_of_any_names(),
+    names=st.sampled_from(NAMES),
+    more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
+)
+def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more: Row) -> None:
+    """Whichever row decided on it, and whatever it is tried on."""
+    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
+    if names[0] == "messages":
+        sample["messages"] = [{"role": "user", "content": "Q"}]
+    found = generic.open_reader([json.dumps(sample).encode()], ReadOptions(), "r.jsonl")
+    if found.shortcut is not None:
+        accepted(json.dumps({**sample, **row}).encode(), READINGS[0][0], sample)
+        accepted(json.dumps(row).encode(), READINGS[0][0], sample)
+
+
+def test_every_odd_value() -> None:
+    """One after the other: chance would not find each of them."""
+    usual: Row = {"question": [{"role": "user", "content": "Q"}], "answer": "A", "reward": 1.0}
+    for has, key, value in odd_values(AIMS):
+        row = json.loads(json.dumps(usual))
+        holder = row if has in row else row["question"][0]
+        holder[key] = value
+        for reading in READINGS:
+            accepted(json.dumps(row).encode(), *reading)
+
+
+@examples(400)
+@given(given_lines=st.lists(plain_rows(), max_size=6), chance=st.randoms(use_true_random=False))
+def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance: Any) -> None:
+    """Groups, scores, digests, places, counts and bad rows; rows with equal questions compete."""
+    shuffled = given_lines * 2
+    chance.shuffle(shuffled)
+    options = READINGS[1][0]
+    if any(isinstance(told(line, options), TwoReadings) for line in shuffled):
+        return
+    slow = Opened(lambda line: generic.read_any_shape(line, options, "r.jsonl"))
+    assert indexed(shuffled, opened(options)) == indexed(shuffled, slow)
+
+
+def test_thinking_is_no_plain_text_but_in_logs() -> None:
+    """Thoughts are taken apart from words, unless a template wrote the prompt."""
+    row = {"input": "Q", "output": "<think>hm</think>A", "score": 1}
+    usual = {"input": "Q", "output": "A", "score": 1}
+    assert not accepted(json.dumps(row).encode(), sample=usual)
+    logged = {"step": 3, "gts": "A"}
+    assert accepted(json.dumps(row | logged).encode(), sample=usual | logged)
+    assert not accepted(json.dumps(row | logged).encode(), sample=usual)
+    chat = {"input": [{"role": "user", "content": "Q"}]}
+    assert not accepted(json.dumps(row | logged | chat).encode(), sample=usual | logged)
+
+
+VERL = {"input": "user\nQ\nassistant\n", "output": "A", "score": 1, "step": 3, "gts": "A"}
+UIDS: list[Any] = [
+    None,
+    "a_0_0",
+    "a_12_3",
+    "a_b_0_0",
+    "_0_0",
+    "a",
+    7,
+    "\u00e9_0_0",
+    'x"_0_0',
+    "a_\u0663_0",
+    "\ud800_0_0",
+    [],
+]
+RIGHT: list[Any] = ["A", None, "\ud800", 1, 1.0, 10**30, 1e22, {"b": 1, "a": [None]}, "\\", ""]
+
+
+@examples(1000)
+@given(
+    given_rows=st.lists(
+        st.tuples(
+            st.sampled_from(["user\nQ\nassistant\n", "R", [{"role": "user", "content": "Q"}], ""]),
+            st.sampled_from(["A", "B", "<think>hm</think>A", " "]),
+            st.sampled_from(UIDS),
+            st.sampled_from(RIGHT),
+        ),
+        max_size=6,
+    ),
+    escaped=st.booleans(),
+)
+def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool) -> None:
+    """The task is the same, however its uid and the right answer are written."""
+    lines = []
+    for asked, said, uid, right in given_rows:
+        row = {**VERL, "input": asked, "output": said, "gts": right}
+        row |= {} if uid is None else {"uid": uid}
+        ascii_only = escaped or "\ud800" in (f"{uid}"[:1], right)
+        lines.append(json.dumps(row, ensure_ascii=ascii_only).encode())
+        accepted(lines[-1], sample=VERL)
+    slow = Opened(lambda line: generic.read_any_shape(line, READINGS[0][0], "r.jsonl"))
+    assert indexed(lines, opened(sample=VERL)) == indexed(lines, slow)
+
+
+def test_rows_that_say_nothing_of_their_fate_are_plain() -> None:
+    """Marks of answers that ended well, and of rows without an error, cost no time."""
+    fine: Row = {"finish_reason": "stop", "truncated": False, "error": None, "status": 200}
+    assert accepted(json.dumps(SAMPLE | fine | {"reasoning_content": ""}).encode())
+    for mark in ({"finish_reason": "length"}, {"truncated": True}, {"error": "boom"}):
+        assert not accepted(json.dumps(SAMPLE | fine | mark).encode())
+
+
+def test_references_beside_answers_are_no_trouble() -> None:
+    """Where the sample has shown that they are there."""
+    row = {"prompt": "Q", "response": "A", "answer": "42", "score": 1}
+    line = json.dumps(row).encode()
+    assert accepted(line, sample=row)
+    assert not accepted(line, sample={"prompt": "Q", "response": "A", "score": 1})
+
+
+@pytest.mark.parametrize(
+    ("options", "suitable"),
+    [
+        ({}, True),
+        ({"response": "answer"}, True),
+        ({"scores": (("reward", 1.0),)}, True),
+        ({"ignore": ("step",)}, True),
+        ({"scores": (("reward", 0.5),)}, False),
+        ({"scores": (("reward", 1.0), ("step", 1.0))}, False),
+        ({"scores": (("model.reward", 1.0),)}, False),
+        ({"response": "question"}, False),
+        ({"response": "tools"}, False),
+        ({"context": ("step",)}, False),
+        ({"keep": ("model",)}, False),
+        ({"lower_is_better": True}, False),
+        ({"group_by": "file"}, False),
+    ],
+)
+def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool) -> None:
+    """One prompt, one response, one score, taken as they stand from keys of the row."""
+    row = json.dumps({"question": "Q", "answer": "A", "reward": 0, "step": "s", "tools": []})
+    found = generic.open_reader([row.encode()], ReadOptions(**options), "r.jsonl")
+    assert bool(found.shortcut) is suitable
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "Q", "prompt": "R", "answer": "A", "score": 1},
+        {"messages": [{"role": "user", "content": "Q"}], "score": 1},
+        {"question": "Q", "answer": "A"},
+        {"question": "Q", "answer": "A", "score": 1, "context": "C"},
+        {"prompt": "Q", "completion": "A", "reward": 1, "step": 1, "advantage": 0.5},
+    ],
+)
+def test_rows_of_other_fields_have_none(row: Row) -> None:
+    """Two prompts, conversations, answers without a score, more of the question, TRL's logs."""
+    assert (
+        generic.open_reader([json.dumps(row).encode()], ReadOptions(), "r.jsonl").shortcut is None
+    )

@@ -1,0 +1,92 @@
+"""The options of dedupe, and a run of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.dedupe import dedupe
+from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.errors import BadInput, FileTrouble, UnknownWord, UsageError
+from prefpairs.option import filled
+from prefpairs.stages.dedupe import Dedupe
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"prompt": prompt, "chosen": chosen, "rejected": "no", "chosen_score": 1, "gap": 1}
+        for prompt in ("one two three four five six seven", "Q")
+        for chosen in ("yes", "yes")
+    ]
+    Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    Path("bench.jsonl").write_bytes(b'{"text": "Q", "id": 1}\n')
+
+
+def _run(**words: Any) -> list[str]:
+    called(dedupe, **{"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
+    return [json.loads(line)["prompt"][:3] for line in Path("o.jsonl").read_bytes().splitlines()]
+
+
+def test_sieve_of_no_words() -> None:
+    """One of each content, contradictions stay."""
+    assert filled(Dedupe, {}) == Dedupe(
+        by=("content",), conflicts="keep", near=None, near_on=None, reference=None
+    )
+    assert files_named_by(Dedupe()) == []
+
+
+def test_sieve_of_all_words() -> None:
+    """Each word ends where it belongs."""
+    words = {
+        "by": "prompt, chosen",
+        "conflicts": "strongest",
+        "near": 0.8,
+        "near_on": "prompt",
+        "against": ["bench.jsonl"],
+        "against_field": "text",
+    }
+    sieve = with_files(filled(Dedupe, words))
+    assert isinstance(sieve, Dedupe)
+    assert (sieve.by, sieve.conflicts) == (("prompt", "chosen"), "strongest")
+    assert (sieve.near, sieve.near_on) == (0.8, "prompt")
+    assert sieve.reference is not None
+    assert (len(sieve.reference), sieve.reference.holds("Q")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"by": "prompts"}, UnknownWord),
+        ({"by": ""}, UsageError),
+        ({"by": ","}, UsageError),
+        ({"conflicts": "weakest"}, UnknownWord),
+        ({"near_on": "chosen"}, UsageError),
+        ({"near": 0.8, "near_on": "rejected"}, UnknownWord),
+        ({"against_field": "text"}, UsageError),
+        ({"against": ["nothing.jsonl"]}, FileTrouble),
+        ({"against": ["bench.jsonl", "./bench.jsonl"], "against_field": "text"}, UsageError),
+        ({"against": ["bench.jsonl"]}, BadInput),
+        ({"against": ["bench.jsonl"], "against_field": "txt"}, BadInput),
+    ],
+)
+def test_words_that_do_not_fit(words: dict[str, Any], error: type[Exception]) -> None:
+    """They are told before any pair is read."""
+    with pytest.raises(error):
+        with_files(filled(Dedupe, words))
+
+
+def test_run() -> None:
+    """One of each."""
+    assert _run() == ["one", "Q"]
+
+
+def test_run_against_a_benchmark() -> None:
+    """Its questions are gone; it cannot be the output."""
+    assert _run(against=["bench.jsonl"], against_field="text") == ["one"]
+    with pytest.raises(UsageError, match="both input and output"):
+        _run(against=["bench.jsonl"], against_field="text", output="bench.jsonl")
+    assert Path("bench.jsonl").read_bytes() == b'{"text": "Q", "id": 1}\n'

@@ -1,0 +1,91 @@
+"""The options of filter, and a run of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
+from prefpairs.engine.stage_files import with_files
+from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.option import filled, options_in
+from prefpairs.stages.filter import Filter
+
+NUMBERS = [
+    known.field
+    for known in options_in(Filter)
+    if known.field not in ("tokenizer", "drop_truncated", "drop_refusals")
+]
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if name != "max_tokens"])
+def test_number(name: str) -> None:
+    """Each word ends where it belongs, and zero is a bound like any other."""
+    for number in (0, 7):
+        expected = Filter(**{name: number})  # type: ignore[arg-type]
+        assert with_files(filled(Filter, {name: number})) == expected
+
+
+@pytest.mark.parametrize("name", ["drop_truncated", "drop_refusals"])
+def test_flag(name: str) -> None:
+    """It is a condition of its own."""
+    expected = Filter(**{name: True})  # type: ignore[arg-type]
+    assert with_files(filled(Filter, {name: True})) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({}, "filter without a condition"),
+        ({"min_gap": 0.5, "max_gap": 0.25}, "--min-gap 0.5 is above --max-gap 0.25"),
+        (
+            {"min_chosen_score": 1, "max_chosen_score": 0},
+            "--min-chosen-score 1 is above --max-chosen-score 0",
+        ),
+        (
+            {"min_rejected_score": 1, "max_rejected_score": 0},
+            "--min-rejected-score 1 is above --max-rejected-score 0",
+        ),
+        (
+            {"min_prompt_chars": 2, "max_prompt_chars": 1},
+            "--min-prompt-chars 2 is above --max-prompt-chars 1",
+        ),
+        (
+            {"min_answer_chars": 2, "max_answer_chars": 1},
+            "--min-answer-chars 2 is above --max-answer-chars 1",
+        ),
+        ({"max_tokens": 9}, "--max-tokens N and --tokenizer FILE go together"),
+        (
+            {"min_gap": 0, "tokenizer": "tokenizer.json"},
+            "--max-tokens N and --tokenizer FILE go together",
+        ),
+    ],
+)
+def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
+    """They are told before anything is read."""
+    with pytest.raises(UsageError) as caught:
+        with_files(filled(Filter, words))
+    assert caught.value.problem == problem
+
+
+def test_bounds_may_meet() -> None:
+    """One exact number is sensible."""
+    bounds = {"min_gap": 0.5, "max_gap": 0.5, "min_prompt_chars": 3, "max_prompt_chars": 3}
+    assert filled(Filter, bounds) == Filter(**bounds)  # type: ignore[arg-type]
+
+
+def test_tokenizer(tmp_path: Path) -> None:
+    """It is opened before any pair is read."""
+    with pytest.raises(FileTrouble):
+        with_files(Filter(max_tokens=9, tokenizer=str(tmp_path / "tokenizer.json")))
+
+
+def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs that pass, to the file."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"prompt": "Q", "chosen": "A", "rejected": "B", "gap": gap} for gap in (0.1, 0.5)]
+    Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    called(filter, inputs=["p.jsonl"], output="o.jsonl", quiet=True, min_gap=0.5)
+    assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [0.5]

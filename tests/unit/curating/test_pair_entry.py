@@ -1,0 +1,44 @@
+"""What a sieve knows of a pair."""
+
+import pytest
+from run_stage import Held, row_of
+
+from prefpairs.stages.pair_entry import Entry, falling
+
+ONE, TWO = bytes([1]) * 16, bytes([2]) * 16
+
+
+def _entry(gap: float | None, score: float | None = None, identity: bytes = ONE) -> Entry:
+    return Entry(1, 0, 0, gap, score, None, identity, b"", b"", b"", b"", b"")
+
+
+@pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])
+def test_reversed_id(tools: list[object] | None) -> None:
+    """It is the id of the row with its answers swapped."""
+    rows = [row_of("Q", "A", "B", tools=tools), row_of("Q", "B", "A", tools=tools)]
+    one, other = Held(rows).entries()
+    assert (one.reversed_id(), other.reversed_id()) == (other.id, one.id)
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [
+        (_entry(0.5), _entry(0.4)),
+        (_entry(0.0), _entry(-0.5)),
+        (_entry(-0.5), _entry(None)),
+        (_entry(0.5, 0.1), _entry(0.4, 0.9)),
+        (_entry(0.5, 0.9), _entry(0.5, 0.8)),
+        (_entry(0.5, -0.9), _entry(0.5, None)),
+        (_entry(None, 0.9), _entry(None, 0.8)),
+        (_entry(0.5, 0.9, ONE), _entry(0.5, 0.9, TWO)),
+        (_entry(None, None, ONE), _entry(None, None, TWO)),
+    ],
+)
+def test_strength(stronger: Entry, weaker: Entry) -> None:
+    """Gap, then chosen score, then id; what is not known is weakest."""
+    assert sorted([weaker, stronger], key=Entry.strength) == [stronger, weaker]
+
+
+def test_falling() -> None:
+    """Large numbers come first, unknown ones last."""
+    assert sorted([0.0, None, 2.0, -1.0], key=falling) == [2.0, 0.0, -1.0, None]

@@ -1,0 +1,214 @@
+"""sample: the smallest draws stay."""
+
+import random
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from run_stage import Held, Row, row_of, sieved
+
+from prefpairs.ledger import Stage
+from prefpairs.model.identity import draw
+from prefpairs.model.pair import pair_of
+from prefpairs.stages.sample import Sample, bound_of
+
+ROWS = [row_of(f"Q{number}", gap=number / 20, group=f"g{number % 3}") for number in range(20)]
+
+
+def _drawn(row: Row, seed: int = 0, purpose: str = "sample") -> int:
+    return draw(seed, purpose, bytes.fromhex(pair_of(row)[0].id))
+
+
+def _places(sieve: Sample, rows: list[Row] | None = None) -> list[int]:
+    return sieved(sieve, ROWS if rows is None else rows)[0]
+
+
+def test_draws_keep_their_form() -> None:
+    """Other pairs would be a new identity version."""
+    assert _places(Sample(max_pairs=5)) == [0, 6, 12, 14, 17]
+    assert _places(Sample(max_pairs=5, seed=1)) == [6, 10, 12, 13, 15]
+    assert _places(Sample(fraction=0.25)) == [0, 6, 7, 11, 12, 14, 17]
+    assert _places(Sample(max_pairs=5, order="shuffle")) == [6, 17, 0, 12, 14]
+
+
+@pytest.mark.parametrize("seed", [0, 1, -7])
+@pytest.mark.parametrize("size", [1, 7, 20, 21])
+def test_smallest_draws_stay(size: int, seed: int) -> None:
+    """As many as were asked for, in the order of the input; or all."""
+    by_draw = sorted(range(20), key=lambda place: _drawn(ROWS[place], seed))
+    found, stage = sieved(Sample(max_pairs=size, seed=seed), ROWS)
+    assert found == sorted(by_draw[:size])
+    assert +stage.dropped == Counter({"not_drawn": 20 - len(found)} if size < 20 else {})
+
+
+def test_samples_nest() -> None:
+    """A smaller one is part of a larger one, by number or by share."""
+    by_number = [set(_places(Sample(max_pairs=size))) for size in range(1, 21)]
+    by_share = [set(_places(Sample(fraction=share / 20))) for share in range(21)]
+    samples = [*pairwise(by_number), *pairwise(by_share)]
+    assert [pair for pair in samples if not pair[0] <= pair[1]] == []
+
+
+def test_order_of_arrival_draws_nobody() -> None:
+    """Shuffled rows give the same pairs, and samples of shards a sample of the whole."""
+    shuffled = ROWS[:]
+    random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
+    for sieve in (Sample(max_pairs=6), Sample(fraction=0.4), Sample(per_group=2)):
+        expected = [ROWS[place] for place in _places(sieve)]
+        found = [shuffled[place] for place in _places(sieve, shuffled)]
+        assert sorted(map(str, found)) == sorted(map(str, expected))
+    six = Sample(max_pairs=6)
+    halves = [half[place] for half in (ROWS[:11], ROWS[11:]) for place in _places(six, half)]
+    again = [halves[place] for place in _places(six, halves)]
+    assert again == [ROWS[place] for place in _places(six)]
+
+
+@pytest.mark.parametrize(("fraction", "pairs"), [(0.0, 0), (1.0, 20)])
+def test_all_or_none(fraction: float, pairs: int) -> None:
+    """The two ends of a share."""
+    found, stage = sieved(Sample(fraction=fraction), ROWS)
+    assert (len(found), stage.dropped.total()) == (pairs, 20 - pairs)
+
+
+def test_share_is_met_on_average() -> None:
+    """A tenth of many is about a tenth."""
+    assert 350 < sum(_drawn(row_of(str(n))) < bound_of(0.1) for n in range(4000)) < 450
+
+
+@pytest.mark.parametrize(
+    ("share", "bound"),
+    [
+        (0.0, 0),
+        (0.1, 2**64 // 10),
+        (1e-05, 2**64 // 100_000),
+        (0.25, 2**62),
+        (1 / 3, 3333333333333333 * 2**64 // 10**16),
+        (1.0, 2**64),
+    ],
+)
+def test_bound(share: float, bound: int) -> None:
+    """A share is the decimal number that was typed."""
+    assert bound_of(share) == bound
+
+
+def test_per_group() -> None:
+    """The smallest draws of each group, as they came."""
+    groups = [sorted(range(first, 20, 3), key=lambda n: _drawn(ROWS[n])) for first in range(3)]
+    found, stage = sieved(Sample(per_group=2), ROWS)
+    assert found == sorted(place for group in groups for place in group[:2])
+    assert +stage.dropped == {"over_per_group": 14}
+
+
+def test_per_group_and_more() -> None:
+    """First the share, then the groups, then the number; every loss has its reason."""
+    sieve = Sample(fraction=0.8, per_group=3, max_pairs=4)
+    shared = set(_places(Sample(fraction=0.8)))
+    groups = [
+        sorted((n for n in range(first, 20, 3) if n in shared), key=lambda n: _drawn(ROWS[n]))
+        for first in range(3)
+    ]
+    capped = [place for group in groups for place in group[:3]]
+    found, stage = sieved(sieve, ROWS)
+    assert found == sorted(sorted(capped, key=lambda n: _drawn(ROWS[n]))[:4])
+    assert stage.dropped == {
+        "not_drawn": 20 - len(shared) + len(capped) - 4,
+        "over_per_group": len(shared) - len(capped),
+    }
+
+
+GAPS: list[Row] = [
+    row_of("a", gap=0.1),
+    row_of("b"),
+    row_of("c", gap=0.9),
+    row_of("d", gap=-0.5),
+    row_of("e", gap=0.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("order", "places"),
+    [
+        ("input", [0, 1, 2, 3, 4]),
+        ("easy-first", [2, 0, 4, 3, 1]),
+        ("hard-first", [3, 4, 0, 2, 1]),
+    ],
+)
+def test_order(order: Any, places: list[int]) -> None:
+    """Widest or narrowest first; what has no gap comes last."""
+    assert _places(Sample(max_pairs=9, order=order), GAPS) == places
+
+
+@pytest.mark.parametrize("order", ["easy-first", "hard-first"])
+def test_ties_of_an_order(order: Any) -> None:
+    """Equal gaps stand in the order of their ids, whatever came first."""
+    rows = [row_of(f"Q{number}", gap=0.5) for number in range(9)]
+    by_id = sorted(rows, key=lambda row: pair_of(row)[0].id)
+    assert [rows[place] for place in _places(Sample(order=order), rows)] == by_id
+    rows.reverse()
+    assert [rows[place] for place in _places(Sample(order=order), rows)] == by_id
+
+
+def test_shuffle() -> None:
+    """By a draw of its own, so that a sample in its order is not in the order of its draws."""
+    expected = sorted(range(20), key=lambda place: _drawn(ROWS[place], purpose="shuffle"))
+    assert _places(Sample(order="shuffle")) == expected
+    seeded = sorted(range(20), key=lambda place: _drawn(ROWS[place], 3, "shuffle"))
+    assert _places(Sample(order="shuffle", seed=3)) == seeded
+
+
+@pytest.mark.parametrize("run", [50, 1 << 15])
+@pytest.mark.parametrize("size", [3, 700])
+def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run: int) -> None:
+    """What is let go on the way changes nothing about what stays, nor about its order."""
+    monkeypatch.setattr("prefpairs.stages.entry_columns._RUN", run)
+    rows = [row_of(f"Q{number % 2900}", gap=number / 1e4) for number in range(3000)]
+    by_draw = sorted(range(3000), key=lambda place: _drawn(rows[place]))
+    found, stage = sieved(Sample(max_pairs=size), rows)
+    assert found == sorted(found)
+    assert [_drawn(rows[n]) for n in found] == [_drawn(rows[n]) for n in sorted(by_draw[:size])]
+    assert stage.dropped == {"not_drawn": 3000 - size}
+
+
+def test_copies_at_the_border() -> None:
+    """Where only some of a pair's copies stay, their text decides and not their arrival."""
+    copies = [row_of("Q", gap=0.5, group=group) for group in "cab"]
+    for rows in (copies, copies[::-1]):
+        found = [rows[place]["group"] for place in _places(Sample(max_pairs=2), rows)]
+        assert sorted(found) == ["a", "b"]
+
+
+def test_memory_is_bounded_by_the_sample() -> None:
+    """With a fraction alone nothing waits; with the others everything may."""
+    waits = [
+        Sample(fraction=0.5).holds_back,
+        Sample(max_pairs=1).holds_back,
+        Sample(per_group=1).holds_back,
+        Sample(order="shuffle").holds_back,
+    ]
+    assert waits == [False, True, True, True]
+
+
+def test_few_may_be_left_of_many() -> None:
+    """Where a number of pairs is asked for, not a share or an order."""
+    picks = [
+        Sample(fraction=0.5).picks,
+        Sample(max_pairs=1).picks,
+        Sample(per_group=1).picks,
+        Sample(order="shuffle").picks,
+    ]
+    assert picks == [False, True, True, False]
+
+
+@pytest.mark.parametrize("sieve", [Sample(fraction=1.0), Sample(max_pairs=9), Sample(per_group=9)])
+def test_digests_are_handed_on(sieve: Sample) -> None:
+    """What a later sieve wants to know comes out."""
+    held = Held(ROWS[:1])
+    wanted = frozenset({"prompt", "rejected"})
+    (entry,) = sieve.sieve(held.entries(), held, Stage("sample"), wanted)
+    (expected,) = held.entries()
+    assert (entry.id, entry.prompt, entry.rejected) == (
+        expected.id,
+        expected.prompt,
+        expected.rejected,
+    )

@@ -1,0 +1,59 @@
+"""The options of sample, and a run of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.sample import sample
+from prefpairs.engine.stage_files import with_files
+from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.option import filled
+from prefpairs.stages.sample import Sample
+
+
+@pytest.mark.parametrize(
+    ("words", "sieve"),
+    [
+        ({"max_pairs": 3}, Sample(max_pairs=3)),
+        ({"fraction": 0.0}, Sample(fraction=0.0)),
+        ({"per_group": 1, "seed": 7}, Sample(per_group=1, seed=7)),
+        ({"order": "easy_first"}, Sample(order="easy-first")),
+        (
+            {"max_pairs": 3, "fraction": 0.5, "per_group": 2, "order": "shuffle", "seed": -1},
+            Sample(max_pairs=3, fraction=0.5, per_group=2, order="shuffle", seed=-1),
+        ),
+    ],
+)
+def test_sieve(words: dict[str, Any], sieve: Sample) -> None:
+    """Each word ends where it belongs; one of them is enough."""
+    assert with_files(filled(Sample, words)) == sieve
+
+
+@pytest.mark.parametrize("words", [{}, {"seed": 7}, {"order": "input"}])
+def test_sample_of_no_size(words: dict[str, Any]) -> None:
+    """All of it is no sample."""
+    with pytest.raises(UsageError, match="of what size"):
+        with_files(filled(Sample, words))
+
+
+def test_unknown_order() -> None:
+    """A mistyped word."""
+    with pytest.raises(UnknownWord):
+        filled(Sample, {"order": "random"})
+
+
+def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as were asked for, narrowest first."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"prompt": "Q", "chosen": f"A{n}", "rejected": "B", "gap": n} for n in (3, 1, 2)]
+    Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    words = {"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True}
+    called(sample, **words, order="hard-first", max_pairs=3)
+    assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [
+        1.0,
+        2.0,
+        3.0,
+    ]

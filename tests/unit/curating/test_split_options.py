@@ -1,0 +1,103 @@
+"""The options of split, and a run of it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.split import SplitWords, split
+from prefpairs.errors import InputChanged, NothingCameOut, UsageError
+from prefpairs.stages.split import Split
+from prefpairs.stages.split_ratios import filled_sides
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"prompt": f"Q{n}", "chosen": "A", "rejected": "B"} for n in range(10)]
+    Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def _run(**words: Any) -> dict[str, int]:
+    called(split, **{"inputs": ["p.jsonl"], "out_dir": "d", "quiet": True, **words})
+    return {
+        name: len(Path("d", name).read_bytes().splitlines()) for name in sorted(os.listdir("d"))
+    }
+
+
+def test_parting_of_no_words() -> None:
+    """A fifth for validation, by prompt."""
+    assert SplitWords().parting() == Split(
+        val_fraction=0.2, test_fraction=0.0, by="prompt", seed=0, exact=False
+    )
+
+
+def test_parting_of_all_words() -> None:
+    """Each word ends where it belongs."""
+    words = {"val_fraction": 0.5, "test_fraction": 0.5, "by": "meta.x", "seed": 7, "exact": True}
+    assert SplitWords(**words).parting() == Split(**words)  # type: ignore[arg-type]
+
+
+def test_shares_of_more_than_all() -> None:
+    """Nothing would be left for anybody."""
+    with pytest.raises(UsageError, match="more than 1 together"):
+        SplitWords(val_fraction=0.6, test_fraction=0.5).parting()
+
+
+@pytest.mark.parametrize(
+    ("shares", "files"),
+    [
+        ({}, {"train.jsonl": 8, "val.jsonl": 2}),
+        ({"test_fraction": 0.1}, {"test.jsonl": 1, "train.jsonl": 7, "val.jsonl": 2}),
+        ({"val_fraction": 0.0, "test_fraction": 0.3}, {"test.jsonl": 3, "train.jsonl": 7}),
+        ({"val_fraction": 0.0}, {"train.jsonl": 10}),
+    ],
+)
+def test_run(shares: dict[str, Any], files: dict[str, int]) -> None:
+    """A file for each side that has a share; those of an earlier run are gone."""
+    _run(val_fraction=0.4, test_fraction=0.4, exact=True)
+    assert _run(**shares, exact=True) == files
+
+
+def test_runs_are_the_same() -> None:
+    """Byte for byte, also into a folder that is there."""
+    _run()
+    first = {path.name: path.read_bytes() for path in Path("d").iterdir()}
+    _run()
+    assert {path.name: path.read_bytes() for path in Path("d").iterdir()} == first
+
+
+def test_run_without_a_folder() -> None:
+    """Three files have no place on standard output."""
+    with pytest.raises(UsageError) as caught:
+        _run(out_dir=None)
+    assert caught.value.hint == "--out-dir DIR says where"
+
+
+def test_run_that_gives_nothing() -> None:
+    """The old files stay; an empty result may be allowed."""
+    before = _run()
+    with pytest.raises(NothingCameOut) as caught:
+        _run(by="meta.nothing")
+    assert caught.value.hint == "split dropped 10 pairs: it lacks the field that --by names"
+    assert _run(limit=10) == before
+    assert _run(by="meta.nothing", allow_empty=True) == {"train.jsonl": 0, "val.jsonl": 0}
+
+
+def test_input_that_changes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact shares are known late; a file that is another one by then is an error."""
+    before = _run()
+
+    def meddle(*given: Any) -> bytearray:  # in the moment between reading and writing
+        with Path("p.jsonl").open("ab") as file:
+            file.write(b"\n")
+        return filled_sides(*given)
+
+    monkeypatch.setattr("prefpairs.stages.split.filled_sides", meddle)
+    with pytest.raises(InputChanged):
+        _run(exact=True, val_fraction=0.5)
+    assert {name: len(Path("d", name).read_bytes().splitlines()) for name in before} == before
+    assert sorted(os.listdir()) == ["d", "p.jsonl"]

@@ -1,0 +1,356 @@
+"""Pairs through sieves, from files to outputs."""
+
+import gzip
+import io
+import json
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from backports import zstd
+from pyarrow.parquet import write_table
+from rows_and_output import Lines, Row, data_of
+
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import ExportPlan, InputPlan, SievePlan
+from prefpairs.engine.stage_runner import sieve
+from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report
+from prefpairs.model.identity import digest_prompt
+from prefpairs.model.json_codec import encode_line
+from prefpairs.model.pair import Pair, pair_line
+from prefpairs.stages.base import Sieve
+from prefpairs.stages.contamination import Reference
+from prefpairs.stages.dedupe import Dedupe
+from prefpairs.stages.filter import Filter
+from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
+from prefpairs.targets import target_named
+from prefpairs.targets.base import ExportOptions
+
+ROWS: list[Row] = [
+    {
+        "prompt": f"Q{number % 10}",
+        "chosen": f"A{number % 20}",
+        "rejected": "B",
+        "chosen_score": number / 10,
+        "rejected_score": 0.0,
+        "group": f"g{number % 4}",
+        "meta": {"number": number},
+    }
+    for number in range(40)
+]
+SIEVES: dict[str, Sieve] = {
+    "filter": Filter(min_gap=1.0),
+    "dedupe": Dedupe(),
+    "dedupe by": Dedupe(by=("prompt",), conflicts="strongest"),
+    "dedupe near": Dedupe(near=0.9, near_on="prompt"),
+    "fraction": Sample(fraction=0.5),
+    "sample": Sample(max_pairs=7),
+    "per group": Sample(per_group=2),
+    "shuffle": Sample(order="shuffle"),
+    "easy first": Sample(max_pairs=9, order="easy-first"),
+}
+
+
+def _plan(
+    folder: Path, contents: Sequence[bytes], sieves: Sequence[Sieve], **more: Any
+) -> SievePlan:
+    paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    read = {key: more.pop(key) for key in ("on_error", "limit") if key in more}
+    inputs = find_inputs(list(map(str, paths)))
+    return SievePlan(read=InputPlan(inputs=inputs, **read), sieves=sieves, **more)
+
+
+def _run(
+    folder: Path,
+    contents: Sequence[bytes],
+    *sieves: Sieve,
+    report: Report | None = None,
+    **more: Any,
+) -> list[Row]:
+    output = Lines()
+    plan = _plan(folder, contents, sieves, **more)
+    sieve(plan, {WHOLE: output}, report or Report(), allow_empty=True)
+    return output.rows()
+
+
+def _split(
+    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Sieve, report: Report | None = None
+) -> dict[str, list[Row]]:
+    outputs = {side: Lines() for side in parting.sides}
+    plan = _plan(folder, [data_of(rows)], sieves, parting=parting)
+    sieve(plan, outputs, report or Report(), allow_empty=True)
+    return {side: output.rows() for side, output in outputs.items()}
+
+
+def _numbers(rows: Sequence[Row]) -> list[int]:
+    return [row["meta"]["number"] for row in rows]
+
+
+def test_no_sieves(tmp_path: Path) -> None:
+    """All pairs, in their order, each field as it was or as it should have been."""
+    rows = _run(tmp_path, [data_of(ROWS)])
+    assert _numbers(rows) == list(range(40))
+    assert {key: rows[7][key] for key in ROWS[7]} == ROWS[7]
+    assert rows[7]["gap"] == 0.7
+
+
+@pytest.mark.parametrize("name", SIEVES)
+def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
+    """Nothing is lost the second time, and no byte changes."""
+    once = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    assert 0 < len(once) <= 40
+    report = Report()
+    if name != "shuffle":
+        assert _run(tmp_path, [data_of(once)], SIEVES[name], report=report) == once
+        assert report.stages[0].dropped.total() == 0
+
+
+@pytest.mark.parametrize("name", SIEVES)
+def test_order_of_lines_changes_no_pair(tmp_path: Path, name: str) -> None:
+    """Shuffled, and cut into files, the same pairs come out."""
+    shuffled = ROWS[:]
+    random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    parts = [
+        data_of(shuffled[:11]),
+        data_of(shuffled[11:12]),
+        gzip.compress(data_of(shuffled[12:])),
+    ]
+    found = _run(tmp_path, parts, SIEVES[name])
+    assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+def _as_parquet(data: bytes) -> bytes:
+    file = io.BytesIO()
+    write_table(pa.Table.from_pylist([json.loads(line) for line in data.splitlines()]), file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        gzip.compress,
+        zstd.compress,
+        _as_parquet,
+        lambda data: b"[" + data.strip().replace(b"\n", b",\n") + b"]",
+        lambda data: b"\xef\xbb\xbf" + data,
+    ],
+    ids=["gzip", "zstd", "parquet", "array", "byte order mark"],
+)
+@pytest.mark.parametrize("name", ["filter", "dedupe", "easy first"])
+def test_packing_changes_nothing(tmp_path: Path, pack: Any, name: str) -> None:
+    """The same rows in any container give the same bytes."""
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    assert _run(tmp_path, [pack(data_of(ROWS))], SIEVES[name]) == expected
+
+
+def test_pipe_and_file(tmp_path: Path) -> None:
+    """What cannot be sought is put aside, and comes back in its place."""
+    pipe, file = tmp_path / "pipe", tmp_path / "file.jsonl"
+    os.mkfifo(pipe)
+    file.write_bytes(data_of(ROWS[25:]))
+    writer = Thread(target=lambda: pipe.write_bytes(data_of(ROWS[:25])))
+    writer.start()
+    output = Lines()
+    read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
+    plan = SievePlan(read=read, sieves=[Dedupe()], temp_dir=str(tmp_path))
+    sieve(plan, {WHOLE: output}, Report())
+    writer.join()
+    assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
+    assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
+
+
+def test_several_sieves(tmp_path: Path) -> None:
+    """One after the other; in one run as in several."""
+    chain: list[Sieve] = [
+        Sample(fraction=0.9),
+        Dedupe(),
+        Filter(max_gap=3.5),
+        Sample(per_group=3, max_pairs=8),
+    ]
+    report = Report()
+    together = _run(tmp_path, [data_of(ROWS)], *chain, report=report)
+    apart = ROWS
+    for one in chain:
+        apart = _run(tmp_path, [data_of(apart)], one)
+    assert together == apart
+    stages = [(stage.name, stage.found, stage.kept) for stage in report.stages]
+    assert [name for name, *_ in stages] == ["sample", "dedupe", "filter", "sample"]
+    flow = [number for _, found, kept in stages for number in (found, kept)]
+    assert flow[0] == 40
+    assert flow[1:-1:2] == flow[2::2]
+    assert flow[-1] == report.pairs == len(together) == 8
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", SIEVES)
+def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
+    """Its pairs find the sides that they would find alone, both prompts considered."""
+    rows = [
+        {**row, "meta": {**row["meta"], "prompt_of_rejected": digest_prompt(f"Q{n % 7}").hex()}}
+        for n, row in enumerate(ROWS)
+    ]
+    parting = Split(val_fraction=0.4, test_fraction=0.2, exact=exact)
+    together = _split(tmp_path, rows, parting, SIEVES[name])
+    apart = _split(tmp_path, _run(tmp_path, [data_of(rows)], SIEVES[name]), parting)
+    assert together == apart
+    assert any(together.values())
+
+
+def test_split(tmp_path: Path) -> None:
+    """Every pair to one output, in order, and counted by side."""
+    report = Report()
+    sides = _split(tmp_path, ROWS, Split(val_fraction=0.4, test_fraction=0.2), report=report)
+    assert sorted(number for rows in sides.values() for number in _numbers(rows)) == [*range(40)]
+    assert all(_numbers(rows) == sorted(_numbers(rows)) for rows in sides.values())
+    assert report.sides == {side: len(rows) for side, rows in sides.items()}
+    prompts = [{row["prompt"] for row in rows} for rows in sides.values()]
+    assert sum(map(len, prompts)) == len(set.union(*prompts)) == 10
+    (stage,) = report.stages
+    assert (stage.name, stage.found, stage.kept) == ("split", 40, 40)
+
+
+def test_side_that_came_out_empty(tmp_path: Path) -> None:
+    """It is told, with what helps; where nothing came out at all there is more to tell."""
+    report = Report()
+    _split(tmp_path, ROWS[:1], Split(val_fraction=0.0, test_fraction=1e-9), report=report)
+    assert report.sides == {"train": 1, "test": 0}
+    assert report.stages[0].notes == [
+        "test came out empty: on small inputs --exact fills every side"
+    ]
+    quiet, joined = Report(), Report()
+    _split(tmp_path, [], Split(), report=quiet)
+    _split(tmp_path, ROWS[:1], Split(exact=True), report=joined)
+    assert (quiet.stages[0].notes, joined.stages[0].notes) == (
+        [],
+        ["val came out empty: too few keys, or all of them hang together"],
+    )
+
+
+def test_nothing_came_out(tmp_path: Path) -> None:
+    """An error, unless it is allowed."""
+    output = Lines()
+    for parting, outputs in (
+        (None, {WHOLE: output}),
+        (Split(), dict.fromkeys(Split().sides, output)),
+    ):
+        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], parting=parting)
+        with pytest.raises(NothingCameOut) as caught:
+            sieve(plan, outputs, Report())
+        assert (caught.value.what, output.lines) == ("pair", [])
+    assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
+
+
+@pytest.mark.parametrize("name", SIEVES)
+def test_bad_row(tmp_path: Path, name: str) -> None:
+    """An error, or left out: then what is left is as if it had not been."""
+    torn = data_of(ROWS[:20]) + b"{torn\n" + data_of(ROWS[20:])
+    with pytest.raises(BadRecords):
+        _run(tmp_path, [torn], SIEVES[name])
+    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    assert _run(tmp_path, [torn], SIEVES[name], on_error="skip") == expected
+
+
+def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
+    """Not even what a sieve held back."""
+    for one in (Filter(min_gap=0), Dedupe(), Sample(max_pairs=9)):
+        output = Lines()
+        plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
+        with pytest.raises(BadRecords):
+            sieve(plan, {WHOLE: output}, Report())
+        assert output.lines == []
+
+
+@pytest.mark.parametrize("name", ["dedupe", "sample", "shuffle"])
+def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -> None:
+    """An error, never a wrong pair; also when it happens after the last of them."""
+
+    class Meddler(Lines):
+        def write(self, line: bytes, /) -> object:
+            with (tmp_path / "0.jsonl").open("ab") as file:
+                file.write(b"\n")
+            return super().write(line)
+
+    plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
+    with pytest.raises(InputChanged) as caught:
+        sieve(plan, {WHOLE: Meddler()}, Report())
+    assert caught.value.path == "0.jsonl"
+
+
+def test_report_of_a_run(tmp_path: Path) -> None:
+    """Rows, stages, pairs, and an example of them."""
+    report = Report()
+    _run(tmp_path, [data_of(ROWS), b""], SIEVES["dedupe"], report=report)
+    assert (report.rows_read, report.rows_used, report.pairs) == (40, 40, 20)
+    assert report.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
+    assert (report.example, report.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
+    assert report.stages[0].dropped == {"duplicate": 20}
+
+
+@pytest.mark.parametrize(
+    ("asked", "to", "fetched"),
+    [
+        (Dedupe(), None, 1),
+        (Sample(order="shuffle"), None, 1),
+        (Sample(max_pairs=20), None, 20),
+        (Dedupe(), "trl", 20),
+    ],
+    ids=["dedupe", "shuffle", "few of many", "to a trainer"],
+)
+def test_lines_of_ours_are_decoded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Sieve, to: str | None, fetched: int
+) -> None:
+    """They go out as they stand, all but the first, which is an example of them all.
+
+    Where they are not written, or few of many are, they are not even compared.
+    """
+    ours = _run(tmp_path, [data_of(ROWS)], Dedupe())
+    lines = [encode_line(row) for row in ours]
+    reads: list[bytes] = []
+    compared: list[Pair] = []
+
+    def read(line: bytes) -> PairReading | None:
+        reads.append(line)
+        return read_plain(line)
+
+    def encoded(pair: Pair) -> bytes:
+        compared.append(pair)
+        return pair_line(pair)
+
+    monkeypatch.setattr("prefpairs.engine.filed_pairs.read_plain", read)
+    monkeypatch.setattr("prefpairs.engine.filed_pairs.pair_line", encoded)
+    export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
+    plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
+    sieve(plan, {WHOLE: output}, Report())
+    assert (len(reads), len(output.lines)) == (20 + fetched, 20)
+    assert len(compared) == (20 if fetched == 1 else 0)
+
+
+def test_limit(tmp_path: Path) -> None:
+    """So many rows of all files together."""
+    parts = [data_of(ROWS[:3]), data_of(ROWS[3:])]
+    assert _numbers(_run(tmp_path, parts, Sample(max_pairs=99), limit=5)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("before", [[], [Sample(order="shuffle")], [Dedupe()]])
+def test_reference_that_holds_the_prompt_of_the_rejected_answer(
+    tmp_path: Path, before: list[Sieve]
+) -> None:
+    """It is known by its digest alone, which earlier stages hand on."""
+    reference = Reference()
+    reference.add("Q9")
+    across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}
+    rows = [{"prompt": "Q1", "chosen": "A", "rejected": "B", "meta": across}, ROWS[0]]
+    assert _numbers(_run(tmp_path, [data_of(rows)], *before, Dedupe(reference=reference))) == [0]

@@ -1,0 +1,47 @@
+"""Answers that are cut out of rendered conversations."""
+
+from typing import Any
+
+import pytest
+from target_rows import model, user
+
+from prefpairs.dataset.answer_slicing import Slicing
+from prefpairs.dataset.findings import Effect
+from prefpairs.errors import UsageError
+
+TURN = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"
+
+
+def _effects(template: str, chosen: str, rejected: str) -> list[Effect]:
+    row = {"prompt": [user("Q")], "chosen": [model(chosen)], "rejected": [model(rejected)]}
+    return [finding.effect for finding in Slicing(template).findings(row)]
+
+
+@pytest.mark.parametrize(
+    ("asks", "chosen", "rejected", "effects"),
+    [
+        (ASKS.replace("THINK", ""), "4", "5", []),
+        ("", "4", "5", []),
+        (ASKS, "a long answer", "another one", [Effect.WRONG]),
+        (ASKS, "4", "5", [Effect.NOTHING]),
+        (ASKS, "THINK 4", "THINK 5", []),
+        (ASKS, "THINK 4", "a long answer", [Effect.WRONG]),
+    ],
+)
+def test_effects(asks: str, chosen: str, rejected: str, effects: list[Effect]) -> None:
+    """Right where the turn begins as the template asks; else a stump is left, or nothing."""
+    assert _effects(TURN + asks, chosen, rejected) == effects
+
+
+@pytest.mark.parametrize("row", [{}, {"prompt": "Q", "chosen": [], "rejected": []}])
+def test_rows_that_are_no_chats(row: dict[str, Any]) -> None:
+    """Others say what is wrong with them."""
+    assert list(Slicing(TURN).findings(row)) == []
+
+
+@pytest.mark.parametrize("source", ["Hello", "{% for", "{{ raise_exception('no') }}"])
+def test_no_template(source: str) -> None:
+    """It is refused before anything is read."""
+    with pytest.raises(UsageError):
+        Slicing(source)

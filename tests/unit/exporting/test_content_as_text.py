@@ -1,0 +1,206 @@
+"""Messages, as a target can say them."""
+
+from typing import Any
+
+import pytest
+from target_rows import CALLED, TOLD, TOOLS, call, calling, model, system, told, user
+
+from prefpairs.chat.as_text import Speaker, called, in_text, with_objects
+from prefpairs.targets.base import ExportOptions, Speech, Unfit
+
+ALL = Speech(calls=True, tools=True, reasoning=True, names=True)
+THOUGHT = model("A", reasoning_content="hm")
+
+
+def _say(
+    messages: list[Any], speech: Speech = ALL, *, trained: bool = False, **words: Any
+) -> tuple[list[Any], set[str]]:
+    speaker = Speaker(speech, ExportOptions(**words))
+    return speaker.say(messages, trained=trained), speaker.noticed
+
+
+def test_messages_that_can_be_held() -> None:
+    """They stay as they are, and nothing is noticed."""
+    messages = [system("S"), user("Q"), calling(content="Hm"), told("1"), model("A")]
+    assert _say(messages) == (messages, set())
+
+
+def test_parts_that_are_no_text() -> None:
+    """No target holds them."""
+    with pytest.raises(Unfit) as caught:
+        _say([user([{"type": "image_url", "image_url": {"url": "u"}}])])
+    assert caught.value.reason == "not_text"
+
+
+@pytest.mark.parametrize(
+    ("form", "speech", "expected", "noticed"),
+    [
+        ("text", ALL, model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
+        ("field", ALL, THOUGHT, set()),
+        ("field", Speech(), model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
+    ],
+)
+@pytest.mark.parametrize("trained", [True, False])
+def test_reasoning(
+    form: str, speech: Speech, expected: Any, noticed: set[str], trained: bool
+) -> None:
+    """In the text or in its field; in answers and in earlier turns."""
+    assert _say([THOUGHT], speech, trained=trained, reasoning_as=form) == ([expected], noticed)
+
+
+def test_white_space_around_thoughts() -> None:
+    """One form, whatever the model wrote; spaces before words stay."""
+    said, _ = _say([model("\n\n A", reasoning_content="\n hm\n")])
+    assert said == [model("<think>\nhm\n</think>\n\n A")]
+
+
+def test_reasoning_of_earlier_turns() -> None:
+    """Where templates leave it out it goes, from texts as well; answers keep theirs."""
+    speech = Speech(earlier_reasoning=False)
+    block = model("<think>hm</think>\nA")
+    noticed = {"earlier_reasoning_left_out"}
+    assert _say([THOUGHT, user("Q"), block], speech) == (
+        [model("A"), user("Q"), model("A")],
+        noticed,
+    )
+    assert _say([block], speech, trained=True) == ([block], set())
+    assert _say([model("A")], speech) == ([model("A")], set())
+    assert _say([user("<think>hm</think>Q")], speech) == ([user("<think>hm</think>Q")], set())
+
+
+def test_calls_as_text() -> None:
+    """Behind the words, and results as words of the user, without the names of calls."""
+    messages = [user("Q"), calling(content="Hm"), told("1"), {**model("A"), "name": "bot"}]
+    assert _say(messages, Speech()) == (
+        [
+            user("Q"),
+            model(f"Hm\n{CALLED}"),
+            user("<tool_response>\n1\n</tool_response>"),
+            model("A"),
+        ],
+        {"calls_as_text", "results_as_text"},
+    )
+
+
+def test_results_of_two_calls() -> None:
+    """They are one turn of the user, and what the user says then belongs to it."""
+    two = model("", tool_calls=[call(), call('{"a": 2}', 2)])
+    said, noticed = _say([two, told("1"), told("2", "call_2")], Speech())
+    assert said == [
+        model(f"{CALLED}\n{CALLED.replace('1', '2')}"),
+        user("<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>"),
+    ]
+    assert noticed == {"calls_as_text", "results_as_text"}
+    assert _say([told("1"), user("Go on")], Speech()) == (
+        [user("<tool_response>\n1\n</tool_response>\n\nGo on")],
+        {"results_as_text"},
+    )
+
+
+def test_messages_of_one_speaker() -> None:
+    """They are one, with the thoughts and the calls of both; results of tools stay apart."""
+    one = calling(content="A", reasoning_content="hm")
+    other = model("B", reasoning_content="ho", tool_calls=[call('{"a": 2}', 2)])
+    said, noticed = _say([one, other, told("1"), told("2", "call_2")], reasoning_as="field")
+    joined = {**model("A\nB"), "tool_calls": [call(), call('{"a": 2}', 2)]}
+    joined["reasoning_content"] = "hm\nho"
+    assert (said, noticed) == ([joined, told("1"), told("2", "call_2")], {"turns_joined"})
+    assert _say([user(""), user("Q"), user("R")])[0] == [user("Q\nR")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([system("S"), user("Q")], [user("S\n\nQ")]),
+        ([system("S"), system("T"), user("Q")], [user("S\nT\n\nQ")]),
+        ([system(""), user("Q")], [user("Q")]),
+        ([system("S"), model("A"), user("Q")], [user("S"), model("A"), user("Q")]),
+        ([system("S")], [user("S")]),
+        ([user("Q"), system("S"), user("R")], [user("Q\n\nS\n\nR")]),
+    ],
+)
+def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
+    """It stands at the head of what the user says first."""
+    assert _say(messages, system="merge")[0] == expected
+    said, noticed = _say(messages, Speech(calls=True, system=False))
+    assert (said, noticed - {"turns_joined"}) == (expected, {"system_as_text"})
+
+
+def test_prompt_without_a_system_message() -> None:
+    """There is nothing to merge."""
+    assert _say([user("Q")], system="merge") == ([user("Q")], set())
+
+
+def test_tools_that_are_told() -> None:
+    """In the system message, which is made if there is none."""
+    speaker = Speaker(Speech(), ExportOptions())
+    assert speaker.tell_tools([user("Q")], TOOLS) == [system(TOLD), user("Q")]
+    both = speaker.tell_tools([system("S"), user("Q")], TOOLS)
+    assert (both, speaker.noticed) == ([system(f"S\n\n{TOLD}"), user("Q")], {"tools_as_text"})
+
+
+def test_arguments_as_objects() -> None:
+    """Every call of a message is parsed; the message itself stays as it is."""
+    two = model("A", tool_calls=[call(), call('{"b": {"c": [null]}}', 2)])
+    parsed = model("A", tool_calls=[call({"a": 1}), call({"b": {"c": [None]}}, 2)])
+    assert with_objects([user("Q"), two]) == [user("Q"), parsed]
+    assert two["tool_calls"][0] == call()
+    nothing = [call(""), call(" ")]
+    empty = [call({}), call({})]
+    assert with_objects([model("", tool_calls=nothing)]) == [model("", tool_calls=empty)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        ('{"a', '"{\\"a"'),
+        ("[1]", "[1]"),
+        ('"x"', '"x"'),
+    ],
+)
+def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
+    """The calls of such a message are text, behind its words."""
+    text = f'Hm\n<tool_call>\n{{"name": "add", "arguments": {written}}}\n</tool_call>'
+    said, noticed = _say([calling(arguments, "Hm"), told("1")])
+    assert said == [model(text), user("<tool_response>\n1\n</tool_response>")]
+    assert noticed == {"broken_arguments_as_text", "results_as_text"}
+    kept = [calling(arguments, "Hm")]
+    assert _say(kept, Speech(calls=True, broken_calls=True)) == (kept, set())
+
+
+def test_calls_beside_words() -> None:
+    """Where a call stands alone, one beside words is text; a call without words stays."""
+    speech = Speech(calls=True, calls_beside_words=False)
+    assert _say([calling()], speech) == ([calling()], set())
+    assert _say([calling(content="Hm")], speech) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
+
+
+def test_thinking_that_nobody_wants() -> None:
+    """It goes before anything else is done, from fields and from texts."""
+    speaker = Speaker(ALL, ExportOptions(reasoning_as="nothing"))
+    block = model("<think>hm</think>\nA")
+    assert speaker.forget([user("Q"), THOUGHT, block]) == [user("Q"), model("A"), model("A")]
+    assert speaker.noticed == {"reasoning_left_out"}
+    assert Speaker(ALL, ExportOptions()).forget([THOUGHT]) == [THOUGHT]
+
+
+def test_users_with_names() -> None:
+    """Two users are two turns, where names can be held."""
+    two = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
+    assert _say(two) == (two, set())
+    assert _say(two, Speech()) == ([user("a\nb")], {"turns_joined"})
+
+
+def test_call_as_text() -> None:
+    """Its name is JSON, too; arguments that are none become a string of it."""
+    function = {"name": 'a"b', "arguments": '{ "x":\n1}'}
+    assert called({"function": function}) == (
+        '<tool_call>\n{"name": "a\\"b", "arguments": { "x":\n1}}\n</tool_call>'
+    )
+    assert called(call("né")) == '<tool_call>\n{"name": "add", "arguments": "né"}\n</tool_call>'
+
+
+def test_message_in_text() -> None:
+    """Nothing stands before calls where there are no words; the rest of it stays."""
+    assert in_text(calling()) == model(CALLED)
+    assert in_text(calling(reasoning_content="hm")) == model(CALLED, reasoning_content="hm")

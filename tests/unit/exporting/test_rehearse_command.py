@@ -1,0 +1,61 @@
+"""The words of rehearse, and what it says without a trainer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.rehearse import RehearseWords, rehearse
+from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.errors import DoesNotTrain, FileTrouble, UnknownWord
+from prefpairs.option import REQUIRED, options_in
+
+
+def _run(path: Path | str, **words: Any) -> None:
+    called(rehearse, **{"path": str(path), **words})
+
+
+def test_words() -> None:
+    """TRL, its tokenizer of bytes, and no cut, unless somebody says otherwise."""
+    assert {option.field: option.default for option in options_in(RehearseWords)} == {
+        "path": REQUIRED,
+        "to": "trl",
+        "tokenizer": None,
+        "max_length": None,
+        "json": False,
+    }
+
+
+@pytest.mark.parametrize("word", ["nemo-rl", "trl-kto", "TRL", ""])
+def test_another_trainer(tmp_path: Path, word: str) -> None:
+    """There is one; it is asked for before the dataset is."""
+    with pytest.raises(UnknownWord) as caught:
+        _run(tmp_path / "nothing", to=word)
+    assert (caught.value.what, caught.value.word, list(caught.value.known)) == (
+        "--to",
+        word,
+        ["trl"],
+    )
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_missing_dataset(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    """An error, and no figures."""
+    with pytest.raises(FileTrouble) as caught:
+        _run(tmp_path / "nothing", json=as_json)
+    assert caught.value.path == str(tmp_path / "nothing")
+    assert capfd.readouterr().out == ""
+
+
+def test_dataset_that_does_not_train() -> None:
+    """Each problem is said, and it is no success."""
+    problems = ["there is no gradient", "2 of 4 rows have equal sides"]
+    error = DoesNotTrain(problems)
+    assert error.exit_code == 4
+    assert word_error(error) == (
+        problems,
+        None,
+    )

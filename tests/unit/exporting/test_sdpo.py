@@ -1,0 +1,144 @@
+"""Rows for distilling hints: one test for each rule."""
+
+from typing import Any
+
+import pytest
+from target_rows import CHATML, calling, letters, model, system, told, user
+
+from prefpairs.chat.rendered import Chat
+from prefpairs.chat.template import TemplateFacts
+from prefpairs.targets.base import Row, Unfit
+from prefpairs.targets.sdpo import DistilOptions, Site, hint_of, row_of
+
+HINTS = {"gone": "Not {name}!", "other": "Hm."}
+TURNS = [system("S"), user("Q"), model("try a"), told("no a"), model("try b"), model("done")]
+SITE = Site("gone", {"name": "a"}, 4)
+
+
+def _options(source: str = CHATML, **more: Any) -> DistilOptions:
+    facts = TemplateFacts("dict", reasoning=True, system=True)
+    asked = {"encode": letters, "chat": Chat(source, {}), "facts": facts, "hints": HINTS}
+    return DistilOptions(**{**asked, **more})
+
+
+def _row(*sites: Site, turns: Any = None, **more: Any) -> tuple[Row, list[str]]:
+    return row_of(turns or TURNS, None, sites, _options(**more))
+
+
+def _text(ids: list[int]) -> str:
+    return "".join(map(chr, ids))
+
+
+def _at(row: Row, who: str) -> str:
+    ids = row["input_ids" if who == "student" else "teacher_input_ids"]
+    return _text([ids[place] for place in row[f"{who}_index"]])
+
+
+def test_a_hint_stands_in_the_teacher_alone() -> None:
+    """Before the turn that mends the error; the student has no filler there."""
+    row, skipped = _row(SITE)
+    hint = "<|im_start|>system\nNot a!<|im_end|>\n"
+    student, teacher = _text(row["input_ids"]), _text(row["teacher_input_ids"])
+    place = teacher.index(hint)
+    assert student == teacher.replace(hint, "")
+    assert teacher[place + len(hint) :].startswith("<|im_start|>assistant\ntry b<|im_end|>")
+    assert (row["length"], row["teacher_length"]) == (len(student), len(teacher))
+    assert skipped == []
+
+
+def test_places_name_the_same_tokens() -> None:
+    """The turn that mends the error, its end of turn included, and no other one."""
+    row, _ = _row(SITE)
+    assert _at(row, "student") == _at(row, "teacher") == "try b<|im_end|>"
+    assert row["student_index"] != row["teacher_index"]
+
+
+def test_mask_of_the_trace() -> None:
+    """All that the model wrote."""
+    row, _ = _row()
+    own = [
+        token for token, mine in zip(row["input_ids"], row["response_mask"], strict=True) if mine
+    ]
+    assert _text(own) == "try a<|im_end|>try b<|im_end|>done<|im_end|>"
+
+
+def test_several_errors() -> None:
+    """Each recovery, in order; calls and thinking are part of it."""
+    mended = calling(content="so", reasoning_content="hm")
+    turns = [user("Q"), model("a"), told("no"), mended, told("no"), model("b")]
+    row, _ = _row(Site("other", None, 3), Site("other", None, 5), turns=turns)
+    assert _at(row, "student") == _at(row, "teacher")
+    assert _at(row, "student").startswith("<think>\nhm\n</think>\n\nso\n<tool_call>")
+    assert _at(row, "student").endswith("</tool_call><|im_end|>b<|im_end|>")
+
+
+def test_the_first_turn_may_be_a_recovery() -> None:
+    """Then the hint stands at the end of what the model is asked."""
+    row, _ = _row(Site("other", None, 1), turns=[user("Q"), model("b")])
+    assert "Hm.<|im_end|>\n<|im_start|>assistant\nb" in _text(row["teacher_input_ids"])
+    assert _at(row, "teacher") == "b<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("site", "reason"),
+    [
+        (SITE._replace(mending=None), "no_recovery"),
+        (SITE._replace(error="unheard of"), "no_hint"),
+        (SITE._replace(meta={}), "no_hint"),
+        (SITE._replace(mending=5), "empty_recovery"),
+    ],
+)
+def test_errors_without_a_hint(site: Site, reason: str) -> None:
+    """They are told; the trace is a row all the same."""
+    row, skipped = _row(site, turns=[*TURNS[:5], model(" ")])
+    assert skipped == [reason]
+    assert (row["teacher_input_ids"], row["teacher_length"], row["student_index"]) == ([], 0, [])
+    assert row["length"] > 0
+
+
+def test_templates_that_refuse_hints() -> None:
+    """The trace stays, its errors are counted."""
+    late = (
+        "{%- for m in messages[1:] if m.role == 'system' %}{{- raise_exception('') }}{%- endfor %}"
+    )
+    row, skipped = _row(SITE, source=late + CHATML)
+    assert (skipped, row["teacher_input_ids"]) == (["template_refuses"], [])
+
+
+def test_length() -> None:
+    """A trace that is too long is none; a teacher that is too long goes alone."""
+    row, _ = _row(SITE)
+    again, skipped = _row(SITE, max_tokens=row["length"])
+    assert (again["length"], again["teacher_length"]) == (row["length"], 0)
+    assert skipped == ["too_many_tokens"]
+    with pytest.raises(Unfit) as caught:
+        _row(SITE, max_tokens=row["length"] - 1)
+    assert caught.value.reason == "too_many_tokens"
+
+
+def test_calls_that_a_template_does_not_know() -> None:
+    """They are text, in both sequences."""
+    facts = TemplateFacts(None, reasoning=False, system=True)
+    turns = [user("Q"), calling(reasoning_content="hm"), told("no"), model("b")]
+    row, _ = _row(Site("other", None, 3), turns=turns, facts=facts)
+    call = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>'
+    assert f"<think>\nhm\n</think>\n\n{call}" in _text(row["input_ids"])
+
+
+@pytest.mark.parametrize(
+    ("error", "meta", "hint"),
+    [
+        ("a", {"x": "1"}, "1 {y"),
+        ("a", {"x": {"b": 2}}, '{"b":2} {y'),
+        ("a", {"x": ["1", 2]}, "1, 2 {y"),
+        ("a", {}, None),
+        ("a", None, None),
+        (True, None, "failed"),
+        ("none", None, None),
+        ("blank", None, None),
+    ],
+)
+def test_hints(error: Any, meta: Any, hint: str | None) -> None:
+    """Fields are filled in, and nothing else in braces is touched."""
+    assert hint_of(error, meta, {"a": "{x} {y", "tool_error": "failed", "blank": " "}) == hint
+    assert hint_of("none", None, {"default": "any"}) == "any"

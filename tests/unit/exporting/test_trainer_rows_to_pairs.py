@@ -1,0 +1,227 @@
+"""Rows of trainers, as rows of pairs."""
+
+import json
+from typing import Any
+
+import pytest
+from target_rows import DEEP, PLAIN, model, rows_of, system, user
+
+from prefpairs.dataset.conversation_rows import parted
+from prefpairs.engine.trainer_rows import DIALECTS, reader_named, unwrap, with_our_names
+from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.model.pair import pair_of
+from prefpairs.model.question_columns import COLUMNS
+from prefpairs.sources.generic import read_any_shape
+
+Q, A, B = user("Q"), model("A"), model("B")
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("pair", [PLAIN, DEEP], ids=["plain", "deep"])
+def test_formats_by_their_columns(name: str, pair: Any) -> None:
+    """Every row that is written is known without being told."""
+    (row,) = rows_of(name, pair)
+    assert unwrap(row, "auto") == unwrap(row, name)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_plain_pair_there_and_back(name: str) -> None:
+    """Its texts, and where they are written its scores, are what they were."""
+    read, _ = pair_of(unwrap(rows_of(name, PLAIN)[0], "auto"))
+    assert read.id == PLAIN.id
+    known = name not in ("customizer", "openai")
+    assert (read.chosen_score, read.gap) == ((1.0, 0.75) if known else (None, None))
+
+
+def test_pair_as_it_is() -> None:
+    """Nothing happens to it."""
+    row = {"prompt": "Q", "chosen": "A", "rejected": "B", "chosen_score": 1.0, "meta": {}}
+    assert unwrap(row, "auto") == row
+    assert unwrap({"anything": 1}, "auto") == {"anything": 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "prompt"),
+    [
+        ({"messages": [Q], "chosen": A, "rejected": B}, [Q]),
+        ({"messages": [Q, A], "rejected_response": "B"}, [Q]),
+        ({"instruction": "Q", "chosen": "A", "rejected": "B"}, [Q]),
+        ({"prompt": "Q", "chosen_response": "A", "rejected_response": "B"}, "Q"),
+        ({"prompt": "Q", "chosen": [Q, A], "rejected": [Q, B], "messages": [Q, A]}, [Q]),
+        ({"chosen": [Q, A], "rejected": [Q, B]}, [Q]),
+    ],
+)
+def test_formats_of_others(row: Any, prompt: Any) -> None:
+    """Forms that are not written but found."""
+    read = unwrap(row, "auto")
+    assert read["prompt"] == prompt
+    pair, _ = pair_of(read)
+    assert pair.id == pair_of({"prompt": "Q", "chosen": "A", "rejected": "B"})[0].id
+
+
+ANSWERS = {"chosen": "A", "rejected": "B"}
+
+
+@pytest.mark.parametrize("key", ["question", "query", "problem", "input", "input_prompt"])
+@pytest.mark.parametrize("asked", ["Q", [Q]])
+def test_prompt_in_another_column(key: str, asked: Any) -> None:
+    """Else the words that both answers begin with would be the prompt."""
+    row = {key: asked, "chosen": "It is 5.", "rejected": "It is 6."}
+    assert unwrap(row, "auto") == {"prompt": asked, "chosen": "It is 5.", "rejected": "It is 6."}
+    with_system = unwrap({"system": "S", **row}, "auto")
+    assert with_system["prompt"] == [system("S"), Q]
+    assert unwrap(row, "trl")["prompt"] == "It is"
+
+
+def test_prompt_that_both_answers_hold() -> None:
+    """They are whole conversations, and a question beside them is a copy."""
+    texts = {"chosen": "Q\nIt is 5.", "rejected": "Q\nIt is 6."}
+    assert unwrap({"question": "Q", **texts}, "auto")["prompt"] == "Q\nIt is"
+    apart = {"chosen": "Yes. Q? Yes.", "rejected": "Yes. Q? No!"}
+    assert unwrap({"question": "Q!", **apart}, "auto") == {"prompt": "Q!", **apart}
+    turns = {"chosen": [Q, A], "rejected": [Q, B]}
+    assert unwrap({"question": "Q", **turns}, "auto")["prompt"] == [Q]
+
+
+def test_two_questions_and_no_prompt() -> None:
+    """Equal ones are one; of others nobody knows."""
+    asked = {"question": "Q", "query": "Q"}
+    assert unwrap({**asked, **ANSWERS}, "auto") == {"prompt": "Q", **ANSWERS}
+    for other in ({**asked, "query": "R"}, {"question": "Q", "input": "R"}):
+        with pytest.raises(TwoReadings) as caught:
+            unwrap({**other, **ANSWERS}, "auto")
+        assert caught.value.choices == [("--from", "trl")]
+
+
+@pytest.mark.parametrize(
+    ("more", "prompt"),
+    [
+        ({"system_prompt": "S"}, [system("S"), Q]),
+        ({"system": "S", "system_message": "S"}, [system("S"), Q]),
+        ({"history": [["a", "b"]]}, [user("a"), model("b"), Q]),
+        ({"chat_history": [user("a"), model("b")], "system": "S"}, None),
+        ({"image_path": "a.png"}, None),
+    ],
+)
+@pytest.mark.parametrize("prompt_as", ["Q", [Q]])
+def test_columns_of_the_question(more: Any, prompt: Any, prompt_as: Any) -> None:
+    """They join the prompt as they do in rollouts."""
+    read = unwrap({"prompt": prompt_as, **more, **ANSWERS}, "auto")
+    rollout = {"prompt": prompt_as, **more, "response": "A", "score": 1}
+    assert read.keys() == {"prompt", *ANSWERS}
+    assert prompt in (None, read["prompt"])
+    expected = read_any_shape(json.dumps(rollout).encode(), ReadOptions(), "").kept[0].prompt
+    assert read["prompt"] == expected
+
+
+@pytest.mark.parametrize("column", sorted(COLUMNS))
+def test_no_column_of_the_question_is_lost(column: str) -> None:
+    """What it holds is in the pair, or the run ends; a format that is named has no such column."""
+    row = {"prompt": "Q", **ANSWERS}
+    assert pair_of(unwrap({**row, column: None}, "auto"))[0].id == pair_of(row)[0].id
+    try:
+        one, other = (pair_of(unwrap({**row, column: text}, "auto"))[0] for text in ("x", "y"))
+    except TwoReadings as error:
+        assert error.choices == [("--from", "trl")]  # noqa: PT017 - both are right
+        assert pair_of(unwrap({**row, column: "x"}, "trl"))[0].prompt == "Q"
+    else:
+        assert one.id != other.id
+
+
+def test_tools_of_pairs_by_another_name() -> None:
+    """One list, whatever it is called; two that differ are two readings."""
+    row, one, other = {"prompt": "Q", **ANSWERS}, [{"name": "f"}], [{"name": "g"}]
+    assert unwrap({**row, "functions": one}, "auto") == {**row, "tools": one}
+    assert unwrap({**row, "functions": one, "tools": one}, "auto") == {**row, "tools": one}
+    for more in ({"functions": other, "tools": one}, {"functions": ["f"]}):
+        with pytest.raises(TwoReadings):
+            unwrap({**row, **more}, "auto")
+
+
+def test_another_system_message_than_that_of_the_prompt() -> None:
+    """It is none beside the first one, as it was written."""
+    row = {"prompt": [system("S"), Q], **ANSWERS}
+    assert unwrap({**row, "system": "S"}, "auto") == row
+    with pytest.raises(TwoReadings, match="system"):
+        unwrap({**row, "system": "T"}, "auto")
+
+
+def test_reader_of_a_name() -> None:
+    """In both spellings; KTO's rows are no pairs."""
+    assert reader_named("ms_swift") is reader_named("ms-swift")
+    with pytest.raises(UsageError, match="stand alone"):
+        reader_named("trl_kto")
+    for name in ("auto", "xml"):
+        with pytest.raises(UnknownWord) as caught:
+            reader_named(name)
+        assert caught.value.known == ["auto", *DIALECTS]
+
+
+def test_our_names() -> None:
+    """What others call scores and ids; a name that is taken stays as it is."""
+    assert with_our_names({"pair_id": "x", "score_gap": 1, "chosen_rating": 2, "k": 3}) == {
+        "id": "x",
+        "gap": 1,
+        "chosen_score": 2,
+        "k": 3,
+    }
+    taken = {"score_chosen": 1, "chosen_score": 2}
+    assert with_our_names(taken) == taken
+    assert with_our_names({"score_chosen": 1, "chosen_reward": 2}) == {
+        "chosen_score": 1,
+        "chosen_reward": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "expected"),
+    [
+        ("Q: yes", "Q: no", ("Q:", " yes", " no")),
+        ("Q\nyes", "Q\nno", ("Q\n", "yes", "no")),
+        ("yes", "no", ("", "yes", "no")),
+        ("A: I am", "A: I ate", ("A: I", " am", " ate")),
+        ("Q: a", "Q: a b", ("Q:", " a", " a b")),
+        ("same", "same", ("", "same", "same")),
+        ([Q, A], [Q, B], ([Q], [A], [B])),
+        ([Q, A], [Q, A, Q, B], ([Q], [A], [A, Q, B])),
+        ([Q, A], [Q, A], ([Q], [A], [A])),
+        ([Q, A, A], [Q, A, B], ([Q], [A, A], [A, B])),
+    ],
+)
+def test_conversations_without_a_prompt(chosen: Any, rejected: Any, expected: Any) -> None:
+    """What both have in common, back to where the model begins to speak."""
+    row = parted({"chosen": chosen, "rejected": rejected})
+    assert (row["prompt"], row["chosen"], row["rejected"]) == expected
+
+
+def test_prompt_beside_whole_conversations() -> None:
+    """If it says something else it is kept under another name."""
+    whole = {"chosen": [system("S"), Q, A], "rejected": [system("S"), Q, B]}
+    for told in (None, "Q", "S", [system("S"), Q]):
+        assert "source_prompt" not in parted({"prompt": told, **whole})
+    assert parted({"prompt": "R", **whole})["source_prompt"] == "R"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": [Q], "chosen": [A], "rejected": [B]},
+        {"prompt": "Q", "chosen": "A", "rejected": "A B"},
+        {"chosen": [A], "rejected": [Q, B]},
+        {"chosen": [], "rejected": [Q, B]},
+        {"chosen": ["A"], "rejected": ["B"]},
+        {"chosen": "A", "rejected": [Q, B]},
+        {},
+    ],
+)
+def test_rows_that_are_not_parted(row: Any) -> None:
+    """They have a prompt of their own, or no form that is known."""
+    assert parted(row) == row
+
+
+def test_conversations_that_begin_otherwise() -> None:
+    """They are no pair."""
+    with pytest.raises(BadField) as caught:
+        parted({"chosen": [user("Q"), A], "rejected": [user("R"), B]})
+    assert caught.value.field == "chosen"

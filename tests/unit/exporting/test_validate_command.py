@@ -1,0 +1,287 @@
+"""The words of validate, and what it tells."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_call import called
+
+from prefpairs.cli.commands.validate import ValidateWords, validate
+from prefpairs.dataset.row_checks import Length
+from prefpairs.errors import FileTrouble, UnknownWord, UsageError, WouldBeLost
+from prefpairs.files.inputs import Input
+from prefpairs.targets import target_named
+from prefpairs.targets.openai import check_strictly
+
+ROW = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}
+EQUAL = {**ROW, "rejected": " aye"}
+WARNED = {**ROW, "margin": 1.0}
+CARD = "---\ndataset_info:\n  features: []\n---\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write("in.jsonl", ROW)
+
+
+def _write(name: str, *rows: Any) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def _run(**words: Any) -> None:
+    called(validate, **{"inputs": ["in.jsonl"], "to": "trl", **words})
+
+
+def _plan(to: str = "trl", **words: Any) -> Any:
+    return ValidateWords(**{"inputs": ["in.jsonl"], "to": to, **words}).plan()
+
+
+def _labels(*words: str, to: str = "trl") -> list[str]:
+    return [given.label for given in _plan(to, inputs=list(words)).inputs]
+
+
+# Words ------------------------------------------------------------------------------------
+
+
+def test_plan_of_no_words() -> None:
+    """One file, the rules of the target, no length."""
+    plan = _plan("nemo_rl")
+    assert plan.inputs == [Input("in.jsonl", "in.jsonl")]
+    assert plan.target is target_named("nemo-rl")
+    assert (plan.length, plan.batch, plan.limit, plan.typed) == (None, 0, None, frozenset())
+
+
+def test_plan_of_all_words() -> None:
+    """Each word ends where it belongs."""
+    plan = _plan("openai", host="together", max_chars=9, batch_size=4, limit=2)
+    assert plan.target.rules.check is check_strictly
+    assert (plan.length, plan.batch, plan.limit) == (Length(9), 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"to": "trl", "host": "azure"}, "--to trl is for one reader: no --host"),
+        ({"max_tokens": 9}, "--max-tokens N and --tokenizer FILE go together"),
+        ({"tokenizer": "t.json"}, "--max-tokens N and --tokenizer FILE go together"),
+        ({"max_tokens": 9, "tokenizer": "t.json", "max_chars": 9}, "do not go together"),
+        ({"summary": "-"}, "--summary -: standard output is for findings"),
+        ({"to": "openai", "host": "gemini"}, "unknown --host: gemini"),
+        ({"to": "torch"}, "torch"),
+    ],
+)
+def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
+    """An error that names them."""
+    with pytest.raises(UsageError, match=message):
+        _run(**words)
+
+
+def test_summary_over_its_input() -> None:
+    """It would be written over."""
+    with pytest.raises(UsageError):
+        _run(summary="in.jsonl")
+    assert json.loads(Path("in.jsonl").read_bytes()) == ROW
+
+
+def test_missing_file() -> None:
+    """The error names it."""
+    with pytest.raises(FileTrouble, match="nothing"):
+        _run(inputs=["nothing.jsonl"])
+
+
+def test_files_of_a_folder() -> None:
+    """Those that the trainer reads, in its order, where they have its names; else all."""
+    for name in ("val.jsonl", "train.jsonl", "notes.jsonl"):
+        _write(f"d/{name}", ROW)
+    assert _labels("d") == ["train.jsonl", "val.jsonl"]
+    assert _labels("d", to="ultrafeedback") == ["notes.jsonl", "train.jsonl", "val.jsonl"]
+    _write("c/training/training_file.jsonl", ROW)
+    _write("c/other/x.jsonl", ROW)
+    assert _labels("c", to="customizer") == ["training_file.jsonl"]
+    assert _labels("in.jsonl", "d") == ["in.jsonl", "train.jsonl", "val.jsonl"]
+
+
+def test_a_file_of_a_folder_that_cannot_be_looked_at() -> None:
+    """It is not passed over."""
+    _write("d/train.jsonl", ROW)
+    Path("d/val.jsonl").symlink_to("val.jsonl")
+    with pytest.raises(FileTrouble, match=r"d/val\.jsonl"):
+        _labels("d")
+
+
+@pytest.mark.parametrize("second", ["in.jsonl", "./in.jsonl", "link.jsonl", "data"])
+def test_a_file_that_is_named_twice(second: str) -> None:
+    """Its rows would count twice; also by a link, or in its folder."""
+    os.symlink("in.jsonl", "link.jsonl")
+    Path("data").mkdir()
+    os.link("in.jsonl", "data/train.jsonl")
+    with pytest.raises(UsageError, match="is named twice"):
+        _plan(inputs=["in.jsonl", second])
+
+
+def test_files_of_one_name() -> None:
+    """Findings tell them apart, whatever words they come from."""
+    _write("x/a.jsonl", EQUAL)
+    _write("y/a.jsonl", EQUAL)
+    assert _labels("x/a.jsonl", "y") == ["x/a.jsonl", "y/a.jsonl"]
+    assert _labels("x/a.jsonl", "in.jsonl") == ["a.jsonl", "in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("card", "typed"),
+    [
+        (CARD, True),
+        ("---\nlicense: mit\ndataset_info:\n---\n", True),
+        ("# Data\ndataset_info:\n", False),
+        ("---\nlicense: mit\n---\n", False),
+        ("---\nlicense: mit\n# no dataset_info:\n---\n", False),
+        ("", False),
+    ],
+)
+def test_card(card: str, typed: bool) -> None:
+    """One that types the columns, beside the file."""
+    _write("d/train.jsonl", ROW)
+    Path("d/README.md").write_text(card, "utf-8")
+    plan = _plan(inputs=["d", "in.jsonl"])
+    assert {given.path for given in plan.typed} == ({"d/train.jsonl"} if typed else set())
+
+
+# Runs -------------------------------------------------------------------------------------
+
+
+def test_sound_file(capfd: pytest.CaptureFixture[str]) -> None:
+    """No findings; the summary goes to standard error."""
+    _run()
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == (
+        "",
+        "rows                1 read = 1 fine + 0 lost\n",
+    )
+
+
+def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
+    """A line each, counts below, and an error at the end."""
+    _write("in.jsonl", ROW, EQUAL, WARNED)
+    with pytest.raises(WouldBeLost) as caught:
+        _run()
+    assert (caught.value.rows, caught.value.of, caught.value.target) == (1, 3, "trl")
+    assert (caught.value.files, caught.value.exit_code) == ([], 4)
+    captured = capfd.readouterr()
+    assert captured.out == (
+        "in.jsonl:2: trains on nothing: chosen and rejected are the same: the loss stays at ln 2 "
+        "(equal_sides)\n"
+        "in.jsonl:3: warning: margin: a column that changes what the trainer does "
+        "(reserved_column)\n"
+    )
+    assert captured.err == (
+        "rows                3 read = 2 fine + 1 lost\n"
+        "                 1  trains on nothing: chosen and rejected are the same: the loss stays "
+        "at ln 2 (equal_sides)\n"
+        "warnings            1\n"
+        "                 1  reserved_column: a column that changes what the trainer does\n"
+    )
+
+
+def test_file_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
+    """No line, and its name is safe to print."""
+    Path("odd\x1b.jsonl").write_bytes(b"")
+    with pytest.raises(WouldBeLost) as caught:
+        _run(inputs=["odd\x1b.jsonl"])
+    assert (caught.value.rows, caught.value.files) == (0, ["odd\\x1b.jsonl"])
+    captured = capfd.readouterr()
+    assert captured.out == "odd\\x1b.jsonl: fails to load: the file has no rows (no_rows)\n"
+    assert "lost as a whole     odd\\x1b.jsonl\n" in captured.err
+
+
+def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """The first five of each kind in a file are told, and all are counted."""
+    _write("in.jsonl", *[WARNED] * 7)
+    _write("more.jsonl", *[WARNED] * 2)
+    _run(inputs=["in.jsonl", "more.jsonl"])
+    captured = capfd.readouterr()
+    places = [line.partition(": ")[0] for line in captured.out.splitlines()]
+    assert places == [
+        *(f"in.jsonl:{line}" for line in range(1, 6)),
+        "more.jsonl:1",
+        "more.jsonl:2",
+    ]
+    assert "warnings            9\n" in captured.err
+
+
+def test_all_that_is_lost_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """However much it is."""
+    _write("in.jsonl", *[EQUAL] * 7)
+    with pytest.raises(WouldBeLost):
+        _run()
+    assert len(capfd.readouterr().out.splitlines()) == 7
+
+
+def test_json(capfd: pytest.CaptureFixture[str]) -> None:
+    """An object for each finding; a file as a whole has no line."""
+    _write("in.jsonl", EQUAL)
+    with pytest.raises(WouldBeLost):
+        _run(json=True, quiet=True, batch_size=2)
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    assert [json.loads(line) for line in captured.out.splitlines()] == [
+        {
+            "file": "in.jsonl",
+            "line": 1,
+            "effect": "trains on nothing",
+            "code": "equal_sides",
+            "field": "",
+            "message": "chosen and rejected are the same: the loss stays at ln 2",
+        },
+        {
+            "file": "in.jsonl",
+            "line": None,
+            "effect": "warning",
+            "code": "fewer_than_a_batch",
+            "field": "",
+            "message": "fewer rows than a batch (--batch-size): no training step",
+        },
+    ]
+
+
+def test_summary() -> None:
+    """The counts, also where rows are lost."""
+    _write("in.jsonl", ROW, EQUAL, WARNED)
+    with pytest.raises(WouldBeLost):
+        _run(summary="s.json")
+    assert json.loads(Path("s.json").read_bytes()) == {
+        "files": ["in.jsonl"],
+        "rows": {"read": 3, "fine": 2, "lost": 1},
+        "files_lost": [],
+        "lost": {"trains on nothing": {"equal_sides": 1}},
+        "warnings": {"reserved_column": 1},
+    }
+
+
+def test_hint() -> None:
+    """What is too long is for filter, all else for export."""
+    _write("in.jsonl", {"prompt": "a question", "chosen": "a", "rejected": "b"})
+    with pytest.raises(WouldBeLost) as caught:
+        _run(max_chars=5)
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("filter has bounds")
+    _write("in.jsonl", {"prompt": "a question", "chosen": "a", "rejected": "b"}, EQUAL)
+    with pytest.raises(WouldBeLost) as caught:
+        _run(max_chars=5)
+    assert caught.value.hint == "prefpairs export --to trl --on-error skip in.jsonl"
+
+
+def test_unknown_host() -> None:
+    """The error has those that are known."""
+    with pytest.raises(UnknownWord) as caught:
+        _plan("openai", host="gemini")
+    assert list(caught.value.known) == ["openai", "azure", "together", "fireworks"]
+
+
+def test_nothing_is_left_behind() -> None:
+    """It reads, and writes no file of its own."""
+    _run()
+    assert os.listdir() == ["in.jsonl"]

@@ -1,0 +1,73 @@
+"""Two sets of pairs, read."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows_and_output import data_of
+
+from prefpairs.analysis.comparison import compare
+from prefpairs.engine.diff import DiffPlan, read_both
+from prefpairs.engine.plan import InputPlan
+from prefpairs.errors import BadRecords
+from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report
+from prefpairs.model.pair import pair_line, pair_of
+
+ROWS = [{"prompt": f"Q{number}", "chosen": "aye", "rejected": "nay"} for number in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(data_of(ROWS[:3]))
+    Path("b.jsonl").write_bytes(data_of(ROWS[1:]))
+
+
+def _counts(**words: Any) -> tuple[dict[str, int], tuple[Report, Report]]:
+    reports = Report(), Report()
+    plans = (InputPlan(inputs=find_inputs([name]), **words) for name in ("a.jsonl", "b.jsonl"))
+    found = compare(*read_both(DiffPlan(next(plans), next(plans)), reports))
+    return {name: count for name, count in found.pairs.items() if count}, reports
+
+
+def test_both_sides() -> None:
+    """Each has a ledger of its own."""
+    counts, reports = _counts()
+    assert counts == {"kept": 2, "lost": 1, "added": 1}
+    assert [report.rows_used for report in reports] == [3, 3]
+
+
+def test_other_forms_of_the_same_pairs() -> None:
+    """Rows of others, our own lines, packed or not: what counts is the content."""
+    lines = b"".join(pair_line(pair_of(row)[0]) for row in ROWS[:3])
+    Path("b.jsonl").write_bytes(gzip.compress(lines))
+    assert _counts()[0] == {"kept": 3}
+
+
+def test_limit() -> None:
+    """So many rows of each."""
+    assert _counts(limit=2)[0] == {"kept": 1, "lost": 1, "added": 1}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
+def test_bad_rows(name: str) -> None:
+    """On either side."""
+    with open(name, "ab") as file:
+        file.write(b"{oops\n")
+    with pytest.raises(BadRecords) as caught:
+        _counts()
+    assert caught.value.first[0][0] == f"{name}:4"
+    assert _counts(on_error="skip")[0] == {"kept": 2, "lost": 1, "added": 1}
+
+
+def test_one_file_for_bad_rows_of_both() -> None:
+    """None takes the place of the other."""
+    for name in ("a.jsonl", "b.jsonl"):
+        with open(name, "ab") as file:
+            file.write(b"{oops\n")
+    _counts(on_error="quarantine", quarantine="bad.jsonl")
+    rows = [json.loads(line) for line in Path("bad.jsonl").read_bytes().splitlines()]
+    assert [(row["file"], row["line"]) for row in rows] == [("a.jsonl", 4), ("b.jsonl", 4)]

@@ -1,0 +1,204 @@
+"""How the candidates of a group fared."""
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows_and_output import Lines, Row, data_of
+
+from prefpairs.analysis.candidate_outcome import Standing
+from prefpairs.engine.group_outcomes import ShownGroup, show_group
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.errors import NotThere, UsageError
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report
+from prefpairs.strategies import STRATEGIES
+from prefpairs.strategies.options import PairOptions
+
+
+def _row(group: str, response: str, score: float, **more: Any) -> Row:
+    return {"group": group, "prompt": "Q", "response": response, "score": score, **more}
+
+
+ROWS = [
+    _row("alpha", "a", 0.5),
+    _row("beta", "b", 1.0),
+    _row("alpha", "c", 1.0),
+    _row("alpine", "d", 0.0),
+    _row("alpha", "e", 0.0),
+    _row("beta", "f", 0.0, prompt="R"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write(ROWS)
+
+
+def _write(rows: list[Row], name: str = "c.jsonl") -> None:
+    data = data_of(rows)
+    Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+
+def _plan(
+    name: str = "c.jsonl", strategy: str = "best-vs-worst", keep: str = "", **options: Any
+) -> PairPlan:
+    keep_rows = frozenset([keep]) if keep else frozenset[str]()
+    read = ReadPlan(
+        inputs=find_inputs([name]), source="candidates", options=ReadOptions(keep_rows=keep_rows)
+    )
+    return PairPlan(read=read, options=PairOptions(strategy=strategy, **options))
+
+
+def _shown(name: str, plan: PairPlan | None = None) -> list[ShownGroup]:
+    groups = show_group(plan or _plan(), name, Report())
+    return [group._replace(members=iter([*group.members])) for group in groups]
+
+
+def _fared(name: str, plan: PairPlan | None = None) -> list[tuple[int, Any, Any]]:
+    """Number, response, and the reason or the numbers of those it was paired with."""
+    (group,) = _shown(name, plan)
+    return [
+        (
+            member.number,
+            member.candidate.response,
+            (member.standing.chosen_over.numbers, member.standing.rejected_by.numbers)
+            if isinstance(member.standing, Standing)
+            else member.standing,
+        )
+        for member in group.members
+    ]
+
+
+def test_a_group() -> None:
+    """The best first, wherever they stand."""
+    (group,) = _shown("alpha")
+    assert (group.best.response, group.candidates, group.pairs) == ("c", 3, 1)
+    assert _fared("alpha") == [(1, "c", ([3], [])), (2, "a", ([], [])), (3, "e", ([], [1]))]
+
+
+def test_the_beginning_of_a_name() -> None:
+    """If it is that of one name only."""
+    assert _fared("alpi") == [(1, "d", ([], []))]
+    with pytest.raises(UsageError) as caught:
+        _shown("al")
+    assert (caught.value.problem, caught.value.hint) == (
+        "--group al: several groups begin so",
+        "there are alpha, alpine",
+    )
+
+
+def test_one_name_and_several_prompts() -> None:
+    """Each is a group."""
+    assert [group.best.prompt for group in _shown("beta")] == ["Q", "R"]
+    assert [group.best.prompt for group in _shown("be")] == ["Q", "R"]
+
+
+def test_a_whole_name_goes_before_one_that_begins_so() -> None:
+    """Else nobody could name it."""
+    _write([*ROWS, _row("al", "x", 1.0)])
+    assert _fared("al") == [(1, "x", ([], []))]
+
+
+@pytest.mark.parametrize(
+    ("groups", "hint"),
+    [
+        ("", None),
+        ("ab", "there are a, b"),
+        ("abcdefgh", "there are a, b, c, d, e and 3 more"),
+    ],
+)
+def test_unknown_name(groups: str, hint: str | None) -> None:
+    """The hint names some of those that are there."""
+    _write([_row(name, "x", 1.0) for name in groups])
+    with pytest.raises(NotThere) as caught:
+        _shown("gamma")
+    assert (caught.value.what, caught.value.names, caught.value.hint) == ("group", ["gamma"], hint)
+
+
+def test_copies_of_a_rollout() -> None:
+    """They stand among the others, with the reason for which they do not compete."""
+    twice = _row("g", "a", 0.5, index=1)
+    _write([_row("g", "b", 1.0, index=0), twice, twice, _row("g", "c", 0.0, index=2)])
+    assert _fared("g") == [
+        (1, "b", ([4], [])),
+        (2, "a", ([], [])),
+        (3, "a", "duplicate_rollout"),
+        (4, "c", ([], [1])),
+    ]
+
+
+def test_copies_with_other_scores() -> None:
+    """Unless they are kept, none competes."""
+    _write([_row("g", "a", score, index=1) for score in (1.0, 0.5)] + [_row("g", "b", 0.0)])
+    assert [fared for *_, fared in _fared("g")] == [
+        "conflicting_scores",
+        "conflicting_scores",
+        ([], []),
+    ]
+    kept = _fared("g", _plan(keep="conflicting_scores"))
+    assert [fared for *_, fared in kept] == [([3], []), ([], []), ([], [1])]
+
+
+def test_all_copies() -> None:
+    """A group may have nobody left."""
+    _write([_row("g", "a", score, index=1) for score in (1.0, 0.5)])
+    (group,) = _shown("g")
+    assert (group.candidates, group.pairs) == (2, 0)
+
+
+def test_bound_of_pairs() -> None:
+    """As `pair` would stop."""
+    plan = _plan(strategy="exhaustive", max_pairs_per_group=2)
+    assert [fared for *_, fared in _fared("alpha", plan)] == [([3, 2], []), ([], [1]), ([], [1])]
+
+
+def test_packed_input() -> None:
+    """What cannot be sought is put aside."""
+    _write(ROWS, "c.jsonl.gz")
+    assert _fared("alpha", _plan("c.jsonl.gz")) == _fared("alpha")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_agrees_with_what_is_written(strategy: str) -> None:
+    """The pairs told of a group are those that `pair` makes of it, in every order of the rows."""
+    chance = random.Random(7)  # noqa: S311 - a fixed shuffle
+    rows = [
+        _row(
+            chance.choice("gh"),
+            chance.choice("abcdef"),
+            chance.randrange(6) / 5,
+            **({"index": chance.randrange(6)} if chance.random() < 0.5 else {}),
+        )
+        for _ in range(40)
+    ]
+    for min_gap in (0.0, 0.4):
+        _write(rows)
+        plan = _plan(strategy=strategy, min_gap=min_gap)
+        output = Lines()
+        pair(plan, {WHOLE: output}, Report(), allow_empty=True)
+        for name in "gh":
+            written = [row for row in output.rows() if row["group"] == name]
+            (group,) = _shown(name, plan)
+            members = [*group.members]
+            fair = [one for one in members if isinstance(one.standing, Standing)]
+            assert group.pairs == len(written)
+            for side, part in (("chosen", "chosen_over"), ("rejected", "rejected_by")):
+                told = {
+                    one.candidate.origin: getattr(one.standing, part).count
+                    for one in fair
+                    if getattr(one.standing, part).count
+                }
+                made: dict[str, int] = {}
+                for row in written:
+                    made[row[f"{side}_origin"]] = made.get(row[f"{side}_origin"], 0) + 1
+                assert told == made
+        fared = _fared("g", plan)
+        _write(rows[::-1])
+        assert _fared("g", plan) == fared

@@ -1,0 +1,198 @@
+"""The charts: the figures of stats, drawn."""
+
+import html
+import re
+from typing import Any
+
+from survey_of_rows import Row, survey_of
+
+from prefpairs.analysis.survey import Survey, survey_groups
+from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey_tables import sections
+from prefpairs.ledger import Report
+from prefpairs.render.page.charts import Chart, charts
+from prefpairs.render.page.svg import Column, columns, dots, heat, rows, shortened
+from prefpairs.render.page.svg import Row as Line
+
+
+def survey(pairs: list[Row], groups: list[list[float]] | None = None) -> Survey:
+    """A survey of the pairs of rows, and of groups of scores."""
+    found = survey_of(pairs)
+    return Survey(found, found.what_if(), None if groups is None else survey_groups(groups))
+
+
+def pair(number: int, gap: float = 1.0, **more: Any) -> Row:
+    """A pair whose chosen answer is longer, the larger its number is."""
+    scores = {"chosen_score": gap, "rejected_score": 0.0}
+    return {"prompt": f"Q{number}", "chosen": "a" * (2 + number), "rejected": "b", **scores, **more}
+
+
+def told(chart: Chart) -> list[str]:
+    """What pointing at the bars of a chart tells."""
+    found = re.findall(r"<g><title>([^<]*)</title>", chart.drawn or "")
+    return [html.unescape(words) for words in found]
+
+
+def words(chart: Chart) -> list[str]:
+    """The words in a chart."""
+    return [
+        html.unescape(told) for told in re.findall(r"<text[^>]*>([^<]*)</text>", chart.drawn or "")
+    ]
+
+
+MODELS = [
+    pair(number, meta={"chosen_model": "big", "rejected_model": "small" if number % 4 else "tiny"})
+    for number in range(12)
+]
+
+
+def test_every_section_has_its_chart() -> None:
+    """What stats tells in tables is drawn, whatever was looked at."""
+    report = Report(rows_read=12)
+    for looked_at in (survey(MODELS), survey(MODELS, [[0.0, 1.0], [0.5, 0.5, 1.0]])):
+        titles = {section.title for section in sections(looked_at, report)}
+        assert charts(looked_at, report).keys() >= titles - {"Who wins, by file"}
+    assert charts(survey([]), report).keys() == {"What became of it"}
+
+
+def test_columns_are_the_figures_of_stats() -> None:
+    """The same values, bins and counts as in its JSON."""
+    found = survey([pair(number, gap=(1 + number % 30) / 40) for number in range(90)])
+    drawn, counted = charts(found, Report()), figures(found, Report())
+    bins = [
+        f"{bin_['from']:g} to {bin_['to']:g}: {bin_['count']} pairs"
+        for bin_ in counted["gap"]["bins"]
+    ]
+    assert [line for line in bins if not line.endswith(": 0 pairs")] == told(drawn["Gaps"])
+    chosen = counted["lengths"]["chosen"]["bins"]
+    expected = [
+        f"{of['from']:g} to {of['to']:g}: {of['count']} chosen" for of in chosen if of["count"]
+    ]
+    assert told(drawn["Lengths of answers, in characters"])[: len(expected)] == expected
+
+
+def test_the_funnel_names_every_loss() -> None:
+    """Rows, candidates and groups, with what each lost on the way."""
+    report = Report(rows_read=1000, rows_bad=3, found=990)
+    report.rows_dropped.update({"no_score": 7, "empty_answer": 2})
+    report.dropped.update({"empty_answer": 2})
+    report.groups_without_pair.update({"all_tied": 40})
+    funnel = charts(survey(MODELS, [[0.0, 1.0]] * 12), report)["What became of it"]
+    assert funnel.says == "1,000 rows gave 12 pairs about 12 prompts"
+    assert words(funnel) == [
+        *("rows read", "1,000", "no score", "-7", "bad rows", "-3"),
+        *("candidates", "990", "empty answer", "-2", "groups", "12", "all tied", "-40"),
+        *("groups with a spread", "12", "pairs", "12", "prompts", "12"),
+    ]
+
+
+def test_sentences_say_what_is_to_be_seen() -> None:
+    """Each chart has one, and it is a figure."""
+    groups = [[0.0, 1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
+    drawn = charts(survey(MODELS, groups), Report(rows_read=12))
+    assert {title: chart.says for title, chart in drawn.items()} == {
+        "What became of it": "12 rows gave 12 pairs about 12 prompts",
+        "Scores of candidates": "71% of candidates have the score 1",
+        "Candidates per group": "Most groups have 2 candidates",
+        "Gaps": "The scores of every pair differ by 1",
+        "What another --min-gap would leave": "A --min-gap of up to 0.5 would leave every pair",
+        "Lengths of answers, in characters": "Chosen answers are longer: 7 characters against 1 "
+        "(medians)",
+        "What a shortcut would get right": "The longer answer wins 100% of the time",
+        "Concentration": "Every prompt has 1 pair",
+        "Who wins, by model": "big is chosen in 100% of its pairs",
+    }
+    graded = charts(survey([pair(0, gap=0.1), pair(1, gap=0.4), pair(1, gap=0.2)]), Report())
+    assert graded["Gaps"].says == "Half of the pairs differ by 0.2 or less"
+    least = "What another --min-gap would leave"
+    assert graded[least].says == "A --min-gap of 0.5 would leave 0% of the pairs"
+    assert graded["Concentration"].says == "A prompt has 1.5 pairs on average, 2 at most"
+    assert graded["Scores"].says == "Chosen answers score 0.2, rejected ones 0 (medians)"
+
+
+def test_what_chance_may_have_done_is_not_called_unfair() -> None:
+    """Two pairs prove nothing; nor is it said that all is well."""
+    chart = charts(survey([pair(0), pair(1)]), Report())["What a shortcut would get right"]
+    assert chart.says == "Too few pairs differ to call a shortcut unfair"
+    fair = charts(survey([pair(0), {**pair(1), "rejected": "b" * 9}]), Report())
+    assert fair["What a shortcut would get right"].says == "No shortcut tells chosen from rejected"
+
+
+def test_unfair_shortcuts_are_marked() -> None:
+    """By a word and a filled dot, not by a colour alone."""
+    chart = charts(survey(MODELS), Report())["What a shortcut would get right"]
+    assert words(chart)[1:3] == ["longer answer", "100.0%, unfair"]
+    assert 'class="dot unfair"' in str(chart.drawn)
+    assert 'class="dot unfair"' not in dots("", [Line("fair", "50%", 0.5)], (0.4, 0.6))
+
+
+def test_a_shortcut_that_loses_steers_as_well() -> None:
+    """It is told by what happens most of the time."""
+    pairs = [{**pair(number), "chosen": "b", "rejected": "a" * 9} for number in range(12)]
+    chart = charts(survey(pairs), Report())["What a shortcut would get right"]
+    assert chart.says == "The longer answer loses 100% of the time"
+
+
+def test_a_number_alone_is_no_name() -> None:
+    """Steps are named by what they are."""
+    pairs = [pair(n, meta={"chosen_step": 200, "rejected_step": 100}) for n in range(3)]
+    chart = charts(survey(pairs), Report())["Who wins, by step"]
+    assert chart.says == "step 200 is chosen in 100% of its pairs"
+
+
+def test_who_wins_is_a_map_of_shares() -> None:
+    """Nobody meets himself, and who never met has no share."""
+    chart = charts(survey(MODELS), Report())["Who wins, by model"]
+    assert words(chart) == [
+        "big",
+        "small",
+        "tiny",
+        "big",
+        "100%",
+        "100%",
+        "small",
+        "0%",
+        "tiny",
+        "0%",
+    ]
+    assert 'class="heat chosen" fill-opacity="0.5"' in str(chart.drawn) or (
+        'fill-opacity="0.5" class="heat chosen"' in str(chart.drawn)
+    )
+
+
+def test_many_or_long_names_are_numbered() -> None:
+    """So that they have room above the squares."""
+    names = [f"checkpoint-{number:06}" for number in range(6)]
+    drawn = heat("", names, [[None] * 6] * 6)
+    assert ">6</text>" in drawn
+    assert f">6. {shortened(names[5], 16)}</text>" in drawn
+
+
+def test_a_crowd_of_names_has_no_numbers() -> None:
+    """Squares too narrow for them are told by pointing, and by every fifth head."""
+    row = [Column(0.75, "a over b: 3 of 4")] * 14
+    drawn = heat("", [f"n{number}" for number in range(14)], [row] * 14)
+    assert "75%" not in drawn
+    assert drawn.count("<title>a over b: 3 of 4</title>") == 14 * 14
+    assert re.findall(r'class="tick"[^>]*>(\d+)<', drawn) == ["5", "10"]
+    assert heat("", ["n"] * 9, [row[:9]] * 9).count('class="minor"') == 81
+
+
+def test_what_is_there_at_all_is_seen() -> None:
+    """A loss of one in a million has a bar, and nothing has none."""
+    drawn = rows("", [Line("one", "1", 1e-6), Line("none", "0", 0.0)])
+    widths = re.findall(r'width="([\d.]+)%" height="8" class="bar', drawn)
+    assert widths == ["0.40", "0.00"]
+    shares = re.findall(
+        r">(<?&?[a-z;]*\d+%)<", columns("", [Column(0.999, ""), Column(1e-6, "")], ["a", "b"])
+    )
+    assert [html.unescape(share) for share in shares] == ["100%", "<1%"]
+
+
+def test_a_phone_is_spared_every_other_word() -> None:
+    """Of many columns the highest has a number, and every other edge a tick."""
+    given = [Column(share / 100, "") for share in range(1, 13)]
+    drawn = columns("", given, [str(place) for place in range(13)])
+    assert drawn.count('class="minor"') == 11
+    assert drawn.count('class="tick minor"') == 6
+    assert "minor" not in columns("", given[:8], [str(place) for place in range(9)])

@@ -1,0 +1,198 @@
+"""A few pairs out of many."""
+
+import gzip
+import json
+import sys
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows_and_output import Row, data_of
+
+from prefpairs.engine.pair_picker import Found, ShowPlan, show
+from prefpairs.engine.plan import InputPlan
+from prefpairs.errors import BadRecords, NotThere
+from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report
+from prefpairs.model.identity import draw
+from prefpairs.model.pair import pair_of
+
+
+def _row(number: int, **more: Any) -> Row:
+    answer = "long " * (number % 7 + 1)
+    row = {"prompt": f"Q{number}", "chosen": answer, "rejected": "short", **more}
+    return {"chosen_score": 1.0, "rejected_score": number * 7 % 10 / 10, **row}
+
+
+ROWS = [_row(number) for number in range(30)]
+IDS = [pair_of(row)[0].id for row in ROWS]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.jsonl").write_bytes(data_of(ROWS))
+
+
+def _found(report: Report | None = None, read: dict[str, Any] | None = None, **plan: Any) -> Any:
+    reading = InputPlan(**{"inputs": find_inputs(["p.jsonl"]), **(read or {})})
+    return [*show(ShowPlan(read=reading, **plan), report or Report())]
+
+
+def _prompts(**plan: Any) -> list[Any]:
+    return [int(found.pair.prompt[1:]) for found in _found(**plan)]
+
+
+def test_the_first_ones() -> None:
+    """With the line on which each stands."""
+    found = _found(most=2)
+    assert found == [
+        Found("p.jsonl:1", pair_of(ROWS[0])[0]),
+        Found("p.jsonl:2", pair_of(ROWS[1])[0]),
+    ]
+    assert len(_found()) == 30
+
+
+def test_no_more_is_read_than_is_shown() -> None:
+    """A glance at a large file takes no time; what stands behind is not looked at."""
+    with open("p.jsonl", "ab") as file:
+        file.write(b"{oops\n")
+    report = Report()
+    assert len(_found(report, most=3)) == 3
+    assert report.rows_read == 3
+
+
+def test_a_bad_row_before_enough_were_found() -> None:
+    """It is told, unless it may be skipped."""
+    Path("p.jsonl").write_bytes(data_of(ROWS[:1]) + b"{oops\n" + data_of(ROWS[1:]))
+    with pytest.raises(BadRecords):
+        _found(most=2)
+    skipping = {"on_error": "skip"}
+    assert [found.place for found in _found(read=skipping, most=2)] == ["p.jsonl:1", "p.jsonl:3"]
+
+
+def test_several_files_and_packed_ones() -> None:
+    """Places say in which."""
+    Path("q.jsonl.gz").write_bytes(gzip.compress(data_of(ROWS[5:7])))
+    inputs = find_inputs(["q.jsonl.gz", "p.jsonl"])
+    found = _found(read={"inputs": inputs}, most=3)
+    assert [one.place for one in found] == ["q.jsonl.gz:1", "q.jsonl.gz:2", "p.jsonl:1"]
+
+
+def test_rows_that_nobody_could_train_on() -> None:
+    """They are left out, and counted."""
+    Path("p.jsonl").write_bytes(data_of([{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]]))
+    report = Report()
+    assert [found.place for found in _found(report)] == ["p.jsonl:2"]
+    assert report.rows_dropped == {"sides_equal": 1}
+
+
+def test_formats_of_trainers() -> None:
+    """As everywhere where pairs are read."""
+    row = {"conversations": [{"from": "human", "value": "Q"}],
+           "chosen": {"from": "gpt", "value": "aye"},
+           "rejected": {"from": "gpt", "value": "nay"}}  # fmt: skip
+    Path("p.jsonl").write_bytes(data_of([row]))
+    (found,) = _found(read={"dialect": "llamafactory"})
+    assert found.pair.chosen == [{"role": "assistant", "content": "aye"}]
+
+
+# By id ------------------------------------------------------------------------------------
+
+
+def test_by_id() -> None:
+    """Whole or begun, in the order of the input."""
+    assert _prompts(ids=[IDS[7], IDS[3][:4]]) == [3, 7]
+    assert _prompts(ids=[IDS[7], IDS[3][:4]], most=1) == [3]
+
+
+def test_all_that_begin_so() -> None:
+    """A beginning may be that of several; one that is named twice is shown once."""
+    begin, times = Counter(name[0] for name in IDS).most_common(1)[0]
+    named = next(name for name in IDS if name.startswith(begin))
+    assert len(_prompts(ids=[begin, named])) == times > 1
+
+
+def test_unknown_ids() -> None:
+    """What is there is shown; the others are named."""
+    plan = ShowPlan(read=InputPlan(inputs=find_inputs(["p.jsonl"])), ids=["0" * 32, IDS[2]])
+    found = show(plan, Report())
+    shown = [next(found).pair.id]
+    with pytest.raises(NotThere) as caught:
+        next(found)
+    assert shown == [IDS[2]]
+    assert (caught.value.what, caught.value.names, caught.value.exit_code) == (
+        "pair",
+        ["0" * 32],
+        3,
+    )
+
+
+# The worst, and by draw -------------------------------------------------------------------
+
+
+def test_most_extreme_lengths() -> None:
+    """The longer answer against the shorter one, whichever is chosen."""
+    rows = [
+        _row(0, chosen="aaaa", rejected="b"),
+        _row(1, chosen="a", rejected="bbbbbbbb"),
+        _row(2, chosen="aa", rejected="bb"),
+        _row(3, chosen=[{"role": "assistant", "content": [{"type": "image_url"}]}], rejected="b"),
+    ]
+    Path("p.jsonl").write_bytes(data_of(rows))
+    assert _prompts_of_chats(worst="length-ratio", most=3) == ["Q3", "Q1", "Q0"]
+
+
+def _prompts_of_chats(**plan: Any) -> list[str]:
+    prompts = (found.pair.prompt for found in _found(**plan))
+    return [prompt if isinstance(prompt, str) else prompt[0]["content"] for prompt in prompts]
+
+
+def test_smallest_gaps() -> None:
+    """Those of which it is not known come last."""
+    rows = [_row(0, rejected_score=0.5), _row(1, rejected_score=None), _row(2, rejected_score=0.9)]
+    Path("p.jsonl").write_bytes(data_of(rows))
+    assert _prompts(worst="gap", most=9) == [2, 0, 1]
+
+
+@pytest.mark.parametrize("plan", [{"worst": "gap"}, {"worst": "length-ratio"}, {"seed": 3}])
+def test_order_does_not_matter(plan: dict[str, Any]) -> None:
+    """The same pairs are shown, in the same order; of equal ones the ids decide."""
+    found = _prompts(most=8, **plan)
+    Path("p.jsonl").write_bytes(data_of(ROWS[::-1]))
+    assert _prompts(most=8, **plan) == found
+    assert _prompts(most=3, **plan) == found[:3]
+
+
+def test_by_draw() -> None:
+    """By seed, purpose and id."""
+    drawn = sorted(range(30), key=lambda place: draw(3, "show", bytes.fromhex(IDS[place])))
+    assert _prompts(seed=3, most=30) == drawn
+    assert _prompts(seed=4, most=30) != drawn
+
+
+def test_nothing_to_show() -> None:
+    """Exit 3."""
+    Path("p.jsonl").write_bytes(b"")
+    with pytest.raises(NotThere) as caught:
+        _found()
+    assert (caught.value.what, caught.value.names) == ("pair", ())
+
+
+@pytest.mark.parametrize("plan", [{"worst": "gap"}, {"seed": 0}, {"most": 4}, {"ids": IDS[:4]}])
+def test_memory_does_not_grow_with_the_input(plan: dict[str, Any]) -> None:
+    """Only the pairs that are shown are held."""
+    with open("p.jsonl", "wb") as file:
+        file.writelines(
+            json.dumps(_row(number, chosen=f"{number} " * 2000)).encode() + b"\n"
+            for number in range(1000)
+        )
+    tracemalloc.start()
+    with pytest.raises(NotThere) if "ids" in plan else open("p.jsonl", "rb"):
+        _found(**{"most": 4, **plan})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+    assert sys.maxsize == ShowPlan(read=InputPlan(inputs=[])).most

@@ -1,0 +1,68 @@
+"""Pairs to lines, and the counts of them."""
+
+from typing import Any
+
+from rows_and_output import Lines
+
+from prefpairs.engine.pair_writer import WHOLE, PairLines
+from prefpairs.ledger import Report
+from prefpairs.model.pair import Pair, pair_line, pair_of
+from prefpairs.stages.pair_entry import Entry
+
+
+def test_pair_lines() -> None:
+    """Each line as it is, the numbers that are known, and the first pair as an example."""
+    rows: list[dict[str, Any]] = [
+        {"prompt": "Q", "chosen": "A", "rejected": "B"},
+        {"prompt": "R", "chosen": "C", "rejected": "D", "chosen_score": 1, "rejected_score": 0.5},
+    ]
+    output, report = Lines(), Report()
+    pairs = [pair_of(row)[0] for row in rows]
+    sink = PairLines({WHOLE: output}, report)
+    assert all(sink.put(pair, WHOLE) for pair in pairs)
+    assert output.lines == [pair_line(pair) for pair in pairs]
+    assert (report.pairs, report.example) == (2, ("Q", "A", "B"))
+    assert report.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}
+    assert dict(report.pairs_at_gap) == {0.1: 2, 0.2: 2}  # no --min-gap takes the unknown one
+
+
+class _Held:
+    """Pairs by place, and the lines of those that have an odd one."""
+
+    def __init__(self, pairs: list[Pair]) -> None:
+        self._pairs = pairs
+
+    def pair(self, entry: Entry, /) -> Pair:
+        return self._pairs[entry.place]
+
+    def line(self, entry: Entry, /) -> bytes | None:
+        return pair_line(self._pairs[entry.place]) if entry.place % 2 else None
+
+
+def test_lines_as_they_stand() -> None:
+    """They are written, and counted as their pairs would be."""
+    numbers: list[dict[str, Any]] = [
+        {"chosen_score": 1, "rejected_score": 0.5},
+        {"chosen_score": 0.9, "rejected_score": 0.8, "meta": {"gap": 7.0, "rejected_score": 7.0}},
+        {"gap": 0.5},
+        {"gap": 0.25, "chosen_score": 1.0},
+        {},
+        {"rejected_score": -1.0},
+    ]
+    pairs = [
+        pair_of({"prompt": f"Q{place}", "chosen": "A", "rejected": "B", **row})[0]
+        for place, row in enumerate(numbers)
+    ]
+    for given in (pairs, pairs[::-1]):
+        put, taken = Report(), Report()
+        one, other = Lines(), Lines()
+        for place, pair in enumerate(given):
+            known = pair.gap, pair.chosen_score, pair.rejected_score
+            entry = Entry(0, place, 0, *known, b"", b"", b"", b"", b"", b"")
+            assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
+            assert PairLines({WHOLE: other}, taken).take(entry, _Held(given), WHOLE)
+        assert one.lines == other.lines == [pair_line(pair) for pair in given]
+        assert (taken.pairs, taken.written) == (put.pairs, put.written) == (6, {WHOLE: 6})
+        assert taken.example == put.example == (given[0].prompt, "A", "B")
+        for name in ("gaps", "chosen_scores", "rejected_scores"):
+            assert getattr(taken, name).summary() == getattr(put, name).summary()

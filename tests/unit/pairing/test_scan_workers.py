@@ -1,0 +1,300 @@
+"""Processes that scan stretches, and what becomes of those that fail."""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows_and_output import Lines, Row, data_of
+
+from prefpairs.engine import processes, scan_workers
+from prefpairs.engine.candidate_reader import reading_inputs
+from prefpairs.engine.line_scanner import Part, Scanner
+from prefpairs.engine.pair import pair
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.plan import PairPlan, ReadPlan
+from prefpairs.engine.processes import CAN_FORK, Counter, ProcessLost
+from prefpairs.engine.scan_workers import Job, Workers
+from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.byte_ranges import lines_between
+from prefpairs.files.inputs import find_inputs
+from prefpairs.ledger import Report
+from prefpairs.ledger.progress import Course, Step
+from prefpairs.strategies.options import PairOptions
+
+ROWS: list[Row] = [
+    {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}
+    for number in range(40)
+]
+CHOSEN = [f"A{number}" for number in range(3, 40, 4)]
+work = scan_workers._work  # noqa: SLF001 - what a worker does is what fails here
+
+
+@pytest.fixture(autouse=True)
+def _no_child_is_left() -> Iterator[None]:
+    """Whatever happens, they are gone."""
+    yield
+    assert multiprocessing.active_children() == []
+
+
+def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 4) -> list[str]:
+    (folder / "r.jsonl").write_bytes(data)
+    read = ReadPlan(inputs=find_inputs([str(folder / "r.jsonl")]), on_error="skip")
+    output = Lines()
+    pair(
+        PairPlan(read=read, options=PairOptions(workers=number)),
+        {WHOLE: output},
+        report or Report(),
+    )
+    return [row["chosen"] for row in output.rows()]
+
+
+def _dies(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _exits(_: Job, __: Counter, sender: Connection) -> None:
+    sender.close()
+
+
+def _gives_up(_: Job, __: Counter, sender: Connection) -> None:
+    processes.tell(sender, None)
+
+
+def _begins_to_tell(_: Job, __: Counter, sender: Connection) -> None:
+    sender._send(b"\0\0")  # type: ignore[attr-defined]  # noqa: SLF001 - half a length
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("fails", [_dies, _exits, _gives_up, _begins_to_tell])
+def test_workers_that_tell_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None]
+) -> None:
+    """Their stretches are scanned here."""
+    monkeypatch.setattr(scan_workers, "_work", fails)
+    report = Report()
+    assert _run(tmp_path, data_of(ROWS), report) == CHOSEN
+    assert (report.rows_read, report.rows_of) == (40, {"r.jsonl": 40})
+
+
+def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others found is taken."""
+    data = data_of(ROWS)
+
+    def some(job: Job, passed: Counter, sender: Connection) -> None:
+        (_dies if job.start < len(data) // 2 else work)(job, passed, sender)
+
+    monkeypatch.setattr(scan_workers, "_work", some)
+    assert _run(tmp_path, data) == CHOSEN
+
+
+def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
+    """How far a run seems to be whenever what a worker found was taken, or is scanned here."""
+    report, seen = Report(), []
+    taken, scanned = Scanner.take, Scanner.scan
+
+    def take(scanner: Scanner, part: Part) -> bool:
+        agreed = taken(scanner, part)
+        seen.append(report.course.step)
+        return agreed
+
+    def scan(scanner: Scanner, *stretch: Any) -> None:
+        scanned(scanner, *stretch)
+        seen.append(report.course.step)
+
+    monkeypatch.setattr(Scanner, "take", take)
+    monkeypatch.setattr(Scanner, "scan", scan)
+    assert _run(folder, data, report, 3) == CHOSEN
+    assert report.course.step == Step("writing", 10, 10, "groups")
+    return seen
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="others have no memory to share")
+@pytest.mark.parametrize("fails", [None, _dies, _gives_up])
+def test_bytes_are_counted_wherever_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None] | None
+) -> None:
+    """Once, also where a worker has read a part of its stretch in vain."""
+    if fails is not None:
+
+        def fails_late(job: Job, passed: Counter, sender: Connection) -> None:
+            passed.add(100)
+            fails(job, passed, sender)
+
+        monkeypatch.setattr(scan_workers, "_work", fails_late)
+    data = data_of(ROWS)
+    seen = _steps(tmp_path, data, monkeypatch)
+    assert [step.verb for step in seen] == ["reading"] * 3
+    assert seen[-1].done == len(data)
+    assert [step.done for step in seen] == sorted(step.done for step in seen)
+
+
+def test_bytes_of_workers_that_share_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are counted when what was found in them is taken."""
+    monkeypatch.setattr(scan_workers, "counts_for", lambda number: [0] * number)
+    data = data_of(ROWS)
+    seen = _steps(tmp_path, data, monkeypatch)
+    assert seen[0].done < seen[1].done < seen[2].done == len(data)
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_bad_rows_are_told_by_who_knows_their_place(tmp_path: Path, number: int) -> None:
+    """A worker that meets one gives up."""
+    report = Report()
+    assert _run(tmp_path, data_of(ROWS) + b"\n{\n", report, number) == CHOSEN
+    assert [place for place, _ in report.first_bad] == ["r.jsonl:42"]
+    assert (report.rows_read, report.rows_bad) == (41, 1)
+
+
+def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
+    """What a worker sends of the end of a file."""
+    path = folder / "r.jsonl"
+    path.write_bytes(data)
+    (source,) = find_inputs([str(path)])
+    plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
+    with reading_inputs(plan, Report()) as reader:
+        given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
+        with Workers(given, plan, [(start, len(data))], Course()) as others:
+            taker = Taker()
+            return taker.found if others.hand_over(0, taker) else None  # type: ignore[arg-type]
+
+
+class Taker:
+    """Takes what a worker found, in place of a scanner: all that it sends before it ends."""
+
+    found: Any = None
+
+    def take(self, part: Part) -> bool:
+        """Keep it as it is."""
+        columns: list[bytes] = []
+        with suppress(ProcessLost):
+            columns.extend(part.columns)
+        self.found = part.lines, part.counts, columns
+        return True
+
+
+def test_what_a_worker_finds(tmp_path: Path) -> None:
+    """The lines of its stretch, what became of the rows, and the columns of its index."""
+    rows = [*ROWS[:9], {"prompt": "Q", "response": "A", "score": None}]
+    data = data_of(rows[:5]) + b"\n" + data_of(rows[5:])
+    lines, counts, columns = _found_by(tmp_path, data, len(data_of(rows[:3])))
+    assert lines == 8
+    assert counts == (7, 6, {"no_score": 1}, 7, {"no_score": 1}, {})
+    groups, answers = [3 * 16, 3 * 48], [6 * size for size in (16, 8, 8, 8, 4, 0, 4, 4)]
+    assert [len(column) for column in columns] == [*groups, 0, *answers, 0]
+
+
+def test_worker_that_finds_nothing(tmp_path: Path) -> None:
+    """Blank lines are lines."""
+    data = data_of(ROWS[:1]) + b"\n \n\n"
+    assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [b""] * 2)
+
+
+def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that finds another file under the name gives up: nothing of it is taken over."""
+    data, path = data_of(ROWS), tmp_path / "r.jsonl"
+    started = processes.begin
+
+    def replaced(*arguments: Any) -> Any:
+        path.rename(tmp_path / "old")
+        path.write_bytes(data)
+        return started(*arguments)
+
+    monkeypatch.setattr(scan_workers, "begin", replaced)
+    assert _found_by(tmp_path, data, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([{"id": 1, "intermediate_steps": []}] * 2, {}),
+        ([{**ROWS[0], "group": "g", "origin": "a:1", "meta": {"source_task": "t"}}] * 2, {}),
+    ],
+)
+def test_what_must_be_compared_over_the_whole_file(
+    tmp_path: Path, rows: list[Row], options: dict[str, Any]
+) -> None:
+    """Ids that should stand once, and tasks that are joined: a worker gives up."""
+    data = data_of(rows)
+    assert _found_by(tmp_path, data, len(data) // 2, **options) is None
+
+
+def _experience(run: int, **more: Any) -> Row:
+    eid = {"batch": 1, "task": run // 4, "run": run}
+    texts = {"prompt_text": f"Q{run // 4}", "response_text": f"A{run}", "reward": float(run % 4)}
+    return {"eid": eid, "prompt_length": 3, **texts, **more}
+
+
+@pytest.mark.parametrize(("rejected", "found"), [("no", 11), ("yes", 10)])
+def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> None:
+    """They need their place in the file, so a worker leaves its stretch to us."""
+    asked = {"role": "user", "content": "Q"}
+    sides = {
+        f"{side}_messages": [asked, {"role": "assistant", "content": said}]
+        for side, said in (("chosen", "yes"), ("rejected", rejected))
+    }
+    data = data_of([*map(_experience, range(40)), _experience(40, **sides)])
+    assert _found_by(tmp_path, data, len(data) // 2) is None
+    ledgers = []
+    for number in (1, 4):
+        report = Report()
+        assert len(_run(tmp_path, data, report, number)) == found
+        ledgers.append((report.row_counts(), [(s.name, s.found, s.kept) for s in report.stages]))
+    assert ledgers[0] == ledgers[1]
+    assert ledgers[0][1] == [("ready-made", 1, found - 10)]
+
+
+def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
+    """Also those that wait for somebody to listen to them."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(data_of(ROWS * 500))
+    plan = ReadPlan(inputs=find_inputs([str(path)]))
+    parts = [(0, path.stat().st_size)] * 3
+
+    def run() -> None:
+        with reading_inputs(plan, Report()) as reader:
+            given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
+            with Workers(given, plan, parts, Course()):
+                assert len(multiprocessing.active_children()) == 3
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+
+
+def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stretch is ours."""
+
+    def start(*_: object) -> None:
+        pytest.fail("a process was started")
+
+    monkeypatch.setattr("prefpairs.engine.processes.Process", start)
+    assert _run(tmp_path, data_of(ROWS), number=1) == CHOSEN
+
+
+def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends as any program does, whatever we made of signals."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+
+    def told(*stretch: Any) -> Any:
+        handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
+        said = [handler is signal.SIG_DFL for handler in handlers]
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        said.append(held.isdisjoint({signal.SIGINT, signal.SIGTERM, signal.SIGHUP}))
+        (tmp_path / "defaults").write_text(json.dumps(said))
+        return lines_between(*stretch)
+
+    monkeypatch.setattr(scan_workers, "lines_between", told)
+    try:
+        _found_by(tmp_path, data_of(ROWS), 0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (tmp_path / "defaults").read_text() == "[true, true, true, true]"
