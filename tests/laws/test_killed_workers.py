@@ -19,7 +19,7 @@ from run_in_process import lines_of
 from test_workers import words_of_a_run
 
 from prefpairs.engine.processes import CAN_FORK, Counter, counts_for
-from prefpairs.files.record_store import Spool
+from prefpairs.files.record_files import Spool
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="spawned workers inherit nothing of a test")
 
@@ -71,9 +71,9 @@ MOMENTS = [
     pytest.param(Connection, "send_bytes", _halfway, id="halfway through a message"),
     pytest.param(Connection, "send_bytes", _after, id="after a message"),
     pytest.param(Counter, "add", _after, id="after it has read"),
-    pytest.param(Spool, "append", _before, id="before it puts a pair aside"),
-    pytest.param(Spool, "append", _after, id="after it has put a pair aside"),
-    pytest.param(Spool, "settle", _after, id="after it has put all aside"),
+    pytest.param(Spool, "append", _before, id="before it spools a pair"),
+    pytest.param(Spool, "append", _after, id="after it has spooled a pair"),
+    pytest.param(Spool, "flush", _after, id="after it has spooled all pairs"),
 ]
 
 

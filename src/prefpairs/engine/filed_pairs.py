@@ -16,7 +16,7 @@ from prefpairs.fields.pair_row_plain import read_plain
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
-from prefpairs.files.record_store import Shelf, Spool
+from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.ledger import Report
 from prefpairs.model.identity import digest
 from prefpairs.model.pair import Pair, pair_line
@@ -141,7 +141,7 @@ class FiledPairs:
         if self._keep == "nothing":
             return 0, None
         if opened.seekable:
-            shelf = Shelf(source, opened.seen, opened.content)
+            shelf = RecordFile(source, opened.seen, opened.content)
             return self._library.add(shelf, source.label, reader_of(self._rows.plan.dialect)), None
         return self._library.spool(self._temp_dir, read_pair)
 

@@ -15,7 +15,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.processes import Counter, begin, counts_for, tell
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.output import Output
-from prefpairs.files.record_store import Spool
+from prefpairs.files.record_files import Spool
 from prefpairs.ledger import PairCounts, Report
 from prefpairs.ledger.progress import Step
 
@@ -74,7 +74,7 @@ class Shares:
     ) -> None:
         report = Report()
         self._write(_counted(share, counter), {WHOLE: _Aside(spool)}, report)
-        spool.settle()
+        spool.flush()
         tell(sender, report.pair_counts())
 
 

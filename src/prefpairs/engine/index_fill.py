@@ -10,9 +10,9 @@ from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.processes import processes_for
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
-from prefpairs.files.byte_ranges import lines_between, stretches
+from prefpairs.files.byte_ranges import byte_ranges, lines_between
 from prefpairs.files.open_input import NamingTrouble
-from prefpairs.files.record_store import Shelf
+from prefpairs.files.record_files import RecordFile
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.sources.candidates import read_back
 
@@ -36,7 +36,7 @@ def fill(index: Index, library: Candidates, reader: Reader, plan: PairPlan) -> N
 
 
 def _shelf_of(given: BeingRead, library: Candidates) -> int:
-    shelf = Shelf(given.source, given.opened.seen, given.opened.content)
+    shelf = RecordFile(given.source, given.opened.seen, given.opened.content)
     number = library.add(shelf, given.source.label, given.how.read)
     if given.how.shortcut is not None:
         library.add_plain(number, given.how.shortcut.read)
@@ -62,7 +62,7 @@ def _fill_from_lines(
     longest, course = source.limits.line, reader.report.course
     course.passed = given.before  # the rows that were looked at are read once more
     with NamingTrouble(source):
-        parts = stretches(opened.descriptor, start, end, number)
+        parts = byte_ranges(opened.descriptor, start, end, number)
         with Workers(given, reader.plan, parts[1:], course) as others:
             for place, (begin, stop) in enumerate(parts):
                 if place and others.hand_over(place - 1, scanner):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from prefpairs.fields.answer import Reading
-from prefpairs.files.record_store import Spool
+from prefpairs.files.record_files import Spool
 from prefpairs.ledger import Report, Stage
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair, fullest_first, pair_line, pair_of

@@ -7,7 +7,7 @@ from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import with_origin
 from prefpairs.errors import BadRecord, InputChanged
 from prefpairs.fields.answer import Reading
-from prefpairs.files.record_store import Shelf, Shelves, Spool
+from prefpairs.files.record_files import RecordFile, RecordFiles, Spool
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 
@@ -42,12 +42,12 @@ class Library(Generic[T]):
     """The shelves of a run, and the records read last; one record may be wanted many times."""
 
     def __init__(self) -> None:
-        self._shelves = Shelves()
+        self._shelves = RecordFiles()
         self._shelved: list[Shelved[T]] = []
         self._records = Recent[tuple[int, int], T]()
         self._spool: tuple[int, Spool] | None = None
 
-    def add(self, shelf: Shelf | Spool, label: str, read: Callable[[bytes], T]) -> int:
+    def add(self, shelf: RecordFile | Spool, label: str, read: Callable[[bytes], T]) -> int:
         """Take in a shelf and give it a number."""
         self._shelved.append(Shelved(label, read))
         return self._shelves.add(shelf)
@@ -65,7 +65,7 @@ class Library(Generic[T]):
 
     def line(self, shelf: int, offset: int, length: int) -> bytes:
         """The bytes that stand there, as they are."""
-        return self._shelves.fetch(shelf, offset, length)
+        return self._shelves.read(shelf, offset, length)
 
     def record(self, shelf: int, offset: int, length: int) -> T:
         """The record that stands there; InputChanged where none can be read any more."""
@@ -73,7 +73,7 @@ class Library(Generic[T]):
         record = self._records.get(key)
         if record is not None:
             return record
-        data = self._shelves.fetch(shelf, offset, length)
+        data = self._shelves.read(shelf, offset, length)
         try:
             record = self._shelved[shelf].read(data)
         except BadRecord:
@@ -121,7 +121,7 @@ class Candidates(Library[Reading]):
         shelf, offset, length, slot, row = index.place(number)
         label = self.label(shelf)
         plain = self._plain.get(shelf)
-        found = plain and plain(self._shelves.fetch(shelf, offset, length), f"{label}:{row}")
+        found = plain and plain(self._shelves.read(shelf, offset, length), f"{label}:{row}")
         if found:
             candidate, digest = found
         else:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
 from prefpairs.dataset.row_shape import form_of, shape_of
-from prefpairs.files.record_store import Shelves, Spool
+from prefpairs.files.record_files import RecordFiles, Spool
 from prefpairs.model.json_codec import decode, encode, encode_line
 
 _ROOM = FIRST_BLOCK // 2
@@ -38,7 +38,7 @@ class Drafts:
         self._columns = columns
         self._bits = {name: 1 << place for place, name in enumerate(columns)}
         self._spool = Spool(temp_dir)
-        self._shelves = Shelves()
+        self._shelves = RecordFiles()
         self._shelves.add(self._spool)
         self._waiting: list[bytes] = []
         self._begun = 0
@@ -141,7 +141,7 @@ class Drafts:
         while start < len(self._form_of):
             begin = ends[start]
             stop = max(bisect_right(ends, begin + _BLOCK) - 1, start + 1)
-            block = self._shelves.fetch(0, begin, ends[stop] - begin)
+            block = self._shelves.read(0, begin, ends[stop] - begin)
             for number in range(start, stop):
                 if number not in first:
                     yield number, block[ends[number] - begin : ends[number + 1] - begin]
@@ -169,7 +169,7 @@ class Drafts:
 
     def _line(self, number: int) -> bytes:
         self._put_aside()
-        return self._shelves.fetch(0, self._ends[number], self._length(number))
+        return self._shelves.read(0, self._ends[number], self._length(number))
 
     def _put_aside(self) -> None:
         """Write the lines that wait to the temporary file, many at once."""

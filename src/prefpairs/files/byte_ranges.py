@@ -1,4 +1,4 @@
-"""Parts of a file of lines, each read without moving the place where others read."""
+"""Byte ranges of a file of lines, each read without moving the descriptor's position."""
 
 import io
 import os
@@ -9,32 +9,32 @@ from prefpairs.files.lines import pass_over_line
 from prefpairs.files.read_counter import Passed
 
 _BUFFER = 1 << 18
-"""With Python's own 8 KB it takes five times as long to find the lines."""
+"""With Python's default of 8 KB, finding the lines takes five times as long."""
 
 _TAIL = 1 << 14
-"""The end of a line is nearly always found in so much of a buffer's end."""
+"""The last line end of a buffer is nearly always within this many bytes of its end."""
 
 
 class LongLine(Exception):
-    """A line that is longer than is taken for granted was met."""
+    """A line is longer than the caller expected."""
 
 
-class _Stretch(io.RawIOBase):
-    """Bytes of a file; LongLine as soon as so many came without the end of a line.
+class _ByteRange(io.RawIOBase):
+    """A range of a file's bytes; raises LongLine after `longest` bytes without a line end.
 
-    Whoever reads whole lines would else hold all of it. It is looked for once a buffer, and
-    mostly found at its end, which costs nothing.
+    Otherwise `readlines` would hold such a line in memory. The check runs once a buffer and costs
+    next to nothing, because a line end is usually found near the end of the buffer.
     """
 
     def __init__(
         self, descriptor: int, start: int, end: int, longest: int | None, passed: Passed | None
     ) -> None:
         self._descriptor = descriptor
-        self._place = start
+        self._position = start
         self._end = end
         self._longest = longest
         self._passed = passed
-        self._line = start
+        self._line_start = start
 
     def readable(self) -> bool:
         return True
@@ -43,28 +43,28 @@ class _Stretch(io.RawIOBase):
         return True
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """Read on from another place. Whoever has met a long line reads with care."""
+        """Continue at another offset. After a LongLine the caller bounds each line itself."""
         if whence == io.SEEK_SET:
-            self._place = place
+            self._position = place
             self._longest = None
-        return self._place
+        return self._position
 
     def readinto(self, buffer: Any) -> int:
-        wanted = memoryview(buffer)[: self._end - self._place]
-        count = os.preadv(self._descriptor, [wanted], self._place)
-        self._place += count
+        wanted = memoryview(buffer)[: self._end - self._position]
+        count = os.preadv(self._descriptor, [wanted], self._position)
+        self._position += count
         if self._passed is not None:
             self._passed(count)
         if self._longest is not None:
-            self._look_through(wanted[:count], self._longest)
+            self._check_line_length(wanted[:count], self._longest)
         return count
 
-    def _look_through(self, got: memoryview, longest: int) -> None:
+    def _check_line_length(self, got: memoryview, longest: int) -> None:
         for tail in (bytes(got[-_TAIL:]), bytes(got)):
             if (newline := tail.rfind(b"\n")) >= 0:
-                self._line = self._place - len(tail) + newline + 1
+                self._line_start = self._position - len(tail) + newline + 1
                 return
-        if self._place - self._line > longest:
+        if self._position - self._line_start > longest:
             raise LongLine
 
 
@@ -75,12 +75,12 @@ def lines_between(
     longest: int | None = None,
     passed: Passed | None = None,
 ) -> io.BufferedReader:
-    """The lines of a file from one byte to another; LongLine where one is far too long."""
-    return io.BufferedReader(_Stretch(descriptor, start, end, longest, passed), _BUFFER)
+    """The lines of a file from one offset to another; LongLine if one exceeds `longest` by far."""
+    return io.BufferedReader(_ByteRange(descriptor, start, end, longest, passed), _BUFFER)
 
 
-def stretches(descriptor: int, start: int, end: int, number: int) -> list[tuple[int, int]]:
-    """A file in so many stretches of whole lines, or fewer, of about one size."""
+def byte_ranges(descriptor: int, start: int, end: int, number: int) -> list[tuple[int, int]]:
+    """Split a file into at most `number` ranges of whole lines, of about the same size."""
     cuts = [start]
     for part in range(1, number):
         target = max(cuts[-1], start + (end - start) * part // number)

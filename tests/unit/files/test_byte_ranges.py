@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefpairs.files.byte_ranges import lines_between, stretches
+from prefpairs.files.byte_ranges import byte_ranges, lines_between
 
 
 @pytest.fixture(name="path")
@@ -72,19 +72,19 @@ def test_lines_that_are_longer_than_a_buffer(path: Path, opened: int) -> None:
         (b"\n\n\n\n", 4, [(0, 2), (2, 3), (3, 4)]),
     ],
 )
-def test_stretches(
+def test_byte_ranges(
     path: Path, opened: int, data: bytes, number: int, expected: list[tuple[int, int]]
 ) -> None:
-    """Whole lines, and never more stretches than were asked for."""
+    """Whole lines, and never more ranges than were asked for."""
     path.write_bytes(data)
-    assert stretches(opened, 0, len(data), number) == expected
+    assert byte_ranges(opened, 0, len(data), number) == expected
 
 
-def test_stretches_behind_a_start(path: Path, opened: int) -> None:
+def test_byte_ranges_behind_a_start(path: Path, opened: int) -> None:
     """What stands before the first line belongs to none."""
     path.write_bytes(b"BOMab\ncd\n")
-    assert stretches(opened, 3, 9, 2) == [(3, 9)]
-    assert stretches(opened, 3, 9, 5) == [(3, 6), (6, 9)]
+    assert byte_ranges(opened, 3, 9, 2) == [(3, 9)]
+    assert byte_ranges(opened, 3, 9, 5) == [(3, 6), (6, 9)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -94,7 +94,7 @@ def test_stretches_behind_a_start(path: Path, opened: int) -> None:
     start=st.integers(0, 5),
     ended=st.booleans(),
 )
-def test_stretches_hold_every_line_once(
+def test_byte_ranges_hold_every_line_once(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[int],
     number: int,
@@ -105,10 +105,10 @@ def test_stretches_hold_every_line_once(
     """Read one after the other, they give the lines of the file."""
     data = b"".join(b"%d" % place * size + b"\n" for place, size in enumerate(lines))
     data = data if ended else data.removesuffix(b"\n")
-    path = tmp_path_factory.getbasetemp() / "stretches.jsonl"
+    path = tmp_path_factory.getbasetemp() / "ranges.jsonl"
     path.write_bytes(b"x" * start + data)
     descriptor = os.open(path, os.O_RDONLY)
-    parts = stretches(descriptor, start, start + len(data), number)
+    parts = byte_ranges(descriptor, start, start + len(data), number)
     found = [line for part in parts for line in lines_between(descriptor, *part)]
     os.close(descriptor)
     assert found == data.splitlines(keepends=True)

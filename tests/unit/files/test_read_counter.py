@@ -38,7 +38,7 @@ def test_input(tmp_path: Path, packed: bool) -> None:
     assert len(told) < 10
 
 
-def test_stretch(tmp_path: Path) -> None:
+def test_byte_range(tmp_path: Path) -> None:
     """Its bytes alone."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(LINES)

@@ -12,7 +12,7 @@ from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.fields.answer import Reading
 from prefpairs.files.inputs import Input
-from prefpairs.files.record_store import Shelf, Spool
+from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.model.candidate import Candidate
 
 A, B = (Candidate("g", "Q", answer, 0.5) for answer in "AB")
@@ -36,7 +36,7 @@ def _library(folder: Path, read: Reads) -> Iterator[Candidates]:
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
     with Candidates() as library:
-        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", read)
+        library.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", read)
         yield library
 
 
@@ -121,7 +121,7 @@ def test_library_of_anything(tmp_path: Path) -> None:
     with Library[str]() as library:
         spool = Spool(None)
         spool.append(b"ONE\n")
-        shelf = Shelf(Input(str(path), "r.jsonl"), path.stat())
+        shelf = RecordFile(Input(str(path), "r.jsonl"), path.stat())
         numbers = [
             library.add(shelf, "r.jsonl", bytes.decode),
             library.add(spool, "spool", lambda line: line.decode().lower()),
@@ -139,7 +139,7 @@ def test_record_beyond_the_end(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
     with Library[bytes]() as library:
-        library.add(Shelf(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", bytes)
+        library.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", bytes)
         with pytest.raises(InputChanged) as caught:
             library.record(0, 2, 4)
     assert caught.value.path == "r.jsonl"

@@ -144,7 +144,7 @@ def test_trouble_has_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: Any) -> Any:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(index_fill, "stretches", fail)
+    monkeypatch.setattr(index_fill, "byte_ranges", fail)
     with pytest.raises(FileTrouble) as caught:
         _filled(path, workers=2)
     assert caught.value.args == ("r.jsonl", "Input/output error")

@@ -58,7 +58,7 @@ def _odd(reward: Any = 1.0) -> Row:
 
 
 def test_places_of_rows_of_all_shapes() -> None:
-    """Shelf, offset, length, slot and the number of the line; blank lines count as lines."""
+    """RecordFile, offset, length, slot and the number of the line; blank lines count as lines."""
     rows = [data_of([row]) for row in (_rollout(), _odd(), _rollout("B"))]
     scan = Scan()
     scan.lines(rows[0], b"\n", rows[1], b"{\n", rows[2], offset=3)

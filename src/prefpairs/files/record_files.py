@@ -1,4 +1,4 @@
-"""Records that can be fetched again by where they stand: a regular file, or a spool."""
+"""Files from which records are read again by offset and length: inputs, and temporary spools."""
 
 import os
 import resource
@@ -18,15 +18,15 @@ from prefpairs.files.temp_dir import temporary_folder
 
 _MOST_OPEN = 16
 _SHARE_OPEN = 4
-"""Of the files that the system lets us open a fourth part is for shelves."""
+"""Record files take at most a quarter of the descriptors that the system allows."""
 _MOST_HELD = 16 << 20
-"""Bytes of small files that are held, so that they need not be opened once more."""
+"""Bytes of small files kept in memory, so that they need not be opened a second time."""
 
 
-class Shelf:
-    """One regular file, seen once; any change to it since then is an error.
+class RecordFile:
+    """A regular input file that was read once; any change to it since then is an error.
 
-    `content` is all of it, if it is small.
+    `content` is the whole file if it is small.
     """
 
     def __init__(self, source: Input, seen: os.stat_result, content: bytes | None = None) -> None:
@@ -36,10 +36,10 @@ class Shelf:
         self._seen = fingerprint(seen)
         long_ago = abs(time.time_ns() - seen.st_ctime_ns) > TICK
         self._changed = seen.st_ctime_ns if long_ago else None
-        """When the file changed last, if another change would have another time."""
+        """When the file last changed, if any later change would have another timestamp."""
 
     def open(self) -> int:
-        """A descriptor to fetch with: of the same file, or InputChanged."""
+        """A descriptor of the same file to read from; InputChanged if it is another one."""
         if self._source.is_stdin:
             return os.dup(0)
         with naming_trouble(self.label):
@@ -47,18 +47,18 @@ class Shelf:
         self.check(descriptor)
         return descriptor
 
-    def settle(self) -> None:
-        """Nothing is on its way to a file that somebody else wrote."""
+    def flush(self) -> None:
+        """Do nothing: we never write to an input."""
 
     def check(self, descriptor: int) -> None:
-        """Raise InputChanged if the file is not what it was."""
+        """Raise InputChanged if the file has changed."""
         self._compare(descriptor)
 
-    def check_held(self, content: bytes) -> None:
-        """Raise InputChanged if the file is not what it was, and its content that which is held.
+    def check_content(self, content: bytes) -> None:
+        """Raise InputChanged if the file has changed, or its content is not this one.
 
-        The time of the last change (ctime) cannot be set. Where it is another one, or may be the
-        same after a change, what the file holds is compared.
+        The time of the last change (ctime) cannot be set by users. The content is compared only
+        where that time differs, or is too recent to show a change.
         """
         status = self._compare(self._source.path)
         if status.st_ctime_ns != self._changed:
@@ -77,123 +77,121 @@ class Shelf:
         return status
 
     def close(self) -> None:
-        """Nothing is held open here."""
+        """Do nothing: this object keeps no descriptor open."""
 
 
 class Spool:
-    """Lines put aside in a file without a name, which goes away with the process."""
+    """Lines written to an unnamed temporary file, which disappears with the process."""
 
     label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
         with held_signals(), naming_trouble(folder or temporary_folder()):
-            self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - lives as we do
+            self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - closed by close()
                 buffering=BUFFER, dir=folder, prefix="prefpairs-"
             )
         self._size = 0
-        self._waiting = False
+        self._unflushed = False
 
     def append(self, line: bytes) -> int:
-        """Put a line aside and say where it begins."""
+        """Write a line and return its offset."""
         offset = self._size
         try:
             self._file.write(line)
         except OSError as error:
             raise FileTrouble.of(self.label, error) from None
         self._size += len(line)
-        self._waiting = True
+        self._unflushed = True
         return offset
 
     def open(self) -> int:
-        """A descriptor to fetch with."""
+        """A descriptor to read from."""
         return os.dup(self._file.fileno())
 
-    def settle(self) -> None:
-        """Let what was put aside be there to be fetched, while more may yet come."""
-        if not self._waiting:
+    def flush(self) -> None:
+        """Make everything appended so far readable; more may follow."""
+        if not self._unflushed:
             return
         with naming_trouble(self.label):
             self._file.flush()
-        self._waiting = False
+        self._unflushed = False
 
     def check(self, descriptor: int) -> None:
-        """Nobody else can reach a spool."""
+        """Do nothing: no other process can reach an unnamed file."""
 
     def close(self) -> None:
-        """Let the file go: nobody will ask for it any more."""
+        """Close the file, which deletes it."""
         with suppress(OSError):
             self._file.close()
 
 
-class Shelves:
-    """All shelves of a run, with a bounded number of open files."""
+class RecordFiles:
+    """All record files of a run by number, with a bounded number of open descriptors."""
 
     def __init__(self) -> None:
-        self._shelves: list[Shelf | Spool] = []
+        self._files: list[RecordFile | Spool] = []
         self._open: OrderedDict[int, int] = OrderedDict()
-        self._held: dict[int, tuple[Shelf, bytes]] = {}
+        self._held: dict[int, tuple[RecordFile, bytes]] = {}
         self._size_held = 0
-        self._fetched: set[int] = set()
-        """Those of which something was fetched from what is held."""
+        self._read_from_memory: set[int] = set()
         allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = allowed if allowed != resource.RLIM_INFINITY else _MOST_OPEN * _SHARE_OPEN
         self._most_open = max(1, min(_MOST_OPEN, few // _SHARE_OPEN))
 
-    def add(self, shelf: Shelf | Spool) -> int:
-        """Take in a shelf and give it a number."""
-        number = len(self._shelves)
-        self._shelves.append(shelf)
-        if isinstance(shelf, Shelf) and shelf.content is not None:
-            content, shelf.content = shelf.content, None
+    def add(self, file: RecordFile | Spool) -> int:
+        """Add a file and return its number."""
+        number = len(self._files)
+        self._files.append(file)
+        if isinstance(file, RecordFile) and file.content is not None:
+            content, file.content = file.content, None
             if self._size_held + len(content) <= _MOST_HELD:
-                self._held[number] = shelf, content
+                self._held[number] = file, content
                 self._size_held += len(content)
         return number
 
-    def fetch(self, shelf: int, offset: int, length: int) -> bytes:
-        """The bytes that stand there."""
-        held = self._held.get(shelf)
+    def read(self, number: int, offset: int, length: int) -> bytes:
+        """The bytes of a record of the file with this number."""
+        held = self._held.get(number)
         if held is not None:
-            self._fetched.add(shelf)
+            self._read_from_memory.add(number)
             return held[1][offset : offset + length]
-        self._shelves[shelf].settle()
-        descriptor = self._open.get(shelf)
+        self._files[number].flush()
+        descriptor = self._open.get(number)
         if descriptor is None:
-            descriptor = self._descriptor(shelf)
+            descriptor = self._descriptor(number)
         try:
             data = os.pread(descriptor, length, offset)
             while len(data) < length:
                 more = os.pread(descriptor, length - len(data), offset + len(data))
                 if not more:
-                    raise InputChanged(self._shelves[shelf].label)
+                    raise InputChanged(self._files[number].label)
                 data += more
         except OSError as error:
-            raise FileTrouble.of(self._shelves[shelf].label, error) from None
+            raise FileTrouble.of(self._files[number].label, error) from None
         return data
 
     def check(self) -> None:
-        """Raise InputChanged if a file changed since it was indexed: one that is open, or held."""
-        for number in sorted(self._fetched):
-            shelf, content = self._held[number]
-            shelf.check_held(content)
+        """Raise InputChanged if a file that is open or was read from memory has changed."""
+        for number in sorted(self._read_from_memory):
+            file, content = self._held[number]
+            file.check_content(content)
         for number, descriptor in self._open.items():
-            self._shelves[number].check(descriptor)
+            self._files[number].check(descriptor)
 
     def close(self) -> None:
-        """Close all files; what was read of them is there."""
+        """Close all files."""
         while self._open:
             with suppress(OSError):
                 os.close(self._open.popitem()[1])
-        for shelf in self._shelves:
-            shelf.close()
+        for file in self._files:
+            file.close()
 
-    def _descriptor(self, shelf: int) -> int:
-        descriptor = self._open.get(shelf)
-        if descriptor is None:
-            if len(self._open) >= self._most_open:
-                oldest, unused = self._open.popitem(last=False)
-                self._shelves[oldest].check(unused)
-                with suppress(OSError):
-                    os.close(unused)
-            descriptor = self._open[shelf] = self._shelves[shelf].open()
+    def _descriptor(self, number: int) -> int:
+        """A newly opened descriptor; the one opened first is checked and closed to make room."""
+        if len(self._open) >= self._most_open:
+            oldest, unused = self._open.popitem(last=False)
+            self._files[oldest].check(unused)
+            with suppress(OSError):
+                os.close(unused)
+        descriptor = self._open[number] = self._files[number].open()
         return descriptor
