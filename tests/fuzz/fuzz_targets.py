@@ -51,9 +51,8 @@ from prefpairs.files.sqlite_reader import sqlite_rows
 from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.files.trxp_reader import trxp_rows
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.ledger.summaries import pair_summary
-from prefpairs.ledger.validation_report import Judgement
 from prefpairs.model.candidate import candidate_line
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
@@ -276,13 +275,13 @@ def rules(data: bytes) -> None:
     """What every trainer would do with the rows of a file can be told, and adds up."""
     with inside(rows=data):
         for name in TRAINERS:
-            judgement = Judgement()
+            ledger = ValidationLedger()
             given = [Input("rows", "rows.jsonl")]
             plan = ValidatePlan(inputs=given, target=target_named(name), length=Length(20))
             with suppress(BadInput):
-                for verdict in validate(plan, judgement):
+                for verdict in validate(plan, ledger):
                     assert verdict.finding.sentence
-            assert 0 <= judgement.rows_lost <= judgement.rows_read
+            assert 0 <= ledger.rows_lost <= ledger.rows_read
 
 
 # Commands one after the other -------------------------------------------------------------
@@ -455,8 +454,8 @@ def words(data: bytes) -> None:
             code, said = _main("pair", "rows.jsonl", "-o", "pairs.jsonl", *mine)
             assert code in (0, 1, 2, 3, 4), (code, said)
     with suppress(PrefpairsError):
-        for gate in read_gates(given, pair_summary(Report())):
-            gate.check(pair_summary(Report()))
+        for gate in read_gates(given, pair_summary(Ledger())):
+            gate.check(pair_summary(Ledger()))
     with suppress(PrefpairsError):
         ReadWords(scores=given, keep=given, group_by=given[0])._options()  # noqa: SLF001
 

@@ -158,7 +158,7 @@ def test_together_takes_it(pairs: Path, tmp_path: Path) -> None:
     for file in data_files(folder):
         answer = told("together_check", file)
         assert answer["error"] is None
-        assert [report["is_check_passed"] for report in answer["facts"]["reports"].values()] == [
+        assert [ledger["is_check_passed"] for ledger in answer["facts"]["reports"].values()] == [
             True
         ]
 

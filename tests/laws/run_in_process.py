@@ -19,7 +19,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import STDIN, Input, find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.strategies.options import PairOptions
 
@@ -63,9 +63,9 @@ class Asked:
 class Outcome:
     """What a run wrote and what it counted."""
 
-    def __init__(self, lines: Sequence[bytes], report: Report) -> None:
+    def __init__(self, lines: Sequence[bytes], ledger: Ledger) -> None:
         self.lines = lines
-        self.report = report
+        self.ledger = ledger
         self.rows: list[Row] = [json.loads(line) for line in lines]
 
     def without_origins(self) -> list[str]:
@@ -82,7 +82,7 @@ class Outcome:
     def counts(self) -> Row:
         """The summary, less what names files."""
         named = ("inputs", "passed_over", "notes")
-        summary = pair_summary(self.report)
+        summary = pair_summary(self.ledger)
         return {key: summary[key] for key in summary if key not in named}
 
 
@@ -158,11 +158,11 @@ def pair_redirected(data: bytes, asked: Asked) -> Outcome:
 
 def extract_lines(lines: Sequence[bytes], read: ReadOptions) -> Outcome:
     """The candidates of the lines of one file."""
-    report, output = Report(), Collected()
+    ledger, output = Ledger(), Collected()
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         plan = ReadPlan(inputs=inputs, options=read, on_error="skip")
-        extract(plan, output, report, allow_empty=True)
-    return Outcome(output.lines, report)
+        extract(plan, output, ledger, allow_empty=True)
+    return Outcome(output.lines, ledger)
 
 
 @contextmanager
@@ -173,9 +173,9 @@ def input_of(lines: Sequence[bytes]) -> Iterator[Input]:
 
 
 def _pair(inputs: Sequence[Input], asked: Asked) -> Outcome:
-    report, output = Report(), Collected()
-    pair(asked.plan(inputs), {WHOLE: output}, report, allow_empty=True)
-    return Outcome(output.lines, report)
+    ledger, output = Ledger(), Collected()
+    pair(asked.plan(inputs), {WHOLE: output}, ledger, allow_empty=True)
+    return Outcome(output.lines, ledger)
 
 
 @contextmanager

@@ -9,17 +9,17 @@ from prefpairs.engine.line_scanner import Scanner
 from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.row_reader import Rows
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.sources.base import Opened
 
 
 def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[bytes], Any, list[str]]:
     """All that is remembered and told of the lines of a file."""
-    index, report = Index(), Report()
+    index, ledger = Index(), Ledger()
     plan = ReadPlan(inputs=[])
     scanner = Scanner(
-        how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, report), report)
+        how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, ledger), ledger)
     )
     scanner.scan(BytesIO(b"".join(given_lines)), 0)
-    bad = [f"{place} {error.problem}" for place, error in report.first_bad]
-    return list(map(bytes, index.columns())), report.row_counts(), bad
+    bad = [f"{place} {error.problem}" for place, error in ledger.first_bad]
+    return list(map(bytes, index.columns())), ledger.row_counts(), bad

@@ -65,7 +65,7 @@ SIZES: dict[str, Size] = {
     "model.value_size._PIECE": Size((7, 64, 1000), "test_brackets_in_texts_are_no_lists"),
     "model.json_codec._LARGE": Size((7, 64, 1000), "test_brackets_in_texts_are_no_lists"),
     "model.json_codec._LONG": Size((7, 64, 1000), "any row of 64 KB"),
-    "ledger.running_stats._MOST_WAITING": Size(_ANY, "any 4,096 pairs"),
+    "ledger.running_stats._MOST_PENDING": Size(_ANY, "any 4,096 pairs"),
     "stages.near_duplicates._MOST_CACHED": Size((1, 8, 50), "100,000 pairs, nearly alike"),
     "stages.digest_table._FIRST_SLOTS": Size(_POWERS, "683 pairs"),
     "stages.sample._FEWEST_PRUNED": Size(_ANY, "any 1,024 pairs"),

@@ -14,8 +14,8 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import InputPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.ledger import Report, Stage
-from prefpairs.ledger.summaries import sieve_summary
+from prefpairs.ledger import Ledger, StageCounts
+from prefpairs.ledger.summaries import pair_input_summary
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.split import Split
 
@@ -23,19 +23,19 @@ from prefpairs.stages.split import Split
 class Sieved(Outcome):
     """What came through the sieves, side by side, and what was counted."""
 
-    def __init__(self, sides: Mapping[str, Sequence[bytes]], report: Report) -> None:
-        super().__init__([line for lines in sides.values() for line in lines], report)
-        self.sides = {name: Outcome(lines, report) for name, lines in sides.items()}
+    def __init__(self, sides: Mapping[str, Sequence[bytes]], ledger: Ledger) -> None:
+        super().__init__([line for lines in sides.values() for line in lines], ledger)
+        self.sides = {name: Outcome(lines, ledger) for name, lines in sides.items()}
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> StageCounts:
         """The ledger of the last command."""
-        return self.report.stages[-1]
+        return self.ledger.stages[-1]
 
     def counts(self) -> Row:
         """The summary, less what names files."""
         named = ("inputs", "passed_over", "notes")
-        summary = sieve_summary(self.report)
+        summary = pair_input_summary(self.ledger)
         return {key: summary[key] for key in summary if key not in named}
 
 
@@ -99,8 +99,8 @@ def _sieve(inputs: Sequence[Input], sieves: Sequence[Sieve], parting: Split | No
 
 
 def _run(plan: SievePlan) -> Sieved:
-    report = Report()
+    ledger = Ledger()
     sides = [WHOLE] if plan.parting is None else plan.parting.sides
     outputs = {side: Collected() for side in sides}
-    sieve(plan, outputs, report, allow_empty=True)
-    return Sieved({side: output.lines for side, output in outputs.items()}, report)
+    sieve(plan, outputs, ledger, allow_empty=True)
+    return Sieved({side: output.lines for side, output in outputs.items()}, ledger)

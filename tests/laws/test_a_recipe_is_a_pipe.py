@@ -19,7 +19,7 @@ from rollouts_of_any_format import (
 from run_in_process import Asked, Row, examples, lines_of, pair_lines
 from stages_in_process import Sieved, sieve_lines, sieve_rollouts
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.contamination import Reference
 from prefpairs.stages.dedupe import SAME_IN, Dedupe
@@ -114,17 +114,17 @@ def any_lines() -> st.SearchStrategy[list[bytes]]:
 
 def in_a_pipe(
     lines: list[bytes], asked: Asked, chain: Sequence[Sieve], parting: Split | None
-) -> tuple[Sieved, list[Stage]]:
+) -> tuple[Sieved, list[StageCounts]]:
     """`pair` to bytes, then each command alone on the bytes of the one before."""
     left: Sequence[bytes] = pair_lines(lines, asked).lines
     stages = []
     for command in chain:
         found = sieve_lines(left, command)
-        assert found.report.rows_used == len(left)
+        assert found.ledger.rows_used == len(left)
         stages.append(found.stage)
         left = found.lines
     last = sieve_lines(left, parting=parting)
-    return last, [*stages, *last.report.stages]
+    return last, [*stages, *last.ledger.stages]
 
 
 def expect_same(
@@ -136,7 +136,7 @@ def expect_same(
     assert {name: side.lines for name, side in whole.sides.items()} == {
         name: side.lines for name, side in piped.sides.items()
     }
-    assert whole.report.stages == stages
+    assert whole.ledger.stages == stages
     told = {**whole.counts(), "rows": None, "noticed": None, "stages": None}
     assert told == {**piped.counts(), "rows": None, "noticed": None, "stages": None}
     return whole
@@ -209,7 +209,7 @@ def test_every_kind_of_recipe_gives_something(
     whole = expect_same(lines, asked, chain, parting)
     assert whole.lines
     if chain:
-        assert sum(stage.dropped.total() for stage in whole.report.stages) or asked.across_prompts
+        assert sum(stage.dropped.total() for stage in whole.ledger.stages) or asked.across_prompts
 
 
 @examples(100)

@@ -25,7 +25,7 @@ from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import candidates_of, fill
 from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.record_fetch import Candidates
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import POSITION
@@ -38,10 +38,10 @@ def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Candidates, list[
     index, read = Index(), list[Candidate]()
     with input_of(given_lines) as given_input, Candidates() as library:
         plan = ReadPlan(inputs=[given_input])
-        with reading_inputs(plan, Report()) as reader:
+        with reading_inputs(plan, Ledger()) as reader:
             for given in reader.inputs():
                 read += candidates_of(given.readings)
-        with reading_inputs(plan, Report()) as reader:
+        with reading_inputs(plan, Ledger()) as reader:
             fill(index, library, reader, PairPlan(read=plan))
         yield index, library, read
 

@@ -43,7 +43,7 @@ def verdict(run: Any, *given: Any) -> tuple[str, Any]:
         outcome: Outcome = run(*given)
     except PrefpairsError as error:
         return type(error).__name__, error.exit_code
-    return "pairs", (outcome.contents(), outcome.counts(), sorted(outcome.report.notes))
+    return "pairs", (outcome.contents(), outcome.counts(), sorted(outcome.ledger.notes))
 
 
 def cut(lines: Sequence[bytes], places: Sequence[int]) -> list[Sequence[bytes]]:

@@ -102,7 +102,7 @@ def test_an_answer_that_says_nothing_never_stands_in_a_pair(strategy: str, said:
             {"prompt": "Q", "response": "A", "score": 1.0},
         )
         outcome = pair_lines(rows, Asked(strategy=strategy, options=EVERY_PAIR))
-        assert (outcome.lines, outcome.report.dropped) == ([], {"empty_answer": 1})
+        assert (outcome.lines, outcome.ledger.candidates_dropped) == ([], {"empty_answer": 1})
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -183,7 +183,7 @@ def test_other_agents_and_tasks_never_meet(theirs: tuple[str | None, int | None]
         }
         rows.append({key: value for key, value in row.items() if value is not None})
     outcome = pair_lines(lines_of(*rows), Asked())
-    assert (outcome.lines, outcome.report.groups) == ([], 2)
+    assert (outcome.lines, outcome.ledger.groups) == ([], 2)
 
 
 def test_ids_of_examples_keep_their_type() -> None:
@@ -202,7 +202,7 @@ def test_ids_of_examples_keep_their_type() -> None:
         for identity, score in ((1, 0.0), ("1", 1.0), ("a", 2.0))
     ]
     outcome = pair_lines(lines_of(*rows), Asked())
-    assert (outcome.lines, outcome.report.groups) == ([], 3)
+    assert (outcome.lines, outcome.ledger.groups) == ([], 3)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

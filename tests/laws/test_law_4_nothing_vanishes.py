@@ -77,8 +77,8 @@ def test_both_ledgers_balance(
     chance.shuffle(mixed)
     outcome = pair_lines(mixed, asked)
     expect_balance(outcome)
-    assert outcome.report.rows_read == len(good) + len(bad)
-    assert outcome.report.rows_bad == len(bad)
+    assert outcome.ledger.rows_read == len(good) + len(bad)
+    assert outcome.ledger.rows_bad == len(bad)
 
 
 @examples(200)
@@ -87,10 +87,10 @@ def test_extract_writes_all_that_it_keeps(mixture: tuple[list[bytes], list[bytes
     """The candidates that are kept are the lines that come out, and all others have a reason."""
     good, bad = mixture
     outcome = extract_lines([*good, *bad], ReadOptions())
-    report = outcome.report
-    assert report.rows_read == len(good) + len(bad)
-    assert report.rows_read == report.rows_used + report.rows_dropped.total() + report.rows_bad
-    assert report.found == len(outcome.lines) + report.dropped.total()
+    ledger = outcome.ledger
+    assert ledger.rows_read == len(good) + len(bad)
+    assert ledger.rows_read == ledger.rows_used + ledger.rows_dropped.total() + ledger.rows_bad
+    assert ledger.candidates_found == len(outcome.lines) + ledger.candidates_dropped.total()
 
 
 @examples(150)
@@ -100,9 +100,9 @@ def test_pair_keeps_what_extract_keeps_but_for_copies(
 ) -> None:
     """What `extract` writes is what `pair` finds fit: it keeps it, or drops it as a copy."""
     extracted = extract_lines(given_lines, asked.read)
-    report = pair_lines(given_lines, asked).report
-    copies = report.dropped - extracted.report.dropped
-    assert report.kept + copies.total() == len(extracted.lines)
+    ledger = pair_lines(given_lines, asked).ledger
+    copies = ledger.candidates_dropped - extracted.ledger.candidates_dropped
+    assert ledger.candidates_kept + copies.total() == len(extracted.lines)
     assert copies.keys() <= {"duplicate_rollout", "conflicting_scores"}
 
 
@@ -111,10 +111,10 @@ def test_pair_keeps_what_extract_keeps_but_for_copies(
 def test_every_group_gives_a_pair_or_a_reason(rows: list[Row], strategy: str) -> None:
     """Groups with a pair and groups without one, each for a reason, are all groups."""
     outcome = pair_lines(lines_of(*rows), Asked(strategy=strategy))
-    report = outcome.report
+    ledger = outcome.ledger
     with_pair = {pair["group"] for pair in outcome.rows}
-    assert report.groups == len({row["prompt"] for row in rows})
-    assert report.groups == len(with_pair) + report.groups_without_pair.total()
+    assert ledger.groups == len({row["prompt"] for row in rows})
+    assert ledger.groups == len(with_pair) + ledger.groups_without_pair.total()
 
 
 @examples(150)
@@ -144,8 +144,8 @@ def test_placeholder_lines_are_dropped_rows(rows: list[Row], holders: int, asked
     """A placeholder line is no JSON, but no bad row either."""
     outcome = pair_lines([*lines_of(*rows), *[PLACEHOLDER] * holders], asked)
     expect_balance(outcome)
-    assert outcome.report.rows_bad == 0
-    assert outcome.report.rows_dropped["placeholder"] == holders
+    assert outcome.ledger.rows_bad == 0
+    assert outcome.ledger.rows_dropped["placeholder"] == holders
 
 
 @examples(150)
@@ -156,7 +156,7 @@ def test_every_scored_step_is_found(rows: list[Row]) -> None:
     payloads = [step.get("payload", step) for step in steps]
     kinds = [(payload["event_type"], payload["name"]) for payload in payloads]
     outcome = pair_lines(lines_of(*rows), Asked())
-    assert outcome.report.found == kinds.count(("TTC_END", "dpo_candidate_move"))
+    assert outcome.ledger.candidates_found == kinds.count(("TTC_END", "dpo_candidate_move"))
 
 
 @examples(100)
@@ -164,10 +164,13 @@ def test_every_scored_step_is_found(rows: list[Row]) -> None:
 def test_a_limit_reads_so_many_rows(given_lines: list[bytes], cut: int, limit: int) -> None:
     """With --limit N the first N rows of all files are read, and no more are counted."""
     shards = [given_lines[:cut], given_lines[cut:]]
-    report = pair_shards(shards, Asked(limit=limit)).report
-    expected = pair_lines(given_lines[:limit], Asked()).report
-    assert report.rows_read == min(limit, len(given_lines))
-    assert (report.rows_dropped, report.dropped) == (expected.rows_dropped, expected.dropped)
+    ledger = pair_shards(shards, Asked(limit=limit)).ledger
+    expected = pair_lines(given_lines[:limit], Asked()).ledger
+    assert ledger.rows_read == min(limit, len(given_lines))
+    assert (ledger.rows_dropped, ledger.candidates_dropped) == (
+        expected.rows_dropped,
+        expected.candidates_dropped,
+    )
 
 
 @examples(100)
@@ -177,7 +180,7 @@ def test_sums_of_scores_are_kept_or_dropped(first: float, second: float, weight:
     row = {"prompt": "Q", "response": "A", "first": first, "second": second}
     read = ReadOptions(scores=(("first", 1.0), ("second", weight)))
     outcome = extract_lines([line_of(row)], read)
-    assert len(outcome.lines) + outcome.report.dropped["score_not_finite"] == 1
+    assert len(outcome.lines) + outcome.ledger.candidates_dropped["score_not_finite"] == 1
 
 
 @pytest.mark.parametrize(
@@ -199,8 +202,8 @@ def test_a_score_that_is_none_is_dropped_with_its_reason(score: Any, reason: str
         {"group": "g", "prompt": "Q", "response": "A", "score": score, "origin": "f:1"},
     ]
     for row in rows:
-        report = extract_lines([line_of(row)], ReadOptions()).report
-        assert (report.rows_bad, report.dropped) == (0, {reason: 1})
+        ledger = extract_lines([line_of(row)], ReadOptions()).ledger
+        assert (ledger.rows_bad, ledger.candidates_dropped) == (0, {reason: 1})
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -210,9 +213,13 @@ def test_a_group_that_lost_everybody_has_a_reason(strategy: str) -> None:
     outcome = pair_lines(
         lines_of({**row, "score": 0.0}, {**row, "score": 1.0}), Asked(strategy=strategy)
     )
-    report = outcome.report
-    assert (report.found, report.kept, report.dropped["conflicting_scores"]) == (2, 0, 2)
-    assert (report.groups, report.groups_without_pair.total()) == (1, 1)
+    ledger = outcome.ledger
+    assert (
+        ledger.candidates_found,
+        ledger.candidates_kept,
+        ledger.candidates_dropped["conflicting_scores"],
+    ) == (2, 0, 2)
+    assert (ledger.groups, ledger.groups_without_pair.total()) == (1, 1)
 
 
 def test_copies_of_a_rollout_are_counted() -> None:
@@ -220,8 +227,12 @@ def test_copies_of_a_rollout_are_counted() -> None:
     row = {"group": "g", "prompt": "Q", "response": "A", "index": 0, "score": 1.0, "origin": "f:1"}
     other = {**row, "response": "B", "score": 0.0}
     outcome = pair_lines(lines_of(row, other, row, row), Asked(strategy="exhaustive"))
-    report = outcome.report
-    assert (report.found, report.kept, report.dropped["duplicate_rollout"]) == (4, 2, 2)
+    ledger = outcome.ledger
+    assert (
+        ledger.candidates_found,
+        ledger.candidates_kept,
+        ledger.candidates_dropped["duplicate_rollout"],
+    ) == (4, 2, 2)
     assert len(outcome.lines) == 1
 
 
@@ -239,7 +250,7 @@ def test_deep_nesting_is_read_or_bad(shape: str, depth: int) -> None:
     )
     outcome = pair_lines(rows, Asked())
     expect_balance(outcome)
-    assert outcome.report.rows_read == 2
+    assert outcome.ledger.rows_read == 2
 
 
 @pytest.mark.parametrize("depth", [10, 250, 600, 950, 5000])
@@ -252,7 +263,7 @@ def test_deep_nesting_that_is_carried_along_is_read_or_bad(depth: int) -> None:
     ]
     outcome = pair_lines(rows, Asked(read=ReadOptions(keep=("extra",))))
     expect_balance(outcome)
-    assert outcome.report.rows_read == 2
+    assert outcome.ledger.rows_read == 2
 
 
 def test_an_empty_chat_is_an_empty_answer() -> None:
@@ -263,7 +274,7 @@ def test_an_empty_chat_is_an_empty_answer() -> None:
     )
     outcome = pair_lines(rows, Asked())
     expect_balance(outcome)
-    assert (outcome.report.rows_bad, outcome.report.rows_dropped.total()) == (0, 1)
+    assert (outcome.ledger.rows_bad, outcome.ledger.rows_dropped.total()) == (0, 1)
 
 
 @examples(15)

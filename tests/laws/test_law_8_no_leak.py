@@ -28,8 +28,7 @@ from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
-from prefpairs.ledger.validation_report import Judgement
+from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ExportOptions
@@ -97,9 +96,9 @@ def expect_no_leak(files: Mapping[str, Sequence[bytes]], name: str) -> None:
 
 def exported(
     sides: Mapping[str, Sequence[bytes]], asked: Asked
-) -> tuple[dict[str, list[bytes]], Report]:
+) -> tuple[dict[str, list[bytes]], Ledger]:
     """The rows of each side, from one export that reads the sides in this order."""
-    report = Report()
+    ledger = Ledger()
     outputs = {name: Collected() for name in (*sides, *asked.target.extra_names)}
     with tempfile.TemporaryDirectory() as folder:
         for side, lines in sides.items():
@@ -110,8 +109,8 @@ def exported(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        export(plan, outputs, report, allow_empty=True)
-    return {side: outputs[side].lines for side in sides}, report
+        export(plan, outputs, ledger, allow_empty=True)
+    return {side: outputs[side].lines for side in sides}, ledger
 
 
 def view_of(asked: Asked) -> Any:
@@ -129,11 +128,11 @@ def test_no_prompt_is_written_for_two_sides(
 ) -> None:
     """Whatever the sides held before; and each pair is written or dropped for a reason."""
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
-    files, report = exported(sides, asked)
+    files, ledger = exported(sides, asked)
     expect_no_leak(files, asked.target.name)
-    stage = report.stages[-1]
-    assert stage.found == stage.kept + stage.dropped.total() == report.rows_used
-    assert report.pairs == stage.kept == sum(report.sides.values())
+    stage = ledger.stages[-1]
+    assert stage.found == stage.kept + stage.dropped.total() == ledger.rows_used
+    assert ledger.pairs == stage.kept == sum(ledger.sides.values())
 
 
 @given(train=ROWS, val=ROWS, test=ROWS, asked=asked_of(["trl", "customizer", "openai", "tokens"]))
@@ -145,7 +144,7 @@ def test_test_keeps_a_prompt_then_val(
     asked = Asked(asked.target, replace(asked.options, tool_args="string"))
     name = asked.target.name
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
-    files, report = exported(sides, asked)
+    files, ledger = exported(sides, asked)
     taken: set[str] = set()
     lost = 0
     for side in reversed(SIDES):
@@ -155,7 +154,7 @@ def test_test_keeps_a_prompt_then_val(
         lost += len(prompts) - len(left)
         assert sorted(seen_in(json.loads(line), name) for line in files[side]) == sorted(left)
         taken |= {*left}
-    assert report.stages[-1].dropped[LEAK] == lost
+    assert ledger.stages[-1].dropped[LEAK] == lost
 
 
 @given(NESTED, NESTED, NESTED, asked_of(), CHANCE)
@@ -165,14 +164,14 @@ def test_the_order_of_sides_and_rows_does_not_matter(
 ) -> None:
     """Train may be read first or last, and rows in any order: the same prompts on each side."""
     sides = dict(zip(SIDES, (lines_of(*rows) for rows in (train, val, test)), strict=True))
-    expected, report = exported(sides, asked)
+    expected, ledger = exported(sides, asked)
     order = [*SIDES]
     chance.shuffle(order)
     again = {side: chance.sample(sides[side], len(sides[side])) for side in order}
     found, other = exported(again, asked)
     name = asked.target.name
     assert seen_on({side: found[side] for side in SIDES}, name) == seen_on(expected, name)
-    assert other.stages[-1].dropped == report.stages[-1].dropped
+    assert other.stages[-1].dropped == ledger.stages[-1].dropped
 
 
 # A split for a trainer --------------------------------------------------------------------
@@ -183,7 +182,7 @@ def split_for(
 ) -> dict[str, Sequence[bytes]]:
     """The pairs of each side, split by what the trainer sees."""
     parted = sieve_lines(lines_of(*rows), parting=replace(parting, seen=view_of(asked), **words))
-    assert len(parted.lines) == parted.report.rows_used - parted.stage.dropped.total()
+    assert len(parted.lines) == parted.ledger.rows_used - parted.stage.dropped.total()
     return {side: outcome.lines for side, outcome in parted.sides.items()}
 
 
@@ -193,9 +192,9 @@ def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, part
     """Export finds no prompt on two sides any more, also with --exact."""
     sides = split_for(rows, asked, parting)
     assert sum(map(len, sides.values())) == len(sieve_lines(lines_of(*rows)).lines)
-    files, report = exported(sides, asked)
+    files, ledger = exported(sides, asked)
     expect_no_leak(files, asked.target.name)
-    assert report.stages[-1].dropped[LEAK] == 0
+    assert ledger.stages[-1].dropped[LEAK] == 0
 
 
 @given(rows=ROWS, more=ROWS, asked=asked_of(), parting=splits(by=["prompt"]))
@@ -234,9 +233,9 @@ def test_prompts_that_nobody_changes_stay_where_they_are(
 
 def in_one_run(
     lines: Sequence[bytes], asked: Asked, parting: Split
-) -> tuple[dict[str, list[bytes]], Report]:
+) -> tuple[dict[str, list[bytes]], Ledger]:
     """The rows of a recipe that splits and exports."""
-    report = Report()
+    ledger = Ledger()
     outputs = {name: Collected() for name in (*parting.sides, *asked.target.extra_names)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pairs.jsonl")
@@ -246,8 +245,8 @@ def in_one_run(
             parting=parting,
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        sieve(plan, outputs, report, allow_empty=True)
-    return {side: outputs[side].lines for side in parting.sides}, report
+        sieve(plan, outputs, ledger, allow_empty=True)
+    return {side: outputs[side].lines for side in parting.sides}, ledger
 
 
 @given(rows=NESTED, asked=asked_of(), parting=splits(by=["group", "prompt"]), chance=CHANCE)
@@ -256,12 +255,12 @@ def test_a_split_by_something_else_is_checked(
     rows: list[Row], asked: Asked, parting: Split, chance: Random
 ) -> None:
     """A recipe that splits by group: both that and the prompts that are seen are on one side."""
-    files, report = in_one_run(lines_of(*rows), asked, parting)
+    files, ledger = in_one_run(lines_of(*rows), asked, parting)
     expect_no_leak(files, asked.target.name)
-    split, stage = report.stages
+    split, stage = ledger.stages
     assert (split.found, stage.found) == (len(rows), split.kept)
     assert stage.found == stage.kept + stage.dropped.total()
-    assert report.pairs == stage.kept == sum(report.sides.values())
+    assert ledger.pairs == stage.kept == sum(ledger.sides.values())
     shuffled = lines_of(*rows)
     chance.shuffle(shuffled)
     found, _ = in_one_run(shuffled, asked, parting)
@@ -273,9 +272,9 @@ def test_a_split_by_something_else_is_checked(
 def test_a_recipe_knows_what_export_will_do(rows: list[Row], asked: Asked, parting: Split) -> None:
     """It writes what `split --for` and then `export` write."""
     parting = replace(parting, seen=view_of(asked))
-    files, report = in_one_run(lines_of(*rows), asked, parting)
+    files, ledger = in_one_run(lines_of(*rows), asked, parting)
     piped, _ = exported(split_for(rows, asked, parting), asked)
-    assert report.stages[-1].dropped[LEAK] == 0
+    assert ledger.stages[-1].dropped[LEAK] == 0
     if asked.target.unpaired:  # which of several equal answers is written hangs on their order
         assert seen_on(files, asked.target.name) == seen_on(piped, asked.target.name)
     else:
@@ -296,7 +295,7 @@ def leaks_found(files: Mapping[str, Sequence[bytes]], asked: Asked) -> list[tupl
         )
         return [
             (f"{told.label}:{told.line}", told.elsewhere)
-            for told in validate(plan, Judgement())
+            for told in validate(plan, ValidationLedger())
             if told.finding.code == "prompt_on_two_sides"
         ]
 
@@ -336,8 +335,8 @@ def test_targets_of_other_forms(name: str) -> None:
     both = {"train": lines_of(row, {**row, "prompt": "R"}), "val": lines_of(row)}
     apart = {side: exported({side: lines}, asked)[0][side] for side, lines in both.items()}
     assert leaks_found(apart, asked) != []
-    files, report = exported(both, asked)
-    assert report.stages[-1].dropped == {LEAK: 1}
+    files, ledger = exported(both, asked)
+    assert ledger.stages[-1].dropped == {LEAK: 1}
     assert leaks_found(files, asked) == []
 
 
@@ -410,9 +409,9 @@ def test_old_sides_that_leak_are_settled(
     assume(any(lines.values()))
     parting = replace(parting, exact=False, seen=view_of(asked))
     found = sides_like(lines, [*rows, *more], parting)
-    files, report = exported(found, asked)
+    files, ledger = exported(found, asked)
     expect_no_leak(files, asked.target.name)
-    assert report.stages[-1].dropped[LEAK] == 0
+    assert ledger.stages[-1].dropped[LEAK] == 0
     name = asked.target.name
     alone = {side: exported({side: lines[side]}, asked)[0][side] for side in lines}
     before = seen_on(alone, name)

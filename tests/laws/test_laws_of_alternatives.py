@@ -113,7 +113,7 @@ def check(outcome: Outcome, given_rows: list[Row]) -> None:
             assert meta_of(pair, "error", side) is (True if failed else None)
             for reason, holds in (("incomplete", cut_off), ("failed", failed)):
                 counted[f"{side}_{reason}"] = counted.get(f"{side}_{reason}", 0) + holds
-    marked = {key: count for key, count in outcome.report.marked.items() if key != CONFLICTING}
+    marked = {key: count for key, count in outcome.ledger.marked.items() if key != CONFLICTING}
     assert marked == {key: count for key, count in counted.items() if count}
 
 
@@ -126,7 +126,7 @@ def test_each_side_is_its_own_item(given_rows: list[Row], response: str, score: 
     check(expected, given_rows)
     for other in (pair_packed(lines, how), pair_piped(b"".join(lines), how)):
         assert other.contents() == expected.contents()
-        assert other.report.marked == expected.report.marked
+        assert other.ledger.marked == expected.ledger.marked
 
 
 @examples(150)
@@ -151,9 +151,9 @@ def test_dropped_answers_are_in_no_pair(
         or ("failed" in dropped and item["error"])
     ]
     assert not {f"{side}_{reason}" for side in ("chosen", "rejected") for reason in dropped} & {
-        *outcome.report.marked
+        *outcome.ledger.marked
     }
-    lost = outcome.report.dropped
+    lost = outcome.ledger.candidates_dropped
     assert sum(lost[reason] for reason in dropped) == len(gone)
 
 

@@ -26,7 +26,7 @@ from rollouts_of_any_format import shards_of
 from run_in_process import Row, examples, lines_of
 from stages_in_process import Sieved, sieve_lines, sieve_shards
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.pair_entry import Entry
@@ -247,7 +247,7 @@ def test_dedupe_holds_digests_only() -> None:
     sieve = Dedupe(conflicts="strongest")
     tracemalloc.start()
     try:
-        next(sieve.sieve(_entries(count), _NoTexts(), Stage("dedupe"), frozenset()))
+        next(sieve.sieve(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

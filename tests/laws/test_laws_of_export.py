@@ -25,7 +25,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.engine.trainer_rows import DIALECTS, unwrap
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
 from prefpairs.reasons import ALL, PAIRS_NOTICED
 from prefpairs.targets import TARGETS, target_named
@@ -192,12 +192,12 @@ class Exported(NamedTuple):
     """What a run wrote, by side, and what it counted."""
 
     files: Mapping[str, list[bytes]]
-    report: Report
+    ledger: Ledger
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> StageCounts:
         """The ledger of the export."""
-        return self.report.stages[-1]
+        return self.ledger.stages[-1]
 
     @property
     def lines(self) -> list[bytes]:
@@ -243,7 +243,7 @@ def export_folder(train: Sequence[Row], val: Sequence[Row], asked: Asked) -> Exp
 def _export(
     shards: Sequence[Sequence[bytes]], sides: Sequence[str], asked: Asked, names: Sequence[str]
 ) -> Exported:
-    report, outputs = Report(), {name: Collected() for name in names}
+    ledger, outputs = Ledger(), {name: Collected() for name in names}
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"part-{place}.jsonl") for place in range(len(shards))]
         for path, lines in zip(paths, shards, strict=True):
@@ -254,8 +254,8 @@ def _export(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        export(plan, outputs, report, allow_empty=True)
-    return Exported({name: output.lines for name, output in outputs.items()}, report)
+        export(plan, outputs, ledger, allow_empty=True)
+    return Exported({name: output.lines for name, output in outputs.items()}, ledger)
 
 
 # What a row says --------------------------------------------------------------------------
@@ -370,16 +370,16 @@ def test_validate_finds_nothing(rows: list[Row], asked: Asked) -> None:
 def test_nothing_vanishes(rows: list[Row], asked: Asked) -> None:
     """Every pair is written or dropped for a known reason, and the rows agree with the pairs."""
     found = export_rows(rows, asked)
-    report, stage = found.report, found.stage
-    assert report.rows_read == report.rows_used + report.rows_dropped.total() == len(rows)
-    assert stage.found == report.rows_used == stage.kept + stage.dropped.total()
-    assert report.pairs == stage.kept
+    ledger, stage = found.ledger, found.stage
+    assert ledger.rows_read == ledger.rows_used + ledger.rows_dropped.total() == len(rows)
+    assert stage.found == ledger.rows_used == stage.kept + stage.dropped.total()
+    assert ledger.pairs == stage.kept
     assert stage.dropped.keys() <= ALL.keys()
     assert stage.noticed.keys() <= PAIRS_NOTICED.keys()
     if asked.options.lossy == "drop":
         assert not stage.noticed.keys() & LOSSY
     left_out = stage.noticed["answer_repeated"] + stage.noticed["label_contradicted"]
-    answers = 2 * report.pairs - left_out if asked.target.unpaired else report.pairs
+    answers = 2 * ledger.pairs - left_out if asked.target.unpaired else ledger.pairs
     assert len(found.rows) == answers
 
 
@@ -455,7 +455,7 @@ def test_there_and_back(rows: list[Row], asked: Asked) -> None:
     again = _exported_again(once, asked)
     assert again.contents("pair_id") == once.contents("pair_id")
     assert _exported_again(again, asked).contents() == again.contents()
-    assert not again.report.rows_dropped
+    assert not again.ledger.rows_dropped
     assert not again.stage.dropped
 
 

@@ -11,7 +11,7 @@ from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.distil import distil
 from prefpairs.engine.plan import InputPlan
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.targets.sdpo import DistilOptions
 
 assert TOKENS.encode is not None
@@ -29,12 +29,12 @@ TURNS = st.builds(
 )
 
 
-def written(rows: list[Row]) -> tuple[list[Row], Report]:
+def written(rows: list[Row]) -> tuple[list[Row], Ledger]:
     """What export makes of traces."""
-    output, report = Collected(), Report()
+    output, ledger = Collected(), Ledger()
     with named_files({"t.jsonl": b"".join(lines_of(*rows))}) as inputs:
-        distil(InputPlan(inputs=inputs), OPTIONS, output, report, allow_empty=True)
-    return [json.loads(line) for line in output.lines], report
+        distil(InputPlan(inputs=inputs), OPTIONS, output, ledger, allow_empty=True)
+    return [json.loads(line) for line in output.lines], ledger
 
 
 @examples(200)
@@ -43,8 +43,8 @@ def test_both_have_the_same_tokens(turns: list[Row], reward: Any) -> None:
     """The student is the trace; the teacher without its hints is the student; places agree."""
     asked = {"role": "user", "content": "Q"}
     trace = {"trace_id": "t", "turns": [asked, *turns], "final_reward": reward}
-    rows, report = written([trace])
-    assert report.rows_read == report.rows_used + report.rows_dropped.total() == 1
+    rows, ledger = written([trace])
+    assert ledger.rows_read == ledger.rows_used + ledger.rows_dropped.total() == 1
     for row in rows:
         plain = [{"role": turn["role"], "content": turn["content"]} for turn in [asked, *turns]]
         assert decoded(row["input_ids"]) == CHAT.text(plain, None)
@@ -56,5 +56,5 @@ def test_both_have_the_same_tokens(turns: list[Row], reward: Any) -> None:
         assert ours == theirs
         assert bool(ours) == bool(row["teacher_input_ids"])
         assert row["teacher_length"] == len(row["teacher_input_ids"])
-        (stage,) = report.stages
+        (stage,) = ledger.stages
         assert stage.kept == decoded(row["teacher_input_ids"]).count("<|im_start|>system\n")

@@ -55,18 +55,18 @@ MAYBE_SPLIT = st.one_of(st.none(), splits())
 
 def expect_balance(found: Sieved) -> None:
     """The rows and each stage add up, one stage hands on to the next, reasons are known."""
-    report, counts = found.report, found.counts()
+    ledger, counts = found.ledger, found.counts()
     rows = counts["rows"]
     assert rows["read"] == rows["used"] + sum(rows["dropped"].values()) + rows["bad"]
-    handed_on = report.rows_used
-    for stage in report.stages:
+    handed_on = ledger.rows_used
+    for stage in ledger.stages:
         assert stage.found == handed_on
         handed_on = stage.kept
         assert 0 <= stage.kept == stage.found - sum(stage.dropped.values())
         assert [reason for reason in (*stage.dropped, *stage.noticed) if reason not in ALL] == []
         assert min([*stage.dropped.values(), *stage.noticed.values()], default=0) >= 0
-    assert handed_on == report.pairs == len(found.lines)
-    assert report.pairs == sum(report.sides.values()) or not report.sides
+    assert handed_on == ledger.pairs == len(found.lines)
+    assert ledger.pairs == sum(ledger.sides.values()) or not ledger.sides
     assert [reason for reason in rows["dropped"] if reason not in ALL] == []
 
 
@@ -94,9 +94,9 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
     chance.shuffle(mixed)
     found = sieve_lines(mixed, *chain, parting=parting)
     expect_balance(found)
-    assert found.report.rows_read == len(lines) + len(trouble) + len(unfit)
-    assert found.report.rows_bad == len(trouble)
-    assert found.report.rows_dropped.total() >= len(unfit)
+    assert found.ledger.rows_read == len(lines) + len(trouble) + len(unfit)
+    assert found.ledger.rows_bad == len(trouble)
+    assert found.ledger.rows_dropped.total() >= len(unfit)
     assert found.lines == sieve_lines([*mixed, *trouble], *chain, parting=parting).lines
 
 
@@ -108,10 +108,10 @@ def test_stages_balance_behind_pair(
     """In one run from rollouts on, the first stage finds what `pair` would write."""
     found = sieve_rollouts(lines, asked, *chain, parting=parting)
     written = len(pair_lines(lines, asked).lines)
-    for stage in found.report.stages:
+    for stage in found.ledger.stages:
         assert stage.found == written
         written = stage.kept
-    assert written == found.report.pairs == len(found.lines)
+    assert written == found.ledger.pairs == len(found.lines)
 
 
 # The same bytes, whatever they came through -----------------------------------------------
@@ -163,7 +163,7 @@ def test_commands_write_the_lines_of_pair_as_they_are(
     left = pairs
     for command in chain:
         found = sieve_lines(left, command)
-        assert found.report.mended == {}
+        assert found.ledger.noticed == {}
         assert Counter(found.lines) <= Counter(left)
         left = found.lines
 
@@ -175,8 +175,8 @@ def test_pairs_that_were_read_once_read_as_themselves(lines: list[bytes]) -> Non
     once = sieve_lines(lines)
     again = sieve_lines(once.lines)
     assert again.lines == once.lines
-    assert again.report.mended.keys() <= {"not_preferred"}
-    assert again.report.rows_used == again.report.rows_read
+    assert again.ledger.noticed.keys() <= {"not_preferred"}
+    assert again.ledger.rows_used == again.ledger.rows_read
 
 
 ANYTHING_SAID = st.text(st.sampled_from(["A", *'\x00\x1f\x7f\t\b\u2028\\/"é☃😀']), max_size=9)
@@ -216,7 +216,7 @@ def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
         found = held(given_lines, Sample(order="shuffle"))
         assert sorted(found.lines) == sorted(expected.lines)
         for name in ("gaps", "chosen_scores", "rejected_scores"):
-            one, other = (getattr(run.report, name) for run in (found, expected))
+            one, other = (getattr(run.ledger, name) for run in (found, expected))
             assert one.summary() == other.summary()
 
 
@@ -369,9 +369,9 @@ def test_commands_by_name_are_told_apart_in_one_run() -> None:
     rows = [{"prompt": f"Q{number}", "chosen": "A", "rejected": "B"} for number in range(10)]
     chain = (Dedupe(), Sample(max_pairs=6), Filter(max_answer_chars=5))
     found = sieve_lines(lines_of(*rows, *rows), *chain, parting=Split(exact=True))
-    stages = [(stage.name, stage.found, stage.kept) for stage in found.report.stages]
+    stages = [(stage.name, stage.found, stage.kept) for stage in found.ledger.stages]
     assert stages == [("dedupe", 20, 10), ("sample", 10, 6), ("filter", 6, 6), ("split", 6, 6)]
-    assert found.report.sides == {"train": 5, "val": 1}
+    assert found.ledger.sides == {"train": 5, "val": 1}
 
 
 @examples(60)

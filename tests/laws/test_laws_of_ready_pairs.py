@@ -96,11 +96,11 @@ def test_they_can_be_trained_on_and_are_accounted_for(rows: list[Row]) -> None:
         assert pair["chosen"][0]["content"].strip()
         assert pair["rejected"][0]["content"].strip()
         assert any(turn["content"].strip() for turn in pair["prompt"])
-    report = outcome.report
-    assert sum(stage.kept for stage in report.stages) == len(pairs)
+    ledger = outcome.ledger
+    assert sum(stage.kept for stage in ledger.stages) == len(pairs)
     embedded = sum(len(row["dpo_pairs"]) for row in rows)
-    assert sum(stage.found for stage in report.stages) >= embedded
-    assert report.rows_read == report.rows_used + report.rows_dropped.total() == len(rows)
+    assert sum(stage.found for stage in ledger.stages) >= embedded
+    assert ledger.rows_read == ledger.rows_used + ledger.rows_dropped.total() == len(rows)
     assert outcome.lines[: len(pairs)] == [
         line for line in outcome.lines if json.loads(line)["gap"] is None
     ]

@@ -13,7 +13,7 @@ from run_in_process import Asked, Row, examples, pair_lines
 from survey_plans import looked_at
 
 from prefpairs.engine.survey_inputs import survey
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
 
@@ -26,10 +26,10 @@ def on_the_page(
 ) -> list[Row]:
     """The pairs on a page about these files, or about the pairs that `pair` would make of them."""
     with looked_at(shards, asked) as plan:
-        report, gallery = Report(), Gallery(number, seed=0)
-        found = survey(plan, report, gallery.add)
+        ledger, gallery = Ledger(), Gallery(number, seed=0)
+        found = survey(plan, ledger, gallery.add)
         assert gallery.number == found.pairs.pairs
-        assert b"".join(page(found, report, gallery)).endswith(b"</html>\n")
+        assert b"".join(page(found, ledger, gallery)).endswith(b"</html>\n")
     held: list[dict[str, Any]] = json.loads(gallery.data())
     told = [{key: value for key, value in pair.items() if key not in OF_PLACES} for pair in held]
     return sorted(told, key=json.dumps)

@@ -26,7 +26,7 @@ from rollouts_of_any_format import asked_across, contest_rows, shards_of
 from run_in_process import Asked, Row, examples, lines_of, pair_lines
 from stages_in_process import Sieved, sieve_lines, sieve_shards
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.pair_entry import Entry
 from prefpairs.stages.sample import Sample
@@ -114,7 +114,7 @@ def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Spl
         assert all(line in remaining for line in outcome.lines)
     lost = Counter(everything.lines) - Counter(parted.lines)
     assert Counter(parted.lines) <= Counter(everything.lines)
-    assert parted.report.sides == {name: len(side.lines) for name, side in parted.sides.items()}
+    assert parted.ledger.sides == {name: len(side.lines) for name, side in parted.sides.items()}
     assert lost.total() == parted.stage.dropped.total()
 
 
@@ -192,7 +192,7 @@ def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> No
     """With --exact keys that share a pair go together: no leak, and no pair is lost."""
     parted = sieve_lines(lines_of(*rows), parting=replace(asked, exact=True))
     expect_no_leak(parted, asked.by)
-    assert len(parted.lines) == parted.report.rows_used
+    assert len(parted.lines) == parted.ledger.rows_used
     assert parted.stage.dropped == {}
 
 
@@ -349,7 +349,7 @@ def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
         Entry(number, 0, 0, None, None, None, prompt, prompt, b"", prompt, prompt, prompt)
         for number, prompt in enumerate(prompts)
     )
-    stage = Stage("split")
+    stage = StageCounts("split")
     for _ in asked.sides_of(entries, _NoTexts(), stage):
         pass
     return stage.notes

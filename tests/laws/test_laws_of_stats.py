@@ -17,7 +17,7 @@ from survey_plans import looked_at
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.engine.survey_inputs import survey
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 CHANCE = st.randoms(use_true_random=False)
 OF_NAMES = ("inputs", "notes", "wins")
@@ -26,11 +26,11 @@ OF_NAMES = ("inputs", "notes", "wins")
 def stats_of(shards: Sequence[Sequence[bytes]], asked: Asked | None = None) -> Row:
     """All figures of the pairs in these files, or of those that `pair` would make of them."""
     with looked_at(shards, asked) as plan:
-        report = Report()
-        found = survey(plan, report)
-        assert sections(found, report)
+        ledger = Ledger()
+        found = survey(plan, ledger)
+        assert sections(found, ledger)
         assert isinstance(warnings(found), list)
-        return figures(found, report)
+        return figures(found, ledger)
 
 
 def told(counts: Row) -> Row:

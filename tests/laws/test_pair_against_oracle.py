@@ -135,13 +135,13 @@ def test_the_ledgers_are_those_of_the_oracle(
 ) -> None:
     """Rows and candidates are lost for the reasons, and as often, as counted by hand."""
     rows = data.draw(source)
-    report = pair_lines(lines_of(*rows), Asked()).report
+    ledger = pair_lines(lines_of(*rows), Asked()).ledger
     contents = Contents(rows, read)
     competing = sum(map(len, contents.groups.values()))
-    assert (report.rows_read, report.rows_bad) == (len(rows), 0)
-    assert (report.rows_dropped, report.dropped) == (contents.rows_lost, contents.lost)
-    assert (report.found, report.kept) == (contents.found, competing)
-    assert report.groups == len(contents.groups)
+    assert (ledger.rows_read, ledger.rows_bad) == (len(rows), 0)
+    assert (ledger.rows_dropped, ledger.candidates_dropped) == (contents.rows_lost, contents.lost)
+    assert (ledger.candidates_found, ledger.candidates_kept) == (contents.found, competing)
+    assert ledger.groups == len(contents.groups)
 
 
 @pytest.mark.parametrize(("source", "read"), SOURCES)

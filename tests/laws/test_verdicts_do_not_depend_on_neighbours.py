@@ -97,7 +97,7 @@ def _put(row: Any, place: tuple[str | int, ...], value: Any) -> None:
 
 def _found(outcome: Outcome) -> tuple[list[str], int]:
     """The pairs in any order, without their origins, and how many rows were bad."""
-    return outcome.contents(), outcome.report.rows_bad
+    return outcome.contents(), outcome.ledger.rows_bad
 
 
 def _every_way(lines: list[bytes], chance: Random) -> list[tuple[list[str], int]]:
@@ -138,7 +138,7 @@ def test_extract_judges_as_pair_does(source: str, data: Any, value: str) -> None
     """`extract` decodes every row whole."""
     rows = _rows(source, data.draw(st.sampled_from(PLACES[source])), value)
     candidates, pairs = extract_lines(rows, ReadOptions()), pair_lines(rows, ASKED)
-    assert candidates.report.rows_bad == pairs.report.rows_bad
+    assert candidates.ledger.rows_bad == pairs.ledger.rows_bad
     assert pair_lines(candidates.lines, ASKED).contents() == pairs.contents()
 
 
@@ -148,7 +148,7 @@ def test_what_is_not_read_makes_no_row_bad(source: str, value: str) -> None:
     """Nor do the rows around it."""
     rows = _rows(source, ("note",), value)
     for lines in (rows, rows[::-1], [*NEIGHBOURS, *rows]):
-        assert pair_lines(lines, ASKED).report.rows_bad == 0
+        assert pair_lines(lines, ASKED).ledger.rows_bad == 0
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_limit_is_the_same_for_a_part_of_a_row(
 def test_what_is_carried_along_makes_its_row_bad(value: str) -> None:
     """As long as it is too deep, or too long a number, to be written again."""
     asked = Asked(strategy="exhaustive", read=ReadOptions(keep=("note",)))
-    assert pair_lines(_rows("generic", ("note",), value), asked).report.rows_bad == 1
+    assert pair_lines(_rows("generic", ("note",), value), asked).ledger.rows_bad == 1
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_what_is_found_can_be_read_again(source: str, place: tuple[str | int, ..
         rows = _rows(source, place, '{"a":' * levels + "0" + "}" * levels)
         pairs = pair_lines(rows, Asked(strategy="exhaustive", read=read))
         candidates = extract_lines(rows, read)
-        assert candidates.report.rows_bad == pairs.report.rows_bad
+        assert candidates.ledger.rows_bad == pairs.ledger.rows_bad
         again = pair_lines(candidates.lines, ASKED)
-        assert (again.report.rows_bad, again.contents()) == (0, pairs.contents())
+        assert (again.ledger.rows_bad, again.contents()) == (0, pairs.contents())
         for line in (*candidates.lines, *pairs.lines):
             decode(line)
-        verdicts.add(pairs.report.rows_bad)
+        verdicts.add(pairs.ledger.rows_bad)
     assert verdicts == {0, 1}
 
 
@@ -205,4 +205,4 @@ def test_more_values_than_memory_is_given_for_are_bad_everywhere() -> None:
     """From a length on rows are weighed, whoever reads them."""
     rows = _rows("generic", ("note",), "[" + "[]," * 3_000_000 + "0]")
     for lines in (rows, rows[::-1], [*NEIGHBOURS, *rows]):
-        assert pair_lines(lines, ASKED).report.rows_bad == 1
+        assert pair_lines(lines, ASKED).ledger.rows_bad == 1

@@ -33,7 +33,7 @@ from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.strategies.options import PairOptions
 
@@ -66,7 +66,7 @@ def all_that_a_run_gives(
     named: Mapping[str, bytes], workers: int, read: Mapping[str, Any], **asked: Any
 ) -> dict[str, Any]:
     """The lines it wrote, its summary and all that is remembered besides."""
-    report, output, bad = Report(), Collected(), None
+    ledger, output, bad = Ledger(), Collected(), None
     with tempfile.TemporaryDirectory() as folder:
         for name, data in named.items():
             Path(folder, name).write_bytes(data)
@@ -74,18 +74,23 @@ def all_that_a_run_gives(
         options = replace(asked.pop("options", PairOptions()), workers=workers, **asked)
         plan = PairPlan(read=ReadPlan(inputs=inputs, **read), options=options)
         try:
-            pair(plan, {WHOLE: output}, report, allow_empty=True)
+            pair(plan, {WHOLE: output}, ledger, allow_empty=True)
         except BadRecords as error:
             bad = error.count, [(place, one.problem) for place, one in error.first]
         except (DataError, UsageError) as error:
             return {"refused": word_error(error)}
-    first_bad = [(place, one.problem, one.code) for place, one in report.first_bad]
-    mends = dict(report.mended), report.joined_tasks, report.rows_of, report.notes
+    first_bad = [(place, one.problem, one.code) for place, one in ledger.first_bad]
+    mends = dict(ledger.noticed), ledger.groups_of_several_tasks, ledger.rows_by_input, ledger.notes
     return {
         "lines": output.lines,
-        "summary": json.dumps(pair_summary(report)),
-        "bad": (bad, first_bad, report.rows_bad),
-        "besides": (mends, list(report.rows_dropped), list(report.dropped), report.sources),
+        "summary": json.dumps(pair_summary(ledger)),
+        "bad": (bad, first_bad, ledger.rows_bad),
+        "besides": (
+            mends,
+            list(ledger.rows_dropped),
+            list(ledger.candidates_dropped),
+            ledger.sources,
+        ),
     }
 
 

@@ -5,16 +5,16 @@ from typing import Any
 from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
 from prefpairs.analysis.survey import GroupSurvey, PairSurvey, Survey
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import extract_summary, ordered, stages_summary
 
 
-def figures(survey: Survey, report: Report) -> dict[str, Any]:
+def figures(survey: Survey, ledger: Ledger) -> dict[str, Any]:
     """All figures of a survey."""
     pairs = survey.pairs
     return {
-        **_ledgers(survey, report),
-        **(_of_groups(survey.groups, report) if survey.groups is not None else {}),
+        **_ledgers(survey, ledger),
+        **(_of_groups(survey.groups, ledger) if survey.groups is not None else {}),
         "pairs": pairs.pairs,
         "prompts": pairs.prompts,
         "duplicates": pairs.duplicates,
@@ -29,18 +29,18 @@ def figures(survey: Survey, report: Report) -> dict[str, Any]:
     }
 
 
-def _ledgers(survey: Survey, report: Report) -> dict[str, Any]:
-    ledgers = {**extract_summary(report), **stages_summary(report)}
+def _ledgers(survey: Survey, ledger: Ledger) -> dict[str, Any]:
+    ledgers = {**extract_summary(ledger), **stages_summary(ledger)}
     if survey.groups is None:
         del ledgers["candidates"]
     return ledgers
 
 
-def _of_groups(groups: GroupSurvey, report: Report) -> dict[str, Any]:
+def _of_groups(groups: GroupSurvey, ledger: Ledger) -> dict[str, Any]:
     return {
         "groups": groups.groups,
         "groups_with_spread": groups.with_spread,
-        "groups_without_pair": ordered(report.groups_without_pair),
+        "groups_without_pair": ordered(ledger.groups_without_pair),
         "groups_all_equal": groups.all_equal,
         "candidates_per_group": _summary(groups.sizes),
         "scores": _summary(groups.scores),

@@ -7,7 +7,7 @@ from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
 from prefpairs.analysis.survey import GroupSurvey, PairSurvey, Survey
 from prefpairs.analysis.win_matrix import Matrix, Wins
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.reasons import ALL
 
 _FIRST_FEW = 5
@@ -42,10 +42,10 @@ class Section(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def sections(survey: Survey, report: Report) -> list[Section]:
+def sections(survey: Survey, ledger: Ledger) -> list[Section]:
     """All that is told of a survey, in the order in which people ask."""
     pairs, groups = survey.pairs, survey.groups
-    told = [_funnel(survey, report)]
+    told = [_funnel(survey, ledger)]
     if groups is not None:
         told += [_candidate_scores(groups), _group_sizes(groups)]
     if pairs.pairs:
@@ -90,31 +90,34 @@ def _flat(groups: GroupSurvey | None) -> Iterator[str]:
         )
 
 
-def _funnel(survey: Survey, report: Report) -> Section:
+def _funnel(survey: Survey, ledger: Ledger) -> Section:
     rows = [
-        *_inputs(report),
-        ("rows read", _count(report.rows_read), ""),
-        *_losses(report.rows_dropped - report.dropped),
-        *([("  bad", _count(report.rows_bad), "see --on-error")] if report.rows_bad else []),
+        *_inputs(ledger),
+        ("rows read", _count(ledger.rows_read), ""),
+        *_losses(ledger.rows_dropped - ledger.candidates_dropped),
+        *([("  bad", _count(ledger.rows_bad), "see --on-error")] if ledger.rows_bad else []),
     ]
     if survey.groups is not None:
         groups = survey.groups
-        rows += [("candidates", _count(report.found), ""), *_losses(report.dropped)]
+        rows += [
+            ("candidates", _count(ledger.candidates_found), ""),
+            *_losses(ledger.candidates_dropped),
+        ]
         rows += [("groups", _count(groups.groups), "")]
-        rows += list(_losses(report.groups_without_pair))
+        rows += list(_losses(ledger.groups_without_pair))
         rows += [("groups with a spread", _count(groups.with_spread), "scores that differ")]
-    for stage in report.stages:
+    for stage in ledger.stages:
         rows += [(stage.name, _count(stage.found), "pairs"), *_losses(stage.dropped)]
     rows += [("pairs", _count(survey.pairs.pairs), "")]
     rows += [("prompts", _count(survey.pairs.prompts), "different ones, with their tools")]
-    notes = [*report.notes, *([_MORE] if any(name.startswith("  ") for name, *_ in rows) else [])]
+    notes = [*ledger.notes, *([_MORE] if any(name.startswith("  ") for name, *_ in rows) else [])]
     return Section("What became of it", Table(("", "", ""), rows, frozenset({0, 2})), notes)
 
 
-def _inputs(report: Report) -> Iterator[tuple[str, str, str]]:
+def _inputs(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
     """What each file was taken for."""
-    for source in dict.fromkeys(source for _, source in report.sources):
-        names = [name for name, of in report.sources if of == source]
+    for source in dict.fromkeys(source for _, source in ledger.sources):
+        names = [name for name, of in ledger.sources if of == source]
         more = f" and {_count(len(names) - _FIRST_FEW)} more" if len(names) > _FIRST_FEW else ""
         yield f"read as {source}", _of(len(names), "file"), ", ".join(names[:_FIRST_FEW]) + more
 

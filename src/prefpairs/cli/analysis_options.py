@@ -12,7 +12,7 @@ from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.errors import MeansNothing, UnknownWord
 from prefpairs.files.pipe_spool import seekable_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.option import given_options, option, options
 from prefpairs.sources import SOURCES
 from prefpairs.strategies.options import PairOptions
@@ -37,7 +37,7 @@ def looked_at(
     reading: LookWords,
     pairing: PairOptions,
     aside: AsideWords,
-    report: Report,
+    ledger: Ledger,
     *,
     of_all: AbstractSet[str] = frozenset(),
 ) -> Iterator[SievePlan]:
@@ -61,7 +61,7 @@ def looked_at(
             yield _plan_of_pairs(given, word, aside.temp_dir)
         else:
             seekable = dict(zip(given.inputs, inputs, strict=True))
-            read = reading.plan(report)
+            read = reading.plan(ledger)
             inputs = [seekable[source] for source in read.inputs]
             read = replace(read, inputs=inputs, one_kind=kind)
             plan = PairPlan(read=read, options=pairing, temp_dir=aside.temp_dir)

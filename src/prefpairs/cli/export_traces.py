@@ -8,7 +8,7 @@ from prefpairs.cli.pair_input_options import TRACES, PairInputWords
 from prefpairs.cli.write_options import PlaceWords
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 if TYPE_CHECKING:
     from prefpairs.targets.sdpo import DistilOptions
@@ -18,7 +18,7 @@ _WORDS = frozenset({"tokenizer", "template", "hints", "max_tokens"})
 
 
 def export_traces(
-    reading: PairInputWords, form: ExportWords, writing: PlaceWords, report: Report
+    reading: PairInputWords, form: ExportWords, writing: PlaceWords, ledger: Ledger
 ) -> None:
     """Write the rows of traces."""
     from prefpairs.engine.distil import distil
@@ -31,8 +31,8 @@ def export_traces(
     options = _options(form)
     also_read = form.references()
     also_read += [Input(path, path) for path in (form.template, form.hints) if path is not None]
-    with writing.opened("export", plan, report, also_read=also_read) as output:
-        distil(plan, options, output, report, allow_empty=writing.allow_empty)
+    with writing.opened("export", plan, ledger, also_read=also_read) as output:
+        distil(plan, options, output, ledger, allow_empty=writing.allow_empty)
 
 
 def _options(form: ExportWords) -> "DistilOptions":

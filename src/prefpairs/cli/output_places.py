@@ -21,7 +21,7 @@ from prefpairs.files.output import Output
 from prefpairs.files.output_folder import open_folder
 from prefpairs.files.split_names import side_of
 from prefpairs.files.staging import is_file, is_there, naming_trouble
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.stages.split_ratios import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
 
@@ -133,11 +133,11 @@ def refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -
     )
 
 
-def note_sides_mixed(inputs: Sequence[Input], way_out: str, report: Report) -> None:
+def note_sides_mixed(inputs: Sequence[Input], way_out: str, ledger: Ledger) -> None:
     """Tell of data of several sides that is written to one file for a trainer."""
     sides = dict.fromkeys(side_of(given.path) for given in inputs)
     if len(sides) > 1:
-        report.note(f"{', '.join(sides)} go into one file; {way_out}")
+        ledger.note(f"{', '.join(sides)} go into one file; {way_out}")
 
 
 def _with_card(

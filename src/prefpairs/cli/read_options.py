@@ -14,7 +14,7 @@ from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.output import refuse_stdout
 from prefpairs.files.staging import is_folder
 from prefpairs.files.tokenizer import open_decoder
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.marks import MARKS
 from prefpairs.option import argument, flag, one_of, option, options, size_of, split_words
 from prefpairs.reasons import CONFLICTING, SWITCHABLE
@@ -241,21 +241,21 @@ class ReadWords(InputWords):
         """The files that are read besides the inputs."""
         return [Input(path, path) for path in (self.prompt_template, self.tokenizer) if path]
 
-    def plan(self, report: Report) -> ReadPlan:
+    def plan(self, ledger: Ledger) -> ReadPlan:
         """The plan that these words ask for."""
         given = self.input_plan()
         options = self._options()
         for note in notes_on_direction(options):
-            report.note(note)
+            ledger.note(note)
         for path in databases_in(self.inputs or []):
-            report.note(f"{path} was not read: name the database file itself")
+            ledger.note(f"{path} was not read: name the database file itself")
         source = self.source.replace("_", "-")
         # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
         # in the compiler of a module, which swallows exceptions.
         for name in SOURCES if source == "auto" else [source]:
             source_named(name)
         return ReadPlan(
-            inputs=_without_companions(given.inputs, source, report),
+            inputs=_without_companions(given.inputs, source, ledger),
             on_error=given.on_error,
             quarantine=given.quarantine,
             tolerated=given.tolerated,
@@ -312,11 +312,11 @@ class ReadWords(InputWords):
         return unrenderer
 
 
-def _without_companions(inputs: Sequence[Input], source: str, report: Report) -> Sequence[Input]:
+def _without_companions(inputs: Sequence[Input], source: str, ledger: Ledger) -> Sequence[Input]:
     """The inputs less the files that NeMo Gym writes beside its rollouts."""
     if source not in ("auto", "nemo-gym"):
         return inputs
-    report.passed_over = [given.label for given in inputs if is_companion(given.path)]
+    ledger.skipped_files = [given.label for given in inputs if is_companion(given.path)]
     return [given for given in inputs if not is_companion(given.path)]
 
 

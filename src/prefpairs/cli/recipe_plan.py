@@ -31,7 +31,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.joint_commit import Together
 from prefpairs.files.output import STDOUT, Output, is_special
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.split import Split
@@ -93,9 +93,9 @@ class Pipeline:
                 yield {WHOLE: output}
 
 
-def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline:
+def pipeline_of(recipe: Recipe, writing: WriteTable, ledger: Ledger) -> Pipeline:
     """The plan that a recipe stands for."""
-    pairs, references = _pairs(recipe, report)
+    pairs, references = _pairs(recipe, ledger)
     sieves, more = _sieves(recipe)
     export = _export(recipe, pairs.temp_dir)
     across = pairs.pair is not None and pairs.pair.options.across_prompts
@@ -110,7 +110,7 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     )
     output, folder = _destination(recipe, writing, plan)
     if folder is None and export is not None:
-        note_sides_mixed(plan.read.inputs, APART, report)
+        note_sides_mixed(plan.read.inputs, APART, ledger)
     return Pipeline(
         plan=plan,
         references=[
@@ -126,7 +126,7 @@ def pipeline_of(recipe: Recipe, writing: WriteTable, report: Report) -> Pipeline
     )
 
 
-def _pairs(recipe: Recipe, report: Report) -> tuple[SievePlan, list[Input]]:
+def _pairs(recipe: Recipe, ledger: Ledger) -> tuple[SievePlan, list[Input]]:
     """Where pairs come from: they are made, or read; and what is read besides."""
     with recipe.telling_place("read"):
         if recipe.tables.get("read", {}).get("inputs") == []:
@@ -135,7 +135,7 @@ def _pairs(recipe: Recipe, report: Report) -> tuple[SievePlan, list[Input]]:
             given = recipe.words("read", InputTable)
             return SievePlan(read=given.input_plan(), temp_dir=given.temp_dir), []
         reading = recipe.words("read", ReadTable)
-        read = reading.plan(report)
+        read = reading.plan(ledger)
     with recipe.telling_place("pair"):
         words = recipe.words("pair", PairOptions)
         if words.assume_grouped:

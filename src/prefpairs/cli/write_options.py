@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefpairs.cli.terminal.error_text import say
 from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
-from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.terminal.summary_text import summary_of, summary_text
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
@@ -34,7 +34,7 @@ from prefpairs.files.output import (
     write_file,
 )
 from prefpairs.files.staging import is_folder, is_there, missing_folder, target_of
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options
 
@@ -80,7 +80,7 @@ class TellWords:
 
     @contextmanager
     def telling(
-        self, command: str, report: Report, written: str, plan: InputPlan, *, hashed: bool = False
+        self, command: str, ledger: Ledger, written: str, plan: InputPlan, *, hashed: bool = False
     ) -> Iterator[Together]:
         """Show how far a run is; write its summary, and say it, however it ends.
 
@@ -90,26 +90,26 @@ class TellWords:
         try:
             with (
                 Together(hashed=hashed) as together,
-                progress(report.course, read_whole(plan), quiet=self.quiet),
+                show_progress(ledger.progress, read_whole(plan), quiet=self.quiet),
             ):
                 yield together
-                self._write_summary(command, report, together)
+                self._write_summary(command, ledger, together)
         except NothingCameOut as error:
-            self._summarise_failure(command, report, aloud=True)
-            error.hint = error.hint or why_nothing(command, report)
-            error.choices = ways_out(report, plan)
+            self._summarise_failure(command, ledger, aloud=True)
+            error.hint = error.hint or why_nothing(command, ledger)
+            error.choices = ways_out(ledger, plan)
             raise
         except TwoReadings:
             raise  # it stopped at the first such row: counts of a part would say nothing
         except PrefpairsError as error:
-            self._summarise_failure(command, report, aloud=isinstance(error, GateNotMet))
+            self._summarise_failure(command, ledger, aloud=isinstance(error, GateNotMet))
             raise
         except ClosedPipe:
-            self._write_summary(command, report)
+            self._write_summary(command, ledger)
             raise
-        self._say_summary(command, report, written)
+        self._say_summary(command, ledger, written)
         if sys.stderr is not None and sys.stderr.isatty() and not self.quiet:
-            say(next_steps(command, report, written))
+            say(next_steps(command, ledger, written))
 
     @contextmanager
     def filling(
@@ -117,7 +117,7 @@ class TellWords:
         command: str,
         folder: "Folder",
         plan: InputPlan,
-        report: Report,
+        ledger: Ledger,
         *,
         also_read: Sequence[Input] = (),
     ) -> Iterator[Mapping[str, Output]]:
@@ -128,12 +128,12 @@ class TellWords:
         folder.refuse_strangers()
         gates = self.gates(command)
         with (
-            self.telling(command, report, ", ".join(folder.paths.values()), plan) as together,
+            self.telling(command, ledger, ", ".join(folder.paths.values()), plan) as together,
             folder.opened(plan.inputs, together) as outputs,
         ):
             yield outputs
             for gate in gates:
-                gate.check(summary_of(command, report))
+                gate.check(summary_of(command, ledger))
 
     def gates(self, command: str) -> "list[Gate]":
         """What the counts must be."""
@@ -141,24 +141,24 @@ class TellWords:
             return []
         from prefpairs.cli.gates import read_gates
 
-        return read_gates(self.require, summary_of(command, Report()))
+        return read_gates(self.require, summary_of(command, Ledger()))
 
-    def _summarise_failure(self, command: str, report: Report, *, aloud: bool) -> None:
+    def _summarise_failure(self, command: str, ledger: Ledger, *, aloud: bool) -> None:
         """A summary that cannot be written, either, does not hide why the run failed."""
         with suppress(FileTrouble):
-            self._write_summary(command, report)
+            self._write_summary(command, ledger)
         if aloud:
-            self._say_summary(command, report, STDOUT)
+            self._say_summary(command, ledger, STDOUT)
 
     def _write_summary(
-        self, command: str, report: Report, together: Together | None = None
+        self, command: str, ledger: Ledger, together: Together | None = None
     ) -> None:
         if self.summary is not None:
-            write_file(self.summary, encode_pretty(summary_of(command, report)), together)
+            write_file(self.summary, encode_pretty(summary_of(command, ledger)), together)
 
-    def _say_summary(self, command: str, report: Report, written: str) -> None:
+    def _say_summary(self, command: str, ledger: Ledger, written: str) -> None:
         if not self.quiet:
-            say(summary_text(command, report, written))
+            say(summary_text(command, ledger, written))
 
 
 @options
@@ -181,7 +181,7 @@ class WriteWords(TellWords):
         self,
         command: str,
         plan: InputPlan,
-        report: Report,
+        ledger: Ledger,
         *,
         also_read: Sequence[Input] = (),
         opening: Opener = open_output,
@@ -191,12 +191,12 @@ class WriteWords(TellWords):
         check_written(written, [*plan.inputs, *also_read])
         gates = self.gates(command)
         with (
-            self.telling(command, report, self.output, plan) as together,
+            self.telling(command, ledger, self.output, plan) as together,
             opening(self.output, plan.inputs, together=together) as output,
         ):
             yield output
             for gate in gates:
-                gate.check(summary_of(command, report))
+                gate.check(summary_of(command, ledger))
 
 
 @options
@@ -224,14 +224,14 @@ class PlaceWords(WriteWords):
 
     @contextmanager
     def placed(
-        self, command: str, plan: DatasetPlan, report: Report
+        self, command: str, plan: DatasetPlan, ledger: Ledger
     ) -> Iterator[Mapping[str, Output]]:
         """The outputs of a dataset; they appear when the run ends well and meets its gates."""
         also_read = plan.export.references
         if self.out_dir is None:
             opening = opener_of(self.output, plan.export)
             with self.opened(
-                command, plan.read, report, also_read=also_read, opening=opening
+                command, plan.read, ledger, also_read=also_read, opening=opening
             ) as output:
                 yield {WHOLE: output}
             return
@@ -244,7 +244,7 @@ class PlaceWords(WriteWords):
         target, sides = plan.export.target, {*plan.sides.values()}
         ordered = [side for side in (WHOLE, *target.files) if side in sides]
         folder = folder_of_dataset(self.out_dir, plan.export, ordered or [WHOLE], force=self.force)
-        with self.filling(command, folder, plan.read, report, also_read=also_read) as outputs:
+        with self.filling(command, folder, plan.read, ledger, also_read=also_read) as outputs:
             yield outputs
 
 
@@ -265,7 +265,7 @@ class FolderWords(TellWords):
         self,
         sides: Sequence[str],
         plan: InputPlan,
-        report: Report,
+        ledger: Ledger,
         *,
         also_read: Sequence[Input] = (),
         old: Sequence[Input] = (),
@@ -280,7 +280,7 @@ class FolderWords(TellWords):
 
         folder = folder_of_sides(self.out_dir, sides, force=self.force)
         also_read = [*also_read, *folder.spared(old)]
-        with self.filling("split", folder, plan, report, also_read=also_read) as outputs:
+        with self.filling("split", folder, plan, ledger, also_read=also_read) as outputs:
             yield outputs
 
 

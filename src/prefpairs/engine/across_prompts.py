@@ -9,7 +9,7 @@ from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.plan import MOST_PAIRS, PairPlan
 from prefpairs.engine.ranked_group import Contest, Fetch, fair_members
 from prefpairs.errors import TooManyPairs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.strategies.options import PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
@@ -18,12 +18,12 @@ _MOST_CACHED = 1024
 
 
 def pairs_across_prompts(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+    index: Index, fetch: Fetch, plan: PairPlan, ledger: Ledger
 ) -> Iterator[tuple[int, int]]:
     """The stratified pairs of the whole input, by number."""
     keys = index.group_keys()
-    report.groups = len(keys)
-    scores = _scores_of_fair_members(index, fetch, plan, report)
+    ledger.groups = len(keys)
+    scores = _scores_of_fair_members(index, fetch, plan, ledger)
 
     if not plan.options.yes_all:
         _refuse_too_many(scores, plan.options)
@@ -45,18 +45,18 @@ def pairs_across_prompts(
         return contest.member(places[number])
 
     chosen = stratified_across_prompts(scores, index.digest, identity_of, plan.options)
-    pairs = _counted(((settled(better), settled(worse)) for better, worse in chosen), index, report)
+    pairs = _counted(((settled(better), settled(worse)) for better, worse in chosen), index, ledger)
     if plan.options.order == "key":
         return iter(sorted(pairs, key=lambda pair: (identity_of(pair[0]), identity_of(pair[1]))))
     return pairs
 
 
 def _counted(
-    pairs: Iterator[tuple[int, int]], index: Index, report: Report
+    pairs: Iterator[tuple[int, int]], index: Index, ledger: Ledger
 ) -> Iterator[tuple[int, int]]:
     """The pairs; how many of them have two prompts is told in the summary."""
     for numbers in pairs:
-        report.across_prompts += not index.same_question(*numbers)
+        ledger.across_prompts += not index.same_question(*numbers)
         yield numbers
 
 
@@ -69,12 +69,12 @@ def _refuse_too_many(scores: Sequence[float], options: PairOptions) -> None:
 
 
 def _scores_of_fair_members(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report
+    index: Index, fetch: Fetch, plan: PairPlan, ledger: Ledger
 ) -> "array[float]":
     """All scores, with NaN for the copies of rollouts that do not compete."""
     scores = array("d", [nan]) * len(index)
-    for group in range(report.groups):
-        members, _ = fair_members(index, group, fetch, plan, report)
+    for group in range(ledger.groups):
+        members, _ = fair_members(index, group, fetch, plan, ledger)
         for number in members:
             scores[number] = index.scores[number]
     return scores

@@ -14,7 +14,7 @@ from prefpairs.fields.answer import TASK, Reading
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair
 from prefpairs.sources.base import Opened
@@ -58,7 +58,7 @@ class Reader:
 
     plan: ReadPlan
     rows: Rows
-    report: Report
+    ledger: Ledger
     ready: TakesPairs | None = None
     _items: set[bytes] = field(default_factory=set)
     _task_of: dict[str, str] = field(default_factory=dict)
@@ -67,27 +67,30 @@ class Reader:
 
     def __post_init__(self) -> None:
         """Begin without a row."""
-        self.formats = Formats(self.plan, self.report)
+        self.formats = Formats(self.plan, self.ledger)
         options = self.plan.options
-        self.report.kept_rows, self.report.dropped_rows = options.keep_rows, options.drop_rows
+        self.ledger.reasons_to_keep, self.ledger.reasons_to_drop = (
+            options.keep_rows,
+            options.drop_rows,
+        )
 
     def inputs(self) -> Iterator[BeingRead]:
         """Each input with how it is read and its readings; what is wrong is told at the end."""
-        report = self.report
+        ledger = self.ledger
         for source in self.plan.inputs:
-            before = report.course.passed
-            with open_input(source, report.course.pass_by) as opened:
+            before = ledger.progress.own_bytes
+            with open_input(source, ledger.progress.add_bytes) as opened:
                 found, first = self.formats.open(source.label, opened.records)
                 if not first:
-                    report.note(f"{source.label} is empty")
+                    ledger.note(f"{source.label} is empty")
                 records = chain(_handed_over(first), opened.records)
                 readings = self._readings(records, found.how, source.label)
                 yield BeingRead(source, opened, found, found.how, before, readings)
-                report.sources += [(source.label, name) for name in found.sources]
+                ledger.sources += [(source.label, name) for name in found.sources]
         self.formats.tell()
         self.rows.settle()
         self.formats.settle()
-        report.joined_tasks = len(self._joined)
+        ledger.groups_of_several_tasks = len(self._joined)
 
     def read_one(self, record: Record, how: Opened, label: str) -> Reading | None:
         """What became of one more record, if it can be read."""
@@ -105,9 +108,9 @@ class Reader:
         """Count rows that gave one candidate each, and show what the shortcut knows of them."""
         if how.shortcut is not None:
             self.formats.shown.add(how.shortcut.shown)
-        self.report.rows_read += rows
-        self.report.rows_used += rows
-        self.report.found += rows
+        self.ledger.rows_read += rows
+        self.ledger.rows_used += rows
+        self.ledger.candidates_found += rows
 
     def _readings(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[Read]:
         for record, reading in self.rows.read(records, how.read, label):
@@ -124,21 +127,21 @@ class Reader:
         self._book_pairs(reading, place)
 
     def _book_losses(self, reading: Reading) -> None:
-        report = self.report
-        report.found += len(reading.kept) + len(reading.lost)
+        ledger = self.ledger
+        ledger.candidates_found += len(reading.kept) + len(reading.lost)
         if reading.kept or (reading.pairs and self.ready is not None):
-            report.rows_used += 1
+            ledger.rows_used += 1
         else:
             left_out = ["pairs_left_out"] if reading.pairs else []
             losses = [*reading.lost, *reading.pairs_lost, *left_out, "no_response"]
-            report.rows_dropped[reading.row_lost or losses[0]] += 1
+            ledger.rows_dropped[reading.row_lost or losses[0]] += 1
         if reading.lost:
-            report.dropped.update(reading.lost)
+            ledger.candidates_dropped.update(reading.lost)
         if reading.mends:
-            report.mended.update(reading.mends)
+            ledger.noticed.update(reading.mends)
         if reading.item is not None:
             if reading.item in self._items:
-                report.mended["repeated_item_id"] += 1
+                ledger.noticed["repeated_item_id"] += 1
             self._items.add(reading.item)
         for candidate in reading.kept:
             task = candidate.meta and candidate.meta.get(TASK)
@@ -152,16 +155,16 @@ class Reader:
             for pair in reading.pairs:
                 self.ready.add(pair._replace(chosen_origin=origin, rejected_origin=origin))
         elif reading.pairs:
-            self.report.mended["pairs_left_out"] += len(reading.pairs)
+            self.ledger.noticed["pairs_left_out"] += len(reading.pairs)
 
 
 @contextmanager
 def reading_inputs(
-    plan: ReadPlan, report: Report, ready: TakesPairs | None = None
+    plan: ReadPlan, ledger: Ledger, ready: TakesPairs | None = None
 ) -> Iterator[Reader]:
     """A reader of the plan's inputs; its quarantine file appears when the block ends well."""
-    with reading_rows(plan, report) as rows:
-        yield Reader(plan, rows, report, ready)
+    with reading_rows(plan, ledger) as rows:
+        yield Reader(plan, rows, ledger, ready)
 
 
 def _handed_over(records: list[Record]) -> Iterator[Record]:

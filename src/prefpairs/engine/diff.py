@@ -6,7 +6,7 @@ from prefpairs.analysis.comparison import PairSet
 from prefpairs.engine.filed_pairs import pair_readings
 from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.row_reader import Rows, reading_rows
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import THEIR_ID
 
 _MOST_NAMES = 5
@@ -24,20 +24,20 @@ class DiffPlan:
     after: InputPlan
 
 
-def read_both(plan: DiffPlan, reports: tuple[Report, Report]) -> tuple[PairSet, PairSet]:
+def read_both(plan: DiffPlan, ledgers: tuple[Ledger, Ledger]) -> tuple[PairSet, PairSet]:
     """The pairs of both sides. Bad rows of both go to the one file that is named for them."""
-    with reading_rows(plan.before, reports[0]) as rows:
+    with reading_rows(plan.before, ledgers[0]) as rows:
         before = _read(rows, plan.before)
-        return before, _read(Rows(plan.after, reports[1], rows.quarantine), plan.after)
+        return before, _read(Rows(plan.after, ledgers[1], rows.quarantine), plan.after)
 
 
 def _read(rows: Rows, plan: InputPlan) -> PairSet:
     found, others = PairSet(), 0
-    for _, _, readings in pair_readings(rows, rows.report):
+    for _, _, readings in pair_readings(rows, rows.ledger):
         for _, reading in readings:
             found.add(reading.pair, reading.digests)
             others += "id_renewed" in reading.mends and THEIR_ID not in (reading.pair.meta or {})
     if 2 * others > found.pairs:
         names = ", ".join(given.label for given in plan.inputs[:_MOST_NAMES])
-        rows.report.notes.append(f"{names}: {_OTHER_IDS}")
+        rows.ledger.notes.append(f"{names}: {_OTHER_IDS}")
     return found

@@ -9,7 +9,7 @@ from prefpairs.errors import NothingCameOut
 from prefpairs.fields.answer import expect_object
 from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import decode_counting, encode_line
 from prefpairs.model.message import Message, as_chat
@@ -34,36 +34,36 @@ def distil(
     plan: InputPlan,
     options: DistilOptions,
     output: Output,
-    report: Report,
+    ledger: Ledger,
     *,
     allow_empty: bool = False,
 ) -> None:
     """Write a row for each trace of the inputs; nothing more once a bad row was met."""
-    hints = Stage("hints")
-    report.stages.append(hints)
-    with reading_rows(plan, report) as rows:
+    hints = StageCounts("hints")
+    ledger.stages.append(hints)
+    with reading_rows(plan, ledger) as rows:
         for source in plan.inputs:
             with open_input(source) as opened:
-                report.sources.append((source.label, "traces"))
+                ledger.sources.append((source.label, "traces"))
                 for record, trace in rows.read(opened.records, read_trace, source.label):
-                    report.mended.update(["surrogate_replaced"] * trace.replaced)
+                    ledger.noticed.update(["surrogate_replaced"] * trace.replaced)
                     try:
                         row, skipped = row_of(trace.turns, trace.tools, trace.sites, options)
                     except Unfit as unfit:
-                        report.rows_dropped[unfit.reason] += 1
+                        ledger.rows_dropped[unfit.reason] += 1
                         continue
-                    report.rows_used += 1
+                    ledger.rows_used += 1
                     hints.found += len(trace.sites)
                     hints.dropped.update(skipped)
                     if trace.reward is not None and not isfinite(trace.reward):
-                        report.mended["reward_not_finite"] += 1
+                        ledger.noticed["reward_not_finite"] += 1
                     if not rows.failed:
                         own = {"reward": trace.reward, "trace_id": trace.trace_id}
                         place = f"{source.label}:{record.number}"
                         output.write(encode_line({**row, **own, "origin": place}))
-                        report.traces += 1
+                        ledger.traces += 1
         rows.settle()
-    if not report.traces and not allow_empty:
+    if not ledger.traces and not allow_empty:
         raise NothingCameOut("trace")
 
 

@@ -20,7 +20,7 @@ from prefpairs.engine.typed_rows import Drafts
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.output import Output
 from prefpairs.files.parquet_writer import Table
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair
@@ -32,7 +32,7 @@ from prefpairs.targets.base import Dataset, Row, Unfit
 def export(
     plan: DatasetPlan,
     outputs: Mapping[str, Output],
-    report: Report,
+    ledger: Ledger,
     *,
     allow_empty: bool = False,
 ) -> None:
@@ -43,22 +43,22 @@ def export(
     """
     read, kept = plan.read, None
     if any(plan.sides.values()):
-        report.sides = {side: 0 for side in plan.export.target.files if side in outputs}
+        ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
     if len({*plan.sides.values()}) > 1:
         kept = KeptSides()
         inputs = sorted(read.inputs, key=lambda given: kept_first(plan.sides[given]))
         read = replace(read, inputs=inputs)
     with (
-        reading_rows(read, report) as rows,
-        open_sink(outputs, report, plan.export, allow_empty=allow_empty, kept=kept) as sink,
+        reading_rows(read, ledger) as rows,
+        open_sink(outputs, ledger, plan.export, allow_empty=allow_empty, kept=kept) as sink,
     ):
-        for source, _, readings in pair_readings(rows, report):
+        for source, _, readings in pair_readings(rows, ledger):
             side = plan.sides[source]
             for _, reading in readings:
                 written = sink.put(reading.pair, side)
                 if side:
-                    report.sides[side] += written
-    if not report.written.total() and not allow_empty:
+                    ledger.sides[side] += written
+    if not ledger.lines_written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 
@@ -78,7 +78,7 @@ class Exporter:
         self,
         plan: ExportPlan,
         outputs: Mapping[str, Output],
-        report: Report,
+        ledger: Ledger,
         *,
         allow_empty: bool,
         kept: KeptSides | None = None,
@@ -88,13 +88,13 @@ class Exporter:
         self._allow_empty = allow_empty
         self._kept = kept
         self._leaked = Counter[str]()
-        self._report = report
-        self._stage = Stage("export")
-        report.stages.append(self._stage)
+        self._ledger = ledger
+        self._stage = StageCounts("export")
+        ledger.stages.append(self._stage)
         extras = plan.target.extra_names
         self._outputs = {side: out for side, out in outputs.items() if side not in extras}
         self._extras = {name: out for name, out in outputs.items() if name in extras}
-        report.written.update(dict.fromkeys(self._outputs, 0))
+        ledger.lines_written.update(dict.fromkeys(self._outputs, 0))
         self._singles = {side: Singles() for side in self._outputs}
         self._drafts: dict[str, Drafts] = {}
         self._finished = 0
@@ -137,7 +137,7 @@ class Exporter:
             self._write(row, side)
         if target.unpaired:
             self._singles[side].add(rows)
-        count_pair(pair, self._report)
+        count_pair(pair, self._ledger)
         return True
 
     def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
@@ -145,7 +145,7 @@ class Exporter:
         return self.put(pairs.pair(entry), side)
 
     def _write(self, row: Row, side: str) -> None:
-        self._report.written[side] += 1
+        self._ledger.lines_written[side] += 1
         if self._drafts:
             self._drafts[side].add(row)
         else:
@@ -157,7 +157,7 @@ class Exporter:
         if target.unpaired:
             self._take_turns()
         self._check_sides()
-        self._report.course.turn_to(self._step)
+        self._ledger.progress.begin_step(self._step)
         columns = functools.reduce(or_, (drafts.columns for drafts in self._drafts.values()), 0)
         for side, drafts in self._drafts.items():
             output = self._outputs[side]
@@ -210,8 +210,8 @@ class Exporter:
 
     def _check_sides(self) -> None:
         """A side without a row is no file that a trainer could load."""
-        empty = [side for side in self._outputs if side and not self._report.written[side]]
-        if empty and self._report.written.total() and not self._allow_empty:
+        empty = [side for side in self._outputs if side and not self._ledger.lines_written[side]]
+        if empty and self._ledger.lines_written.total() and not self._allow_empty:
             if self._leaked[empty[0]]:
                 raise SideLeaks(empty[0], self._plan.target.name)
             raise NothingCameOut(f"{empty[0]} pair", _EMPTY_SIDE)
@@ -221,8 +221,8 @@ class Exporter:
         for side, drafts in self._drafts.items():
             order = self._singles[side].in_turn()
             drafts.arrange(order.positions)
-            found, left_out = self._report.written[side], order.left_out
-            self._report.written[side] = drafts.count
+            found, left_out = self._ledger.lines_written[side], order.left_out
+            self._ledger.lines_written[side] = drafts.count
             self._stage.noticed.update(left_out)
             self._stage.notes.append(
                 f"{found:,} answers = {drafts.count:,} written + {left_out['answer_repeated']:,} "
@@ -231,7 +231,7 @@ class Exporter:
 
     def _dataset(self) -> Dataset:
         shapes = [drafts.shape for drafts in self._drafts.values()]
-        sides = {side or "train": rows for side, rows in self._report.written.items()}
+        sides = {side or "train": rows for side, rows in self._ledger.lines_written.items()}
         return Dataset(
             files={side: self._plan.target.file_of(side) for side in sides},
             rows=sides,

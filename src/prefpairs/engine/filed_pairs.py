@@ -17,7 +17,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.files.record_files import RecordFile, Spool
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.stages.pair_entry import Entry
@@ -40,30 +40,30 @@ _OURS = b'{"id":"'
 Readings = Iterator[tuple[Record, PairReading]]
 
 
-def pair_readings(rows: Rows, report: Report) -> Iterator[tuple[Input, OpenInput, Readings]]:
+def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput, Readings]]:
     """The inputs of a run, one after the other, each with the pairs that could be trained on.
 
     Once a bad row was met that is not to be passed over, there are none any more.
     """
     for source in rows.plan.inputs:
-        with open_input(source, report.course.pass_by) as opened:
-            report.sources.append((source.label, "pairs"))
-            before = report.rows_read
-            yield source, opened, _booked(rows, opened, source.label, report)
-            if report.rows_read == before and rows.plan.limit is None:
-                report.note(f"{source.label} is empty")
+        with open_input(source, ledger.progress.add_bytes) as opened:
+            ledger.sources.append((source.label, "pairs"))
+            before = ledger.rows_read
+            yield source, opened, _booked(rows, opened, source.label, ledger)
+            if ledger.rows_read == before and rows.plan.limit is None:
+                ledger.note(f"{source.label} is empty")
     rows.settle()
 
 
-def _booked(rows: Rows, opened: OpenInput, label: str, report: Report) -> Readings:
+def _booked(rows: Rows, opened: OpenInput, label: str, ledger: Ledger) -> Readings:
     for record, reading in rows.read(opened.records, _checked_reader(rows.plan), label):
         if reading.mends:
-            report.mended.update(reading.mends)
+            ledger.noticed.update(reading.mends)
         if reading.lost is not None:
-            report.rows_dropped[reading.lost] += 1
+            ledger.rows_dropped[reading.lost] += 1
             continue
-        report.rows_used += 1
-        if not (report.rows_bad and rows.failed):
+        ledger.rows_used += 1
+        if not (ledger.rows_bad and rows.failed):
             yield record, reading
 
 
@@ -97,21 +97,21 @@ class FiledPairs:
         self,
         rows: Rows,
         library: Library[PairReading],
-        report: Report,
+        ledger: Ledger,
         *,
         keep: Keep,
         temp_dir: str | None,
     ) -> None:
         self._rows = rows
         self._library = library
-        self._report = report
+        self._ledger = ledger
         self._keep = keep
         self._temp_dir = temp_dir
         self._last: tuple[Entry, Pair] | None = None
 
     def entries(self) -> Iterator[Entry]:
         """The pairs that could be trained on; none any more once a bad row was met."""
-        for source, opened, readings in pair_readings(self._rows, self._report):
+        for source, opened, readings in pair_readings(self._rows, self._ledger):
             shelf, spool = self._shelf(source, opened)
             for record, reading in readings:
                 yield self._entry(shelf, spool, record, reading)
@@ -154,7 +154,7 @@ class FiledPairs:
             line = pair_line(pair)
             offset = spool.append(line)
         place = shelf << _SHELF_SHIFT | offset
-        entry = entry_of(reading, self._report.rows_read, place, len(line))
+        entry = entry_of(reading, self._ledger.rows_read, place, len(line))
         if self._keep == "lines" and (spool or _as_written(line, pair)):
             entry = entry._replace(seal=_seal(line))
         self._last = entry, pair

@@ -13,7 +13,7 @@ from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.ranked_group import Contest, Fetch, unfair_members
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.errors import NotThere, UsageError
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.strategies import strategy_named
@@ -38,11 +38,11 @@ class ShownGroup(NamedTuple):
     members: Iterator[Member]
 
 
-def show_group(plan: PairPlan, name: str, report: Report) -> Iterator[ShownGroup]:
+def show_group(plan: PairPlan, name: str, ledger: Ledger) -> Iterator[ShownGroup]:
     """All groups that have a name, or the one name that begins so."""
     index = Index()
     with Candidates() as library:
-        with reading_inputs(plan.read, report) as reader:
+        with reading_inputs(plan.read, ledger) as reader:
             fill(index, library, reader, plan)
         fetch = partial(library.fetch, index)
         for group in _groups_called(name, index, fetch):

@@ -16,7 +16,7 @@ from prefpairs.engine.processes import Counter, begin, counts_for, tell
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.output import Output
 from prefpairs.files.record_files import Spool
-from prefpairs.ledger import PairCounts, Report
+from prefpairs.ledger import Ledger, PairCounts
 from prefpairs.ledger.progress import Step
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _FEW = 64
 
-Write = Callable[[Iterable[int], Mapping[str, Output], Report], None]
+Write = Callable[[Iterable[int], Mapping[str, Output], Ledger], None]
 """Writes the pairs of some groups, and reports on them."""
 
 
@@ -39,25 +39,25 @@ class Shares:
         self._write = write
         self._temp_dir = temp_dir
 
-    def write(self, outputs: Mapping[str, Output], report: Report) -> None:
+    def write(self, outputs: Mapping[str, Output], ledger: Ledger) -> None:
         """Write all of them, one behind the other."""
         first, *others = self._shares
         spools = [Spool(self._temp_dir) for _ in others]
         done = counts_for(len(others))
-        report.course.turn_to(partial(self._step, report, done))
+        ledger.progress.begin_step(partial(self._step, ledger, done))
         counters = [Counter(done, place, os.getpid()) for place in range(len(others))]
         processes = begin(self._work, zip(others, spools, counters, strict=True))
         try:
-            self._write(first, outputs, report)
+            self._write(first, outputs, ledger)
             for place, (share, spool, process) in enumerate(zip_longest(others, spools, processes)):
                 found = None if process is None else process.hear(PairCounts)
                 if found is None:
                     done[place] = 0
-                    self._write(share, outputs, report)
+                    self._write(share, outputs, ledger)
                     continue
                 for line in _lines(spool):
                     outputs[WHOLE].write(line)
-                report.join_pairs(found)
+                ledger.add_pair_counts(found)
                 done[place] = 0  # they are counted among ours now
         finally:
             for process in processes:
@@ -65,17 +65,17 @@ class Shares:
             for spool in spools:
                 spool.close()
 
-    def _step(self, report: Report, done: Sequence[int]) -> Step:
+    def _step(self, ledger: Ledger, done: Sequence[int]) -> Step:
         total = sum(map(len, self._shares))
-        return Step("writing", report.groups + sum(done), total, "groups")
+        return Step("writing", ledger.groups + sum(done), total, "groups")
 
     def _work(
         self, share: Sequence[int], spool: Spool, counter: Counter, sender: "Connection"
     ) -> None:
-        report = Report()
-        self._write(_counted(share, counter), {WHOLE: _Aside(spool)}, report)
+        ledger = Ledger()
+        self._write(_counted(share, counter), {WHOLE: _Aside(spool)}, ledger)
         spool.flush()
-        tell(sender, report.pair_counts())
+        tell(sender, ledger.pair_counts())
 
 
 def _counted(groups: Sequence[int], counter: Counter) -> Iterator[int]:

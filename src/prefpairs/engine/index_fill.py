@@ -59,15 +59,15 @@ def _fill_from_lines(
     if opened.content is not None and number == 1:
         scanner.scan(io.BytesIO(opened.content[start:]), start)
         return
-    longest, course = source.limits.line, reader.report.course
-    course.passed = given.before  # the rows that were looked at are read once more
+    longest, progress = source.limits.line, reader.ledger.progress
+    progress.own_bytes = given.before  # the rows that were looked at are read once more
     with NamingTrouble(source):
         parts = byte_ranges(opened.descriptor, start, end, number)
-        with Workers(given, reader.plan, parts[1:], course) as others:
+        with Workers(given, reader.plan, parts[1:], progress) as others:
             for place, (begin, stop) in enumerate(parts):
                 if place and others.hand_over(place - 1, scanner):
                     continue
-                lines = lines_between(opened.descriptor, begin, stop, longest, course.pass_by)
+                lines = lines_between(opened.descriptor, begin, stop, longest, progress.add_bytes)
                 scanner.scan(lines, begin)
 
 

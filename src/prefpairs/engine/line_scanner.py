@@ -50,8 +50,8 @@ class Scanner:
     def scan(self, lines: BinaryIO, offset: int) -> None:
         """Index a stretch of lines; the first of them begins at the offset."""
         self._index.begin_shelf(self._shelf)
-        report = self._reader.report
-        before = report.rows_read
+        ledger = self._reader.ledger
+        before = ledger.rows_read
         try:
             while block := lines.readlines(_AT_ONCE):
                 offsets = list(accumulate(map(len, block), initial=offset))
@@ -63,7 +63,7 @@ class Scanner:
             for record in lines_of(lines, offset, self._longest):
                 self.lines += 1
                 self._add_any(record._replace(number=self.lines))
-        report.add_rows_of(self._label, report.rows_read - before)
+        ledger.add_rows(self._label, ledger.rows_read - before)
 
     def take(self, part: Part) -> bool:
         """Take over what was found in the next stretch, if it agrees with what was found here."""
@@ -72,7 +72,7 @@ class Scanner:
         self._index.begin_shelf(self._shelf)
         self._index.join(part.columns, self.lines)
         self.lines += part.lines
-        self._reader.report.join(self._label, part.counts)
+        self._reader.ledger.add_row_counts(self._label, part.counts)
         return True
 
     def _scan_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:

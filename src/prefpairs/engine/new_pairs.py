@@ -15,7 +15,7 @@ from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.ready_pairs import ReadyPairs
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_pair
 from prefpairs.model.number import gap_between
 from prefpairs.model.pair import Pair, digests_of
@@ -32,24 +32,24 @@ _READY = _NUMBER << _REJECTED
 class MadePairs:
     """The pairs that `pair` would write."""
 
-    def __init__(self, plan: PairPlan, library: Candidates, report: Report) -> None:
+    def __init__(self, plan: PairPlan, library: Candidates, ledger: Ledger) -> None:
         self._plan = plan
         self._library = library
-        self._ready = ReadyPairs(plan, library, report)
-        self._report = report
+        self._ready = ReadyPairs(plan, library, ledger)
+        self._ledger = ledger
         self.index = Index()
         self.fetch = partial(library.fetch, self.index)
         self._last: tuple[Entry, Pair] | None = None
 
     def entries(self) -> Iterator[Entry]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
-        with reading_inputs(self._plan.read, self._report, self._ready) as reader:
+        with reading_inputs(self._plan.read, self._ledger, self._ready) as reader:
             fill(self.index, self._library, reader, self._plan)
         for number, slot in enumerate(self._ready.slots()):
             yield self._entry_of_ready(number, slot)
-        report, plan = self._report, self._plan
-        report.course.turn_to(partial(step_of_groups, "pairing", self.index, plan, report))
-        numbers = decide(self.index, self.fetch, plan, report)
+        ledger, plan = self._ledger, self._plan
+        ledger.progress.begin_step(partial(step_of_groups, "pairing", self.index, plan, ledger))
+        numbers = decide(self.index, self.fetch, plan, ledger)
         for number, (chosen, rejected) in enumerate(numbers, len(self._ready)):
             yield self._entry(number, chosen, rejected)
 

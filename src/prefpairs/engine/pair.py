@@ -18,8 +18,8 @@ from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.seen_rows import Memory
 from prefpairs.errors import BadInput, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.files.output import Output
-from prefpairs.ledger import Report
-from prefpairs.ledger.progress import Step, Verb
+from prefpairs.ledger import Ledger
+from prefpairs.ledger.progress import Activity, Step
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import canonical, digest_tools
 from prefpairs.model.pair import Digests, Pair, make_pair
@@ -37,22 +37,22 @@ Numbers = tuple[int, int]
 def pair(
     plan: PairPlan,
     outputs: Mapping[str, Output],
-    report: Report,
+    ledger: Ledger,
     *,
     export: ExportPlan | None = None,
     allow_empty: bool = False,
 ) -> None:
     """Write the pairs that the plan makes of its inputs, as they are or for a trainer."""
     with (
-        open_sink(outputs, report, export, allow_empty=allow_empty) as sink,
+        open_sink(outputs, ledger, export, allow_empty=allow_empty) as sink,
         Candidates() as library,
     ):
         if plan.options.assume_grouped:
-            _pair_as_it_comes(plan, library, sink, report)
+            _pair_as_it_comes(plan, library, sink, ledger)
         else:
             lines = outputs if export is None else None
-            _pair_by_index(plan, library, sink, report, lines)
-    if not report.written.total() and not allow_empty:
+            _pair_by_index(plan, library, sink, ledger, lines)
+    if not ledger.lines_written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 
@@ -60,38 +60,38 @@ def _pair_by_index(
     plan: PairPlan,
     library: Candidates,
     sink: Sink,
-    report: Report,
+    ledger: Ledger,
     lines: Mapping[str, Output] | None,
 ) -> None:
     """Write to the sink; or to `lines`, if pairs go out as they are and several can write."""
-    index, ready = Index(), ReadyPairs(plan, library, report)
-    with reading_inputs(plan.read, report, ready) as reader:
+    index, ready = Index(), ReadyPairs(plan, library, ledger)
+    with reading_inputs(plan.read, ledger, ready) as reader:
         fill(index, library, reader, plan)
-    _write(ready.pairs(), plan, sink, report)
+    _write(ready.pairs(), plan, sink, ledger)
     fetch = partial(library.fetch, index)
 
-    def write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
-        numbers = _pairs_of_groups(index, fetch, plan, report, groups)
-        _write(_made(numbers, index, fetch), plan, PairLines(outputs, report), report)
+    def write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
+        numbers = _pairs_of_groups(index, fetch, plan, ledger, groups)
+        _write(_made(numbers, index, fetch), plan, PairLines(outputs, ledger), ledger)
         library.check()
 
     number = _shares_worth(index, plan)
     if lines is not None and number > 1:
         if _may_flood(plan):
             _refuse_too_many(index, fetch, plan)
-        Shares(write, _order(index, plan), number, plan.temp_dir).write(lines, report)
+        Shares(write, _order(index, plan), number, plan.temp_dir).write(lines, ledger)
         return
-    report.course.turn_to(partial(step_of_groups, "writing", index, plan, report))
-    pairs = _made(decide(index, fetch, plan, report), index, fetch)
-    _write(pairs, plan, sink, report)
+    ledger.progress.begin_step(partial(step_of_groups, "writing", index, plan, ledger))
+    pairs = _made(decide(index, fetch, plan, ledger), index, fetch)
+    _write(pairs, plan, sink, ledger)
     library.check()
 
 
-def step_of_groups(verb: Verb, index: Index, plan: PairPlan, report: Report) -> Step:
+def step_of_groups(verb: Activity, index: Index, plan: PairPlan, ledger: Ledger) -> Step:
     """How many groups have had their turn; pairs across all of them are merely counted."""
     if plan.options.across_prompts:
-        return Step(verb, report.pairs, None, "pairs")
-    return Step(verb, report.groups, index.groups, "groups")
+        return Step(verb, ledger.pairs, None, "pairs")
+    return Step(verb, ledger.groups, index.groups, "groups")
 
 
 def _shares_worth(index: Index, plan: PairPlan) -> int:
@@ -101,13 +101,13 @@ def _shares_worth(index: Index, plan: PairPlan) -> int:
     return processes_for(plan.options.workers, len(index), _WORTH_A_SHARE)
 
 
-def decide(index: Index, fetch: Fetch, plan: PairPlan, report: Report) -> Iterator[Numbers]:
+def decide(index: Index, fetch: Fetch, plan: PairPlan, ledger: Ledger) -> Iterator[Numbers]:
     """The pairs of all groups, by number, in the order in which they are written."""
     if plan.options.across_prompts:
-        return pairs_across_prompts(index, fetch, plan, report)
+        return pairs_across_prompts(index, fetch, plan, ledger)
     if _may_flood(plan):
         _refuse_too_many(index, fetch, plan)
-    return _pairs_of_groups(index, fetch, plan, report, _order(index, plan))
+    return _pairs_of_groups(index, fetch, plan, ledger, _order(index, plan))
 
 
 def _may_flood(plan: PairPlan) -> bool:
@@ -123,16 +123,16 @@ def _order(index: Index, plan: PairPlan) -> Sequence[int]:
 
 
 def _pairs_of_groups(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Iterable[int]
+    index: Index, fetch: Fetch, plan: PairPlan, ledger: Ledger, groups: Iterable[int]
 ) -> Iterator[Numbers]:
     _, strategy = strategy_named(plan.options.strategy)
-    for contest in contests(index, fetch, plan, report, groups):
-        report.groups += 1
+    for contest in contests(index, fetch, plan, ledger, groups):
+        ledger.groups += 1
         chosen = strategy(contest.group, plan.options) if contest.group.scores else ()
         pairs = islice(chosen, plan.options.max_pairs_per_group)
         first = next(pairs, None)
         if first is None:
-            report.groups_without_pair[contest.why_no_pair()] += 1
+            ledger.groups_without_pair[contest.why_no_pair()] += 1
             continue
         yield contest.member(first[0]), contest.member(first[1])
         for best, worst in pairs:
@@ -140,12 +140,12 @@ def _pairs_of_groups(
 
 
 def contests(
-    index: Index, fetch: Fetch, plan: PairPlan, report: Report, groups: Iterable[int]
+    index: Index, fetch: Fetch, plan: PairPlan, ledger: Ledger, groups: Iterable[int]
 ) -> Iterator[Contest]:
     """The groups as strategies see them, each rollout once."""
     keys = index.group_keys()
     for group in groups:
-        members, told_apart = fair_members(index, group, fetch, plan, report)
+        members, told_apart = fair_members(index, group, fetch, plan, ledger)
         yield Contest(index, members, fetch, keys[group], told_apart=told_apart)
 
 
@@ -155,17 +155,17 @@ def _refuse_too_many(index: Index, fetch: Fetch, plan: PairPlan) -> None:
         return
     _, strategy = strategy_named(plan.options.strategy)
     pairs = 0
-    for contest in contests(index, fetch, plan, Report(), _order(index, plan)):
+    for contest in contests(index, fetch, plan, Ledger(), _order(index, plan)):
         chosen = strategy(contest.group, plan.options)
         pairs += len(chosen) if isinstance(chosen, Sized) else sum(1 for _ in chosen)
     if pairs > MOST_PAIRS:
         raise TooManyPairs(pairs, MOST_PAIRS)
 
 
-def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: Report) -> None:
+def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, ledger: Ledger) -> None:
     """Pair inputs whose groups stand together, with one group in memory at a time."""
-    ready = ReadyPairs(plan, library, report)
-    with reading_inputs(plan.read, report, ready) as reader:
+    ready = ReadyPairs(plan, library, ledger)
+    with reading_inputs(plan.read, ledger, ready) as reader:
         candidates = chain.from_iterable(candidates_of(given.readings) for given in reader.inputs())
         seen, constant = Memory(), 0
         for key, run in groupby(candidates, key=Index.group_key):
@@ -178,17 +178,17 @@ def _pair_as_it_comes(plan: PairPlan, library: Candidates, sink: Sink, report: R
             reader.formats.shown.check_answers(index.constant_groups)
             constant += index.constant_groups()
             fetch = members.__getitem__
-            numbers = _pairs_of_groups(index, fetch, plan, report, range(1))
-            _write(_made(numbers, index, fetch), plan, sink, report)
+            numbers = _pairs_of_groups(index, fetch, plan, ledger, range(1))
+            _write(_made(numbers, index, fetch), plan, sink, ledger)
         reader.formats.shown.check_answers(lambda: constant)  # rivals may stand in later rows
-    _write(ready.pairs(), plan, sink, report)
+    _write(ready.pairs(), plan, sink, ledger)
 
 
-def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, report: Report) -> None:
+def _write(pairs: Iterable[Pair], plan: PairPlan, sink: Sink, ledger: Ledger) -> None:
     for made_pair in pairs:
         sink.put(made_pair, WHOLE)
-        if plan.options.assume_grouped and report.pairs > MOST_PAIRS and _may_flood(plan):
-            raise TooManyPairs(report.pairs, MOST_PAIRS)
+        if plan.options.assume_grouped and ledger.pairs > MOST_PAIRS and _may_flood(plan):
+            raise TooManyPairs(ledger.pairs, MOST_PAIRS)
 
 
 def _made(pairs: Iterable[Numbers], index: Index, fetch: Fetch) -> Iterator[Pair]:

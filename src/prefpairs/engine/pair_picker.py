@@ -12,7 +12,7 @@ from prefpairs.engine.filed_pairs import pair_readings
 from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import NotThere
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import draw
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
@@ -43,10 +43,10 @@ class Found(NamedTuple):
     pair: Pair
 
 
-def show(plan: ShowPlan, report: Report) -> Iterator[Found]:
+def show(plan: ShowPlan, ledger: Ledger) -> Iterator[Found]:
     """The pairs that the plan asks for, in the order in which they are shown."""
     shown = 0
-    with reading_rows(plan.read, report) as rows, closing(_pairs(rows, report)) as pairs:
+    with reading_rows(plan.read, ledger) as rows, closing(_pairs(rows, ledger)) as pairs:
         for found in _chosen(pairs, plan):
             yield found
             shown += 1
@@ -54,8 +54,8 @@ def show(plan: ShowPlan, report: Report) -> Iterator[Found]:
         raise NotThere("pair")
 
 
-def _pairs(rows: Rows, report: Report) -> Generator[Found, None, None]:
-    for source, _, readings in pair_readings(rows, report):
+def _pairs(rows: Rows, ledger: Ledger) -> Generator[Found, None, None]:
+    for source, _, readings in pair_readings(rows, ledger):
         for record, reading in readings:
             yield Found(f"{source.label}:{record.number}", reading.pair)
 

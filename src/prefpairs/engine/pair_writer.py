@@ -1,4 +1,4 @@
-"""Pairs to lines, and what the report knows of each."""
+"""Pairs to lines, and what the ledger counts of each."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from typing import Protocol
 
 from prefpairs.engine.plan import ExportPlan
 from prefpairs.files.output import Output
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.stages.pair_entry import Entry
@@ -43,7 +43,7 @@ class Sink(Protocol):
 @contextmanager
 def open_sink(
     outputs: Mapping[str, Output],
-    report: Report,
+    ledger: Ledger,
     export: ExportPlan | None = None,
     *,
     allow_empty: bool = False,
@@ -54,11 +54,11 @@ def open_sink(
     With `kept` each prompt, as the trainer sees it, is written for the side that keeps it alone.
     """
     if export is None:
-        yield PairLines(outputs, report)
+        yield PairLines(outputs, ledger)
         return
     from prefpairs.engine.export import Exporter
 
-    with Exporter(export, outputs, report, allow_empty=allow_empty, kept=kept) as exporter:
+    with Exporter(export, outputs, ledger, allow_empty=allow_empty, kept=kept) as exporter:
         yield exporter
         exporter.finish()
 
@@ -66,33 +66,33 @@ def open_sink(
 class PairLines:
     """Pairs as they are, a line each."""
 
-    def __init__(self, outputs: Mapping[str, Output], report: Report) -> None:
+    def __init__(self, outputs: Mapping[str, Output], ledger: Ledger) -> None:
         self._outputs = outputs
-        self._report = report
-        report.written.update(dict.fromkeys(outputs, 0))
+        self._ledger = ledger
+        ledger.lines_written.update(dict.fromkeys(outputs, 0))
 
     def put(self, pair: Pair, side: str, /) -> bool:
         """Write one pair, and count it."""
         self._outputs[side].write(pair_line(pair))
-        self._report.written[side] += 1
-        count_pair(pair, self._report)
+        self._ledger.lines_written[side] += 1
+        count_pair(pair, self._ledger)
         return True
 
     def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
         """The same, with the line as it stands, if there is one. The first pair is an example."""
-        line = pairs.line(entry) if self._report.pairs else None
+        line = pairs.line(entry) if self._ledger.pairs else None
         if line is None:
             return self.put(pairs.pair(entry), side)
         self._outputs[side].write(line)
-        self._report.written[side] += 1
-        self._report.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
+        self._ledger.lines_written[side] += 1
+        self._ledger.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
         return True
 
 
-def count_pair(pair: Pair, report: Report) -> None:
+def count_pair(pair: Pair, ledger: Ledger) -> None:
     """Count a pair that is written; the first one serves as an example."""
-    report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+    ledger.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
     if pair.meta:
-        report.marked.update(marks_of(pair.meta))
-    if report.example is None:
-        report.example = pair.prompt, pair.chosen, pair.rejected
+        ledger.marked.update(marks_of(pair.meta))
+    if ledger.example is None:
+        ledger.example = pair.prompt, pair.chosen, pair.rejected

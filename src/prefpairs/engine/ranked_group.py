@@ -8,7 +8,7 @@ from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.rejudged import judged_both_ways
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.reasons import CONFLICTING
 from prefpairs.strategies.allowed_pairs import Group
@@ -88,7 +88,7 @@ class Contest:
 
 
 def fair_members(
-    index: Index, group: int, fetch: Fetch, plan: PairPlan, report: Report
+    index: Index, group: int, fetch: Fetch, plan: PairPlan, ledger: Ledger
 ) -> tuple[list[int], bool]:
     """The members of a group, best first, each rollout once; and whether indexes tell them apart.
 
@@ -101,11 +101,11 @@ def fair_members(
     if told_apart and CONFLICTING not in plan.read.options.drop_rows:
         return members, True
     unfair = unfair_members(index, members, fetch, plan.read.options)
-    report.dropped.update(unfair.values())
+    ledger.candidates_dropped.update(unfair.values())
     fair = [number for number in members if number not in unfair]
     judged = ((index.digest(number), index.scores[number]) for number in fair)
     if both_ways := judged_both_ways(judged, plan.options.min_gap):
-        report.marked[CONFLICTING] += both_ways
+        ledger.marked[CONFLICTING] += both_ways
     return fair, told_apart
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prefpairs.fields.answer import Reading
 from prefpairs.files.record_files import Spool
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair, fullest_first, pair_line, pair_of
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class ReadyPairs:
     """Takes pairs as rows give them, and gives them back in order; some 150 bytes each."""
 
-    def __init__(self, plan: "PairPlan", library: "Candidates", report: Report) -> None:
+    def __init__(self, plan: "PairPlan", library: "Candidates", ledger: Ledger) -> None:
         self._plan = plan
         self._library = library
-        self._report = report
+        self._ledger = ledger
         self._spool: tuple[int, Spool] | None = None
-        self._stage: Stage | None = None
+        self._stage: StageCounts | None = None
         self._slots: dict[bytes, int] = {}
         self._offsets = array("Q")
         self._lengths = array("I")
@@ -76,11 +76,11 @@ class ReadyPairs:
         return self._spool
 
     @property
-    def _counted(self) -> Stage:
+    def _counted(self) -> StageCounts:
         """Their ledger, which is told of before those of all stages that they go through."""
         if self._stage is None:
-            self._stage = Stage("ready-made")
-            self._report.stages.insert(0, self._stage)
+            self._stage = StageCounts("ready-made")
+            self._ledger.stages.insert(0, self._stage)
         return self._stage
 
 

@@ -17,7 +17,7 @@ from prefpairs.fields.run_facts import Shown
 from prefpairs.fields.two_readings import Fact
 from prefpairs.fields.unread import bounded, read_around
 from prefpairs.files.lines import Record
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper
 from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.sources import SOURCES, source_named
@@ -53,9 +53,9 @@ class Format:
 class Formats:
     """The formats of a run's inputs, and what rows showed of how all of them must be read."""
 
-    def __init__(self, plan: ReadPlan, report: Report) -> None:
+    def __init__(self, plan: ReadPlan, ledger: Ledger) -> None:
         self._plan = plan
-        self._report = report
+        self._ledger = ledger
         self._last: Format | None = None
         self._known_to: set[str] = set()
         self._unseen = named_paths(plan.options)
@@ -139,7 +139,7 @@ class Formats:
     def _open(self, source: str, sample: list[bytes], label: str) -> Opened:
         opened = source_named(source).open_reader(sample, self._plan.options, label)
         for note in opened.notes:
-            self._report.note(note)
+            self._ledger.note(note)
         return opened
 
     def book(self, record: bytes, reading: Reading) -> None:
@@ -182,11 +182,13 @@ class Formats:
     def tell(self) -> None:
         """Tell what was guessed."""
         for note in self.shown.notes():
-            self._report.note(note)
+            self._ledger.note(note)
 
     def settle(self) -> None:
         """Raise where nothing was read and it is known why; tell of paths that no row has."""
-        nothing = not (self._report.kept or any(stage.found for stage in self._report.stages))
+        nothing = not (
+            self._ledger.candidates_kept or any(stage.found for stage in self._ledger.stages)
+        )
         if nothing:
             files = [given.label for given in self._plan.inputs]
             self.shown.refuse(_known(self._plan.options), files)
@@ -197,7 +199,7 @@ class Formats:
                 raise NoSuchPath(option, path, list(self._paths))
             near = near_of(path, sorted(self._paths))
             meant = f"; did you mean {listed(near, 'or')}?" if near else ""
-            self._report.note(f"{option} {path}: no row has this field{meant}")
+            self._ledger.note(f"{option} {path}: no row has this field{meant}")
 
 
 def _known(options: ReadOptions) -> set[str]:

@@ -10,7 +10,7 @@ from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecord, BadRecords, TwoReadings
 from prefpairs.files.lines import Record
 from prefpairs.files.output import Output, open_output
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_line
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class Rows:
     """The rows of a plan's inputs: counted, limited, and the bad ones among them booked."""
 
     plan: InputPlan
-    report: Report
+    ledger: Ledger
     quarantine: Output | None = None
 
     @property
@@ -31,55 +31,55 @@ class Rows:
 
     def _too_many_are_bad(self, of: int | None) -> bool:
         if self.plan.on_error == "fail":
-            return bool(self.report.rows_bad)
+            return bool(self.ledger.rows_bad)
         allowed = self.plan.tolerated
-        return allowed is not None and allowed.exceeded(self.report.rows_bad, of)
+        return allowed is not None and allowed.exceeded(self.ledger.rows_bad, of)
 
     def read(
         self, records: Iterator[Record], read: Callable[[bytes], T], label: str
     ) -> Iterator[tuple[Record, T]]:
         """The records that can be read, each with what was read from it."""
         limit = self.plan.limit
-        before = self.report.rows_read
+        before = self.ledger.rows_read
         for record in records:
-            if limit is not None and self.report.rows_read >= limit:
+            if limit is not None and self.ledger.rows_read >= limit:
                 break
             found = self.read_one(record, read, label)
             if found is not None:
                 yield record, found
-        self.report.rows_of[label] = self.report.rows_read - before
+        self.ledger.rows_by_input[label] = self.ledger.rows_read - before
 
     def read_one(self, record: Record, read: Callable[[bytes], T], label: str) -> T | None:
         """What was read from a record; nothing where the record is bad, and booked as such."""
-        self.report.rows_read += 1
+        self.ledger.rows_read += 1
         try:
             return read(record.complete())
         except TwoReadings as error:
             raise error.at(f"{label}:{record.number}") from None
         except BadRecord as error:
-            self.report.add_bad(f"{label}:{record.number}", error)
+            self.ledger.add_bad(f"{label}:{record.number}", error)
             if self.quarantine is not None:
                 self.quarantine.write(_quarantine_line(error, record, label))
             return None
 
     def settle(self) -> None:
         """Raise what has to be told about bad rows, once all rows were read."""
-        report, allowed = self.report, self.plan.tolerated
-        if self._too_many_are_bad(of=report.rows_read):
+        ledger, allowed = self.ledger, self.plan.tolerated
+        if self._too_many_are_bad(of=ledger.rows_read):
             word = None if allowed is None else allowed.word
             raise BadRecords(
-                report.rows_bad, report.first_bad, report.bad_of_kind, word, report.rows_read
+                ledger.rows_bad, ledger.first_bad, ledger.bad_by_kind, word, ledger.rows_read
             )
 
 
 @contextmanager
-def reading_rows(plan: InputPlan, report: Report) -> Iterator[Rows]:
+def reading_rows(plan: InputPlan, ledger: Ledger) -> Iterator[Rows]:
     """The rows of a plan; its quarantine file appears when the block ends well."""
     if plan.quarantine is None:
-        yield Rows(plan, report)
+        yield Rows(plan, ledger)
         return
     with open_output(plan.quarantine, plan.inputs) as quarantine:
-        yield Rows(plan, report, quarantine)
+        yield Rows(plan, ledger, quarantine)
 
 
 def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:

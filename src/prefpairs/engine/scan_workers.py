@@ -23,8 +23,8 @@ from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import Fingerprint, fingerprint
-from prefpairs.ledger import Report, RowCounts
-from prefpairs.ledger.progress import Course
+from prefpairs.ledger import Ledger, RowCounts
+from prefpairs.ledger.progress import Progress
 from prefpairs.model.pair import Pair
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Workers:
         given: BeingRead,
         plan: ReadPlan,
         stretches: Sequence[tuple[int, int]],
-        course: Course,
+        progress: Progress,
     ) -> None:
         self._jobs = [
             Job(
@@ -92,14 +92,14 @@ class Workers:
             for start, end in stretches
         ]
         self._begun: list[Process] = []
-        self._course = course
+        self._progress = progress
         self._passed: memoryview | list[int] = []
 
     def __enter__(self) -> Self:
         """Begin them all, or as many as the system allows: those that run will do."""
         if self._jobs:
             self._passed = counts_for(len(self._jobs))
-            self._course.count_beside(self._passed)
+            self._progress.watch_workers(self._passed)
         counters = [Counter(self._passed, place, os.getpid()) for place in range(len(self._jobs))]
         self._begun = begin(_work, zip(self._jobs, counters, strict=True))
         return self
@@ -108,7 +108,7 @@ class Workers:
         """Whatever still runs is not wanted any more."""
         for process in self._begun:
             process.end()
-        self._course.join_beside()
+        self._progress.workers_ended()
 
     def hand_over(self, number: int, scanner: Scanner) -> bool:
         """Let a scanner take what one of them found, if there is all of it.
@@ -140,11 +140,11 @@ def _work(job: Job, passed: Counter, sender: "Connection") -> None:
 
 
 def _found(job: Job, passed: Counter) -> tuple[Index, Stretch] | None:
-    index, report, label = Index(), Report(), job.source.label
+    index, ledger, label = Index(), Ledger(), job.source.label
     plan = ReadPlan(
         inputs=[job.source], source=job.format, options=job.options, one_kind=job.one_kind
     )
-    reader = Reader(plan, Rows(plan, report), report, _NoPairs())
+    reader = Reader(plan, Rows(plan, ledger), ledger, _NoPairs())
     sample = [] if job.sample is None else [Record(1, 0, job.sample)]
     found, _ = reader.formats.open(label, iter(sample))
     scanner = Scanner(found.how, job.source, 0, index, reader)
@@ -155,8 +155,8 @@ def _found(job: Job, passed: Counter) -> tuple[Index, Stretch] | None:
     except _PairFound:
         return None
     other_file = fingerprint(os.fstat(descriptor)) != job.seen
-    if other_file or report.rows_bad or reader.compares_rows:
+    if other_file or ledger.rows_bad or reader.compares_rows:
         return None
     return index, Stretch(
-        scanner.lines, report.row_counts(), reader.formats.shown.all(), found.sources
+        scanner.lines, ledger.row_counts(), reader.formats.shown.all(), found.sources
     )

@@ -13,7 +13,7 @@ from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import NothingCameOut
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.output import Output
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.stages.base import Texts
 from prefpairs.stages.entry_columns import Store
@@ -25,41 +25,41 @@ _TRY_EXACT = "on small inputs --exact fills every side"
 
 
 def sieve(
-    plan: SievePlan, outputs: Mapping[str, Output], report: Report, *, allow_empty: bool = False
+    plan: SievePlan, outputs: Mapping[str, Output], ledger: Ledger, *, allow_empty: bool = False
 ) -> None:
     """Write the pairs that pass all sieves of the plan, each to the output of its side."""
-    with open_pairs(plan, report, _wanted_again(plan)) as pairs:
+    with open_pairs(plan, ledger, _wanted_again(plan)) as pairs:
         coming = pairs.entries()
         if _holds_back(plan):
-            coming = _to_the_end(coming, report)
-        entries = _sieved(coming, pairs, plan, report)
-        parted = _parted(entries, pairs, plan, report)
+            coming = _to_the_end(coming, ledger)
+        entries = _sieved(coming, pairs, plan, ledger)
+        parted = _parted(entries, pairs, plan, ledger)
         kept = KeptSides() if _may_leak(plan) else None
         if kept is not None and plan.export is not None:
             parted = _once_more(parted, pairs, plan.export, kept)
-        with open_sink(outputs, report, plan.export, allow_empty=allow_empty, kept=kept) as sink:
+        with open_sink(outputs, ledger, plan.export, allow_empty=allow_empty, kept=kept) as sink:
             for entry, side in parted:
                 written = sink.take(entry, pairs, side)
-                if side in report.sides:
-                    report.sides[side] += written
-    _tell_empty_sides(plan, report)
-    if not report.written.total() and not allow_empty:
+                if side in ledger.sides:
+                    ledger.sides[side] += written
+    _tell_empty_sides(plan, ledger)
+    if not ledger.lines_written.total() and not allow_empty:
         raise NothingCameOut("pair")
 
 
 @contextmanager
-def open_pairs(plan: SievePlan, report: Report, keep: Keep) -> Iterator[FiledPairs | MadePairs]:
+def open_pairs(plan: SievePlan, ledger: Ledger, keep: Keep) -> Iterator[FiledPairs | MadePairs]:
     """The pairs of the plan: those that it makes, or those that stand in its inputs.
 
     `keep` says what is wanted of the latter once they have passed.
     """
     if plan.pair is not None:
         with Candidates() as candidates:
-            yield MadePairs(plan.pair, candidates, report)
+            yield MadePairs(plan.pair, candidates, ledger)
             candidates.check()
         return
-    with Library[PairReading]() as library, reading_rows(plan.read, report) as rows:
-        yield FiledPairs(rows, library, report, keep=keep, temp_dir=plan.temp_dir)
+    with Library[PairReading]() as library, reading_rows(plan.read, ledger) as rows:
+        yield FiledPairs(rows, library, ledger, keep=keep, temp_dir=plan.temp_dir)
         library.check()
 
 
@@ -83,26 +83,26 @@ def _wanted_again(plan: SievePlan) -> Keep:
 
 
 def _sieved(
-    entries: Iterator[Entry], texts: Texts, plan: SievePlan, report: Report
+    entries: Iterator[Entry], texts: Texts, plan: SievePlan, ledger: Ledger
 ) -> Iterator[Entry]:
     """The entries that pass all sieves, one after the other."""
     for place, given in enumerate(plan.sieves):
         wanted = frozenset({"id"}).union(*(later.needs for later in plan.sieves[place + 1 :]))
         if plan.parting is not None:
             wanted |= plan.parting.needs
-        stage = _stage_of(given.name, report)
+        stage = _stage_of(given.name, ledger)
         entries = given.sieve(_counted(entries, stage), texts, stage, wanted)
     return entries
 
 
 def _parted(
-    entries: Iterator[Entry], texts: Texts, plan: SievePlan, report: Report
+    entries: Iterator[Entry], texts: Texts, plan: SievePlan, ledger: Ledger
 ) -> Iterator[tuple[Entry, str]]:
     """The entries, each with its side."""
     if plan.parting is None:
         return ((entry, WHOLE) for entry in entries)
-    stage = _stage_of(plan.parting.name, report)
-    report.sides = dict.fromkeys(plan.parting.sides, 0)
+    stage = _stage_of(plan.parting.name, ledger)
+    ledger.sides = dict.fromkeys(plan.parting.sides, 0)
     return plan.parting.sides_of(_counted(entries, stage), texts, stage)
 
 
@@ -123,38 +123,38 @@ def _once_more(
         yield store.entry(slot), SIDES[place]
 
 
-def _tell_empty_sides(plan: SievePlan, report: Report) -> None:
+def _tell_empty_sides(plan: SievePlan, ledger: Ledger) -> None:
     """Say that a side came out empty, and why that may be."""
-    stage = next((stage for stage in report.stages if stage.name == "split"), None)
-    if stage is None or stage.notes or plan.parting is None or not report.pairs:
+    stage = next((stage for stage in ledger.stages if stage.name == "split"), None)
+    if stage is None or stage.notes or plan.parting is None or not ledger.pairs:
         return
-    for side, pairs in report.sides.items():
+    for side, pairs in ledger.sides.items():
         if not pairs and not stage.notes:
             why = "too few keys, or all of them hang together"
             why = why if plan.parting.exact else _TRY_EXACT
             stage.notes.append(f"{side} came out empty: {why}")
 
 
-def _to_the_end(entries: Iterator[Entry], report: Report) -> Iterator[Entry]:
+def _to_the_end(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
     """All entries; what is held back of them is dealt with when the last one has come."""
     yield from entries
-    report.course.turn_to(partial(_step_of_held_back, report))
+    ledger.progress.begin_step(partial(_step_of_held_back, ledger))
 
 
-def _step_of_held_back(report: Report) -> Step:
+def _step_of_held_back(ledger: Ledger) -> Step:
     """How many of the pairs that were held back are looked at once more, or written."""
-    for stage in report.stages:
-        if stage.weighed < stage.to_weigh:
-            return Step("comparing", stage.weighed, stage.to_weigh, "pairs")
-    return Step("writing", report.pairs, report.stages[-1].kept if report.stages else None, "pairs")
+    for stage in ledger.stages:
+        if stage.compared < stage.to_compare:
+            return Step("comparing", stage.compared, stage.to_compare, "pairs")
+    return Step("writing", ledger.pairs, ledger.stages[-1].kept if ledger.stages else None, "pairs")
 
 
-def _stage_of(name: str, report: Report) -> Stage:
-    report.stages.append(Stage(name))
-    return report.stages[-1]
+def _stage_of(name: str, ledger: Ledger) -> StageCounts:
+    ledger.stages.append(StageCounts(name))
+    return ledger.stages[-1]
 
 
-def _counted(entries: Iterable[Entry], stage: Stage) -> Iterator[Entry]:
+def _counted(entries: Iterable[Entry], stage: StageCounts) -> Iterator[Entry]:
     for entry in entries:
         stage.found += 1
         yield entry

@@ -11,7 +11,7 @@ from prefpairs.engine.plan import PairPlan, SievePlan
 from prefpairs.engine.stage_runner import open_pairs
 from prefpairs.files.inputs import Input
 from prefpairs.files.pipe_spool import peeked_input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
 from prefpairs.stages.pair_entry import Entry
 
@@ -22,11 +22,11 @@ _WIDEST_FIRST = ("best-vs-worst", "exhaustive")
 """Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
 
 
-def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
+def survey(plan: SievePlan, ledger: Ledger, look: Look | None = None) -> Survey:
     """A survey of all pairs of the plan; `look` is shown each of them, too."""
     found = PairSurvey()
     ready: list[bytes] = []
-    with open_pairs(plan, report, "nothing") as pairs:
+    with open_pairs(plan, ledger, "nothing") as pairs:
         for entry in pairs.entries():
             pair = pairs.pair(entry)
             found.add(entry, pair)
@@ -34,11 +34,11 @@ def survey(plan: SievePlan, report: Report, look: Look | None = None) -> Survey:
                 ready.append(entry.prompt + entry.tools)
             if look is not None:
                 look(entry, pair)
-            report.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
+            ledger.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
         if plan.pair is None or not isinstance(pairs, MadePairs):
             return Survey(found, found.what_if())
         whole = range(pairs.index.groups)
-        fair = contests(pairs.index, pairs.fetch, plan.pair, Report(), whole)
+        fair = contests(pairs.index, pairs.fetch, plan.pair, Ledger(), whole)
         groups = survey_groups(contest.group.scores for contest in fair)
         return Survey(found, _what_if(found, pairs, plan.pair, ready), groups)
 
@@ -59,7 +59,7 @@ def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[b
     options = replace(plan.options, min_gap=max(least, plan.options.min_gap), yes_all=True)
     again = replace(plan, options=options)
     number, prompts = len(ready), set(ready)
-    for chosen, _ in decide(pairs.index, pairs.fetch, again, Report()):
+    for chosen, _ in decide(pairs.index, pairs.fetch, again, Ledger()):
         number += 1
         prompts.add(b"".join(pairs.index.question(chosen)[1:]))
     return WhatIf(least, number, len(prompts))

@@ -16,7 +16,7 @@ from prefpairs.errors import BadInput, BadRecord, NotJson
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
-from prefpairs.ledger.validation_report import Judgement
+from prefpairs.ledger import ValidationLedger
 from prefpairs.model.json_codec import decode_counting, encode, encode_sorted
 from prefpairs.targets.base import Target
 from prefpairs.targets.nemo_rl import REWARDS
@@ -55,16 +55,16 @@ class Verdict(NamedTuple):
         return self.finding.sentence + (f", in {self.elsewhere}" if self.elsewhere else "")
 
 
-def validate(plan: ValidatePlan, judgement: Judgement) -> Iterator[Verdict]:
+def validate(plan: ValidatePlan, ledger: ValidationLedger) -> Iterator[Verdict]:
     """All that a trainer would lose, and what should be known about the rest."""
     shapes: list[set[str]] = []
     places = FirstPlaces(plan.sides) if plan.sides else None
     for source in plan.inputs:
-        with open_input(source, judgement.course.pass_by) as opened:
+        with open_input(source, ledger.progress.add_bytes) as opened:
             typed = plan.target.typed and not (opened.parquet or source in plan.typed)
-            reading = _FileReading(plan, source, judgement, typed, places)
+            reading = _FileReading(plan, source, ledger, typed, places)
             for record in opened.records:
-                if plan.limit is not None and judgement.rows_read >= plan.limit:
+                if plan.limit is not None and ledger.rows_read >= plan.limit:
                     break
                 yield from reading.row(record)
             yield from reading.end(shapes)
@@ -76,7 +76,7 @@ class _FileReading:
 
     plan: ValidatePlan
     source: Input
-    judgement: Judgement
+    ledger: ValidationLedger
     guessed: bool
     """Types are guessed from the rows that come first."""
     places: FirstPlaces | None
@@ -94,7 +94,7 @@ class _FileReading:
         self.rows += 1
         found = list(self._of_record(record))
         lost = any(finding.effect is not Effect.WARNING for finding in found)
-        self.judgement.add_row([finding[:2] for finding in found], lost=lost)
+        self.ledger.add_row([finding[:2] for finding in found], lost=lost)
         self.fine += not lost
         self.lost = self.lost or any(finding.effect is Effect.NO_LOAD for finding in found)
         for finding in found:
@@ -104,9 +104,9 @@ class _FileReading:
     def end(self, shapes: list[set[str]]) -> Iterator[Verdict]:
         """What becomes of the file."""
         found = list(self._of_file(shapes))
-        self.judgement.add_file([finding[:2] for finding in found])
+        self.ledger.add_file([finding[:2] for finding in found])
         if self.lost or any(finding.effect is not Effect.WARNING for finding in found):
-            self.judgement.lose_file(self.source.label, self.fine)
+            self.ledger.add_lost_file(self.source.label, self.fine)
         for finding in found:
             yield Verdict(self.source.label, 0, finding)
         if self.columns.shape not in shapes:  # shards are mostly alike

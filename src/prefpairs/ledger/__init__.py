@@ -1,182 +1,190 @@
-"""What became of everything that was read: the ledgers, and what came out of them.
+"""The ledgers of a run: what was read, what was kept, and why the rest was dropped.
 
-Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in each stage that
-they pass: found = kept + dropped. Each loss has a reason.
+Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in each stage:
+found = kept + dropped. Every loss has a reason.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord
-from prefpairs.ledger.progress import Course
-from prefpairs.ledger.running_stats import WHAT_IF_GAPS, Counted, Tally
+from prefpairs.ledger.progress import Progress
+from prefpairs.ledger.running_stats import WHAT_IF_GAPS, RunningStats, StatsTotals
 
 FIRST_FEW = 5
 _MOST_KINDS = 10
 
 
 class RowCounts(NamedTuple):
-    """What became of rows that somebody else read, none of them bad."""
+    """Counts of rows that another process read. None of them is bad."""
 
     read: int
     used: int
     dropped: dict[str, int]
-    found: int
+    candidates_found: int
     candidates_dropped: dict[str, int]
-    mended: dict[str, int]
+    noticed: dict[str, int]
 
 
 class PairCounts(NamedTuple):
-    """What became of groups that somebody else made pairs of."""
+    """Counts of groups that another process paired."""
 
-    dropped: dict[str, int]
+    candidates_dropped: dict[str, int]
     groups: int
-    without_pair: dict[str, int]
+    groups_without_pair: dict[str, int]
     pairs: int
-    written: dict[str, int]
-    gaps: Counted
-    chosen_scores: Counted
-    rejected_scores: Counted
+    lines_written: dict[str, int]
+    gaps: StatsTotals
+    chosen_scores: StatsTotals
+    rejected_scores: StatsTotals
     marked: dict[str, int]
     example: tuple[Any, Any, Any] | None
 
 
 @dataclass(slots=True)
-class Stage:
-    """What one stage of a pipeline made of the pairs that came to it."""
+class StageCounts:
+    """How many pairs reached a stage, and what it did with them."""
 
     name: str
     found: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
-    weighed: int = 0
-    """Of the pairs that it held back and looks at once more: how many it has looked at,"""
-    to_weigh: int = 0
-    """and how many there are."""
+    compared: int = 0
+    """How many of the pairs held back for a second look have been compared."""
+    to_compare: int = 0
+    """How many pairs are held back for a second look."""
 
     @property
     def kept(self) -> int:
-        """How many pairs went on."""
+        """How many pairs were passed on."""
         return self.found - self.dropped.total()
 
 
 @dataclass(slots=True)
-class Report:
-    """The counts of one run. Engines fill it in; the command line words it."""
+class Ledger:
+    """The counts of one run. The engine fills it in; the command line puts it into words."""
 
     sources: list[tuple[str, str]] = field(default_factory=list)
-    passed_over: list[str] = field(default_factory=list)
+    """Each input and the format it was read as."""
+    skipped_files: list[str] = field(default_factory=list)
+    """Files next to rollouts that hold no rollouts."""
     notes: list[str] = field(default_factory=list)
-    rows_of: dict[str, int] = field(default_factory=dict)
+    rows_by_input: dict[str, int] = field(default_factory=dict)
     rows_read: int = 0
     rows_used: int = 0
     rows_dropped: Counter[str] = field(default_factory=Counter)
     rows_bad: int = 0
     first_bad: list[tuple[str, BadRecord]] = field(default_factory=list)
-    bad_of_kind: Counter[str] = field(default_factory=Counter)
-    found: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    mended: Counter[str] = field(default_factory=Counter)
+    """The first few bad rows of each kind, with their places."""
+    bad_by_kind: Counter[str] = field(default_factory=Counter)
+    candidates_found: int = 0
+    candidates_dropped: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
+    """What was repaired or is worth knowing, although nothing was lost."""
     groups: int = 0
     groups_without_pair: Counter[str] = field(default_factory=Counter)
-    stages: list[Stage] = field(default_factory=list)
+    groups_of_several_tasks: int = 0
+    stages: list[StageCounts] = field(default_factory=list)
     pairs: int = 0
     traces: int = 0
-    """Traces that were written, where no pairs are made of them."""
+    """Traces written, by the export that makes no pairs of them."""
     sides: dict[str, int] = field(default_factory=dict)
-    written: Counter[str] = field(default_factory=Counter)
-    """The number of lines of each output."""
-    gaps: Tally = field(default_factory=Tally)
-    chosen_scores: Tally = field(default_factory=Tally)
-    rejected_scores: Tally = field(default_factory=Tally)
+    """The number of pairs in each side of a split."""
+    lines_written: Counter[str] = field(default_factory=Counter)
+    """The number of lines in each output."""
+    gaps: RunningStats = field(default_factory=RunningStats)
+    chosen_scores: RunningStats = field(default_factory=RunningStats)
+    rejected_scores: RunningStats = field(default_factory=RunningStats)
     across_prompts: int = 0
-    joined_tasks: int = 0
+    """Pairs whose two answers belong to different prompts."""
     marked: Counter[str] = field(default_factory=Counter)
-    """How many chosen and rejected answers are marked, as `chosen_failed`."""
-    kept_rows: frozenset[str] = frozenset()
-    dropped_rows: frozenset[str] = frozenset()
-    """The reasons that --keep-rows and --drop-rows name."""
+    """How many chosen and rejected answers carry a mark, such as `chosen_failed`."""
+    reasons_to_keep: frozenset[str] = frozenset()
+    reasons_to_drop: frozenset[str] = frozenset()
+    """The reasons given with --keep-rows and --drop-rows."""
     example: tuple[Any, Any, Any] | None = None
-    course: Course = field(default_factory=Course)
+    """Prompt, chosen and rejected of the first pair."""
+    progress: Progress = field(default_factory=Progress)
 
     @property
-    def kept(self) -> int:
-        """How many candidates could compete."""
-        return self.found - self.dropped.total()
+    def candidates_kept(self) -> int:
+        """How many candidates could be paired."""
+        return self.candidates_found - self.candidates_dropped.total()
 
     @property
     def pairs_at_gap(self) -> dict[float, int]:
-        """How many pairs a `--min-gap` would leave."""
+        """How many pairs would remain at a `--min-gap`."""
         unknown = self.pairs - self.gaps.count
         return {least: self.gaps.at_least(least) + unknown for least in WHAT_IF_GAPS}
 
     def row_counts(self) -> RowCounts:
-        """What became of the rows so far."""
-        candidates = self.found, self.dropped, self.mended
+        """The counts of rows and candidates so far."""
+        candidates = self.candidates_found, self.candidates_dropped, self.noticed
         return RowCounts(self.rows_read, self.rows_used, self.rows_dropped, *candidates)
 
-    def join(self, label: str, counts: RowCounts) -> None:
-        """Count rows of an input that somebody else read."""
-        self.add_rows_of(label, counts.read)
+    def add_row_counts(self, label: str, counts: RowCounts) -> None:
+        """Add the rows of an input that another process read."""
+        self.add_rows(label, counts.read)
         self.rows_read += counts.read
         self.rows_used += counts.used
         self.rows_dropped.update(counts.dropped)
-        self.found += counts.found
-        self.dropped.update(counts.candidates_dropped)
-        self.mended.update(counts.mended)
+        self.candidates_found += counts.candidates_found
+        self.candidates_dropped.update(counts.candidates_dropped)
+        self.noticed.update(counts.noticed)
 
     def pair_counts(self) -> PairCounts:
-        """What became of the groups so far."""
+        """The counts of groups and pairs so far."""
         return PairCounts(
-            self.dropped,
+            self.candidates_dropped,
             self.groups,
             self.groups_without_pair,
             self.pairs,
-            self.written,
-            self.gaps.counted(),
-            self.chosen_scores.counted(),
-            self.rejected_scores.counted(),
+            self.lines_written,
+            self.gaps.totals(),
+            self.chosen_scores.totals(),
+            self.rejected_scores.totals(),
             self.marked,
             self.example,
         )
 
-    def join_pairs(self, other: PairCounts) -> None:
-        """Count the pairs of groups that somebody else wrote."""
-        self.dropped.update(other.dropped)
+    def add_pair_counts(self, other: PairCounts) -> None:
+        """Add the pairs of groups that another process wrote."""
+        self.candidates_dropped.update(other.candidates_dropped)
         self.groups += other.groups
-        self.groups_without_pair.update(other.without_pair)
+        self.groups_without_pair.update(other.groups_without_pair)
         self.pairs += other.pairs
-        self.written.update(other.written)
-        self.gaps.join(other.gaps)
-        self.chosen_scores.join(other.chosen_scores)
-        self.rejected_scores.join(other.rejected_scores)
+        self.lines_written.update(other.lines_written)
+        self.gaps.merge(other.gaps)
+        self.chosen_scores.merge(other.chosen_scores)
+        self.rejected_scores.merge(other.rejected_scores)
         self.marked.update(other.marked)
         self.example = self.example or other.example
 
-    def add_rows_of(self, label: str, rows: int) -> None:
+    def add_rows(self, label: str, rows: int) -> None:
         """Count rows of an input."""
-        self.rows_of[label] = self.rows_of.get(label, 0) + rows
+        self.rows_by_input[label] = self.rows_by_input.get(label, 0) + rows
 
     def note(self, sentence: str) -> None:
-        """Something the user should know, once."""
+        """Add a note for the user, unless it is already there."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
     def add_bad(self, place: str, error: BadRecord) -> None:
-        """Count a bad row, and remember the first few of each kind."""
+        """Count a bad row, and keep the first few of each kind."""
         self.rows_bad += 1
         kind = error.kind
-        if kind not in self.bad_of_kind and len(self.bad_of_kind) == _MOST_KINDS:
+        if kind not in self.bad_by_kind and len(self.bad_by_kind) == _MOST_KINDS:
             return
-        self.bad_of_kind[kind] += 1
-        if self.bad_of_kind[kind] <= FIRST_FEW:
-            error.__traceback__ = error.__context__ = None  # they hold on to the row
+        self.bad_by_kind[kind] += 1
+        if self.bad_by_kind[kind] <= FIRST_FEW:
+            error.__traceback__ = error.__context__ = None  # they would keep the row in memory
             self.first_bad.append((place, error))
 
     def add_pair(self, gap: float | None, chosen: float | None, rejected: float | None) -> None:
-        """Count a pair that was written; scores that nobody knows count for nothing."""
+        """Count a pair that was written. Unknown scores are left out of the statistics."""
         self.pairs += 1
         if gap is not None:
             self.gaps.add(gap)
@@ -184,3 +192,40 @@ class Report:
             self.chosen_scores.add(chosen)
         if rejected is not None:
             self.rejected_scores.add(rejected)
+
+
+@dataclass(slots=True)
+class ValidationLedger:
+    """What a trainer would do with a dataset. Rows: read = fine + lost."""
+
+    files: list[str] = field(default_factory=list)
+    rows_read: int = 0
+    rows_lost: int = 0
+    files_lost: list[str] = field(default_factory=list)
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each cause had each effect, as (effect, cause)."""
+    warnings: Counter[str] = field(default_factory=Counter)
+    progress: Progress = field(default_factory=Progress, compare=False)
+
+    def add_row(self, found: Sequence[tuple[str, str]], *, lost: bool) -> None:
+        """Count a row, and each distinct finding in it once."""
+        self.rows_read += 1
+        self.rows_lost += lost
+        for effect, code in dict.fromkeys(found):
+            self._count(effect, code)
+
+    def add_file(self, found: Sequence[tuple[str, str]]) -> None:
+        """Count the findings about a file as a whole."""
+        for effect, code in found:
+            self._count(effect, code)
+
+    def add_lost_file(self, label: str, more_rows: int) -> None:
+        """Count a file as lost, with the rows of it that had seemed fine."""
+        self.files_lost.append(label)
+        self.rows_lost += more_rows
+
+    def _count(self, effect: str, code: str) -> None:
+        if effect == "warning":
+            self.warnings[code] += 1
+        else:
+            self.lost[effect, code] += 1

@@ -1,57 +1,62 @@
-"""How far a run has come. Engines keep count as they go; whoever wants to tell of it looks in."""
+"""How far a run has come.
+
+The engine counts as it works; the progress bar looks from time to time.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-Verb = Literal["reading", "pairing", "comparing", "writing", "hashing"]
+Activity = Literal["reading", "pairing", "comparing", "writing", "hashing"]
 
 
 class Step(NamedTuple):
-    """What a run is doing, and how much of it is done; nobody may know how much there is to do."""
+    """What a run is doing, and how much of it is done. The total may be unknown."""
 
-    verb: Verb
+    activity: Activity
     done: int
     total: int | None
     unit: str
 
 
-class Course:
-    """The steps of a run. The first of them is to read its inputs."""
+class Progress:
+    """The steps of a run. The first one is always to read its inputs."""
 
     def __init__(self) -> None:
-        self.passed = 0
-        """The bytes that were read in this step, packed ones as they are packed."""
-        self._look: Callable[[], Step] | None = None
-        self._beside: Sequence[int] = ()
+        self.own_bytes = 0
+        """The bytes this process has read in this step; of compressed files, compressed bytes."""
+        self._current_step: Callable[[], Step] | None = None
+        self._worker_bytes: Sequence[int] = ()
 
-    def pass_by(self, count: int) -> None:
-        """Count bytes; files call it once for each large block that they read."""
-        self.passed += count
+    def add_bytes(self, count: int) -> None:
+        """Count bytes that were read. Files call it once for each large block."""
+        self.own_bytes += count
 
-    def count_beside(self, counts: Sequence[int]) -> None:
-        """Let other processes count, too, in memory that they share with us."""
-        self._beside = counts
+    def watch_workers(self, worker_bytes: Sequence[int]) -> None:
+        """Count what worker processes read, too; they write it into shared memory."""
+        self._worker_bytes = worker_bytes
 
-    def join_beside(self) -> None:
-        """They have ended: what they counted is ours."""
-        counted, self._beside = sum(self._beside), ()
-        self.passed += counted
+    def workers_ended(self) -> None:
+        """Add the bytes of the workers to our own, since their memory goes away."""
+        counted, self._worker_bytes = sum(self._worker_bytes), ()
+        self.own_bytes += counted
 
     @property
-    def bytes(self) -> int:
-        """The bytes that were read in this step by all processes."""
-        return self.passed + sum(self._beside)
+    def bytes_read(self) -> int:
+        """The bytes that all processes have read in this step."""
+        return self.own_bytes + sum(self._worker_bytes)
 
-    def turn_to(self, look: Callable[[], Step]) -> None:
-        """Begin another step: `look` says at any time how far it is."""
-        self.passed = 0
-        self._look = look
+    def begin_step(self, current_step: Callable[[], Step]) -> None:
+        """Begin another step. `current_step` may be called at any time."""
+        self.own_bytes = 0
+        self._current_step = current_step
 
-    def turn_to_hashing(self, total: int) -> None:
-        """Begin to hash files that are so long together."""
-        self.turn_to(lambda: Step("hashing", self.bytes, total, "bytes"))
+    def begin_hashing(self, total: int) -> None:
+        """Begin to hash files of `total` bytes."""
+        self.begin_step(lambda: Step("hashing", self.bytes_read, total, "bytes"))
 
     @property
     def step(self) -> Step:
-        """What is being done now. How long the inputs are is not known here."""
-        return Step("reading", self.bytes, None, "bytes") if self._look is None else self._look()
+        """What the run is doing now. The length of the inputs is not known here."""
+        if self._current_step is None:
+            return Step("reading", self.bytes_read, None, "bytes")
+        return self._current_step()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, Self
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.contamination import Reference
 from prefpairs.stages.pair_entry import Entry
@@ -69,7 +69,7 @@ class Sieve(Protocol):
         ...
 
     def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
     ) -> Iterator[Entry]:
         """The entries that stay; each loss is counted. `wanted` digests are handed on."""
         ...

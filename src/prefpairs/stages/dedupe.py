@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Self
 
 from prefpairs.errors import UsageError
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest
 from prefpairs.option import option, options
 from prefpairs.stages.base import StageFiles, Texts
@@ -115,7 +115,7 @@ class Dedupe:
         return frozenset({"id", "prompt", "tools", "chosen", "rejected", "other_prompt"})
 
     def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
     ) -> Iterator[Entry]:
         """One entry of each kind, as they came."""
         if self.reference is not None:
@@ -125,7 +125,7 @@ class Dedupe:
             if not distinct.add(entry):
                 stage.dropped["duplicate"] += 1
         if self.near is not None:
-            stage.to_weigh = len(distinct)
+            stage.to_compare = len(distinct)
         slots = self._settle_conflicts(distinct, stage)
         if self._keys:
             slots = _strongest_by(self._keys, distinct, slots, stage)
@@ -134,7 +134,12 @@ class Dedupe:
         yield from distinct.arrived(slots)
 
     def _apart(
-        self, distinct: Distinct, slots: Sequence[int], texts: Texts, stage: Stage, threshold: float
+        self,
+        distinct: Distinct,
+        slots: Sequence[int],
+        texts: Texts,
+        stage: StageCounts,
+        threshold: float,
     ) -> Sequence[int]:
         """The slots that are near no stronger one that stays."""
 
@@ -148,9 +153,9 @@ class Dedupe:
         shingles_at = prompt_at if near_on == "prompt" else chosen_at
         table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
         kept = array("I")
-        stage.to_weigh = len(slots)
+        stage.to_compare = len(slots)
         for slot in in_order(slots, distinct.strength):
-            stage.weighed += 1
+            stage.compared += 1
             shingles = shingles_at(slot)
             near = table.near(shingles)
             if near_on == "both":
@@ -167,7 +172,7 @@ class Dedupe:
         """The digests by which pairs of different content can be the same."""
         return () if "content" in self.by else self.by
 
-    def _settle_conflicts(self, distinct: Distinct, stage: Stage) -> Sequence[int]:
+    def _settle_conflicts(self, distinct: Distinct, stage: StageCounts) -> Sequence[int]:
         """The slots of the pairs that no other one contradicts, or that win over it."""
         slots = range(len(distinct))
         staying = array("I", (slot for slot in slots if not self._loses(distinct, slot, stage)))
@@ -175,7 +180,7 @@ class Dedupe:
             stage.dropped["contradiction"] += lost
         return staying
 
-    def _loses(self, distinct: Distinct, slot: int, stage: Stage) -> bool:
+    def _loses(self, distinct: Distinct, slot: int, stage: StageCounts) -> bool:
         opposite = distinct.opposite(slot)
         if opposite < 0:
             return False
@@ -188,7 +193,7 @@ class Dedupe:
 
 
 def _outside(
-    reference: Reference, entries: Iterable[Entry], texts: Texts, stage: Stage
+    reference: Reference, entries: Iterable[Entry], texts: Texts, stage: StageCounts
 ) -> Iterator[Entry]:
     for entry in entries:
         if reference.holds(texts.pair(entry).prompt, entry.other_prompt):
@@ -198,7 +203,7 @@ def _outside(
 
 
 def _strongest_by(
-    keys: Sequence[str], distinct: Distinct, slots: Sequence[int], stage: Stage
+    keys: Sequence[str], distinct: Distinct, slots: Sequence[int], stage: StageCounts
 ) -> Sequence[int]:
     """The strongest slot of each key."""
     numbering, best = Numbering(), array("I")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Self
 
 from prefpairs.errors import UsageError
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
 from prefpairs.option import flag, option, options, options_in
@@ -110,7 +110,7 @@ class Filter:
         return replace(self, count_tokens=files.token_counter(self.tokenizer))
 
     def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
     ) -> Iterator[Entry]:
         """The entries whose pairs pass."""
         for entry in entries:

@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from typing import Self
 
 from prefpairs.errors import UsageError
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import as_written
 from prefpairs.option import option, options
@@ -79,7 +79,7 @@ class Sample:
         return frozenset({"id"} if self.per_group is None else {"id", "group"})
 
     def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage, wanted: frozenset[str]
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
     ) -> Iterator[Entry]:
         """The entries that are drawn."""
         if self.fraction is not None:
@@ -96,7 +96,7 @@ class Sample:
         for number, entry in enumerate(drawn.store.entries(ordered)):
             yield entry._replace(number=number)  # whatever comes next keeps this order
 
-    def _below_fraction(self, entries: Iterable[Entry], stage: Stage) -> Iterator[Entry]:
+    def _below_fraction(self, entries: Iterable[Entry], stage: StageCounts) -> Iterator[Entry]:
         bound = bound_of(self.fraction or 0.0)
         for entry in entries:
             if draw(self.seed, "sample", entry.id) < bound:
@@ -105,13 +105,13 @@ class Sample:
                 stage.dropped["not_drawn"] += 1
 
     @staticmethod
-    def _prune(drawn: "_Drawn", most: int, stage: Stage) -> None:
+    def _prune(drawn: "_Drawn", most: int, stage: StageCounts) -> None:
         """Let go what cannot be among the smallest any more, so that memory stays bounded."""
         if len(drawn.store) >= max(2 * most, _FEWEST_PRUNED):
             stage.dropped["not_drawn"] += len(drawn.store) - most
             drawn.keep(drawn.smallest(range(len(drawn.store)), most))
 
-    def _slots(self, drawn: "_Drawn", stage: Stage) -> Sequence[int]:
+    def _slots(self, drawn: "_Drawn", stage: StageCounts) -> Sequence[int]:
         slots: Sequence[int] = range(len(drawn.store))
         if self.per_group is not None:
             slots = array("I")

@@ -10,7 +10,7 @@ from math import sqrt
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
 from prefpairs.errors import UsageError
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest, draw
 from prefpairs.model.pair import OTHER_GROUP, Pair
@@ -83,7 +83,7 @@ class Split:
         return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts
     ) -> Iterator[tuple[Entry, str]]:
         """Each entry with its side, as they came."""
         keyed = self._keyed(entries, texts, stage)
@@ -121,7 +121,7 @@ class Split:
         return side_of
 
     def _keyed(
-        self, entries: Iterable[Entry], texts: Texts, stage: Stage
+        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts
     ) -> Iterator[tuple[Entry, list[bytes]]]:
         """Each entry with the keys that must not stand on two sides: one, or one an answer."""
         known: set[str] = set()
@@ -149,7 +149,7 @@ class Split:
             raise UsageError(_TWO_PROMPTS.format(pair().id), _WITHOUT_A_VIEW)
         return [self.seen(pair()) or prompt]
 
-    def _notice_old_sides(self, keys: list[bytes], stage: Stage) -> None:
+    def _notice_old_sides(self, keys: list[bytes], stage: StageCounts) -> None:
         """Count a pair of which a key has had a side."""
         if self.like is None or not any(map(self.like.side_of, keys)):
             return
@@ -157,7 +157,7 @@ class Split:
         if any(map(self.like.is_on_several, keys)):
             stage.noticed["old_sides_differ"] += 1
 
-    def _notice_odd_shares(self, counts: Counter[int], stage: Stage) -> None:
+    def _notice_odd_shares(self, counts: Counter[int], stage: StageCounts) -> None:
         """Tell the input of a split that is one side of an earlier one with the same seed."""
         keys = counts.total()
         for side, share in enumerate(self._shares):
@@ -172,7 +172,7 @@ class Split:
                 return
 
     def _exactly(
-        self, keyed: Iterable[tuple[Entry, list[bytes]]], stage: Stage
+        self, keyed: Iterable[tuple[Entry, list[bytes]]], stage: StageCounts
     ) -> Iterator[tuple[Entry, str]]:
         """Shares of pairs as near as keys get that are taken in the order of their draws.
 

@@ -6,17 +6,17 @@ import pytest
 
 from prefpairs.cli.gates import Gate, read_gates
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
-from prefpairs.ledger import Report, Stage
-from prefpairs.ledger.summaries import pair_summary, sieve_summary
+from prefpairs.ledger import Ledger, StageCounts
+from prefpairs.ledger.summaries import pair_input_summary, pair_summary
 
 
 def _summary() -> dict[str, Any]:
-    stage = Stage("dedupe", found=10)
+    stage = StageCounts("dedupe", found=10)
     stage.dropped["duplicate"] = 3
-    report = Report(rows_read=12, stages=[stage], sides={"train": 6, "val": 1})
+    ledger = Ledger(rows_read=12, stages=[stage], sides={"train": 6, "val": 1})
     for gap in (0.25, 0.75):
-        report.add_pair(gap, None, 0.0)
-    return sieve_summary(report)
+        ledger.add_pair(gap, None, 0.0)
+    return pair_input_summary(ledger)
 
 
 def _check(word: str) -> None:
@@ -37,7 +37,7 @@ def _check(word: str) -> None:
 )
 def test_words(word: str, gate: Gate) -> None:
     """A path, a comparison and a number."""
-    assert read_gates([word], sieve_summary(Report())) == [gate]
+    assert read_gates([word], pair_input_summary(Ledger())) == [gate]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_words(word: str, gate: Gate) -> None:
 def test_words_that_are_no_gate(word: str) -> None:
     """They are told before the run, with what they should look like."""
     with pytest.raises(UsageError) as caught:
-        read_gates([word], sieve_summary(Report()))
+        read_gates([word], pair_input_summary(Ledger()))
     assert caught.value.problem == f"--require {word}: expected NAME>=NUMBER"
 
 
@@ -120,7 +120,7 @@ def test_count_that_is_none(word: str) -> None:
 
 def test_names_are_told_before_the_run() -> None:
     """As far as a run that has not begun can know them."""
-    empty = pair_summary(Report())
+    empty = pair_summary(Ledger())
     with pytest.raises(UnknownWord) as caught:
         read_gates(["pairs>=1", "candidate.kept>=1"], empty)
     assert (caught.value.what, caught.value.word) == ("count for --require", "candidate.kept")
@@ -130,8 +130,8 @@ def test_names_are_told_before_the_run() -> None:
 
 def test_gap_of_the_what_if() -> None:
     """A key that holds a dot is found, too."""
-    report = Report(groups=1)
-    report.add_pair(0.15, 1.0, 0.85)
-    summary = pair_summary(report)
+    ledger = Ledger(groups=1)
+    ledger.add_pair(0.15, 1.0, 0.85)
+    summary = pair_summary(ledger)
     for gate in read_gates(["pairs_at_min_gap.0.1==1", "pairs_at_min_gap.0.2==0"], summary):
         gate.check(summary)

@@ -5,13 +5,13 @@ from itertools import permutations
 import pytest
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.ledger import Report, Stage
-from prefpairs.ledger.running_stats import Tally
-from prefpairs.ledger.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.ledger import Ledger, StageCounts
+from prefpairs.ledger.running_stats import RunningStats
+from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
 
 
-def _tally(*numbers: float) -> Tally:
-    tally = Tally()
+def _tally(*numbers: float) -> RunningStats:
+    tally = RunningStats()
     for number in numbers:
         tally.add(number)
     return tally
@@ -48,64 +48,64 @@ def test_order_of_a_tally_of_extremes_does_not_count() -> None:
 
 def test_notes_stand_once() -> None:
     """The same sentence is not said twice."""
-    report = Report()
+    ledger = Ledger()
     for sentence in ("a", "b", "a"):
-        report.note(sentence)
-    assert report.notes == ["a", "b"]
+        ledger.note(sentence)
+    assert ledger.notes == ["a", "b"]
 
 
 def test_first_few_bad_rows_are_remembered() -> None:
     """All are counted, five are kept."""
-    report = Report()
+    ledger = Ledger()
     for number in range(8):
-        report.add_bad(f"f:{number}", NotJson("not JSON"))
-    assert report.rows_bad == 8
-    assert [place for place, _ in report.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4"]
+        ledger.add_bad(f"f:{number}", NotJson("not JSON"))
+    assert ledger.rows_bad == 8
+    assert [place for place, _ in ledger.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4"]
 
 
 def test_first_few_of_each_kind_of_bad_rows() -> None:
     """A thousand rows of one kind do not hide the one of another; kinds are bounded."""
-    report = Report()
+    ledger = Ledger()
     for number in range(20):
-        report.add_bad(f"f:{number}", BadField(f"messages[{number}].role", 1, "text"))
-    report.add_bad("f:20", NotJson("not JSON"))
-    assert [place for place, _ in report.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4", "f:20"]
-    assert report.bad_of_kind == {"messages[].role: text": 20, "not_json": 1}
+        ledger.add_bad(f"f:{number}", BadField(f"messages[{number}].role", 1, "text"))
+    ledger.add_bad("f:20", NotJson("not JSON"))
+    assert [place for place, _ in ledger.first_bad] == ["f:0", "f:1", "f:2", "f:3", "f:4", "f:20"]
+    assert ledger.bad_by_kind == {"messages[].role: text": 20, "not_json": 1}
     for name in "abcdefghijk":
-        report.add_bad(name, BadField(name, 1, "text"))
-    assert (report.rows_bad, len(report.bad_of_kind), len(report.first_bad)) == (32, 10, 14)
+        ledger.add_bad(name, BadField(name, 1, "text"))
+    assert (ledger.rows_bad, len(ledger.bad_by_kind), len(ledger.first_bad)) == (32, 10, 14)
 
 
 def test_kept_is_found_less_dropped() -> None:
     """The ledger of candidates closes."""
-    report = Report(found=10)
-    report.dropped.update({"no_score": 2, "duplicate_rollout": 1})
-    assert report.kept == 7
+    ledger = Ledger(candidates_found=10)
+    ledger.candidates_dropped.update({"no_score": 2, "duplicate_rollout": 1})
+    assert ledger.candidates_kept == 7
 
 
 def test_pairs_are_counted_by_gap() -> None:
     """How many would be left at other least gaps, their borders included."""
-    report = Report()
+    ledger = Ledger()
     for gap in (0.05, 0.1, 0.15, 0.2, 0.7):
-        report.add_pair(gap, 0.9, 0.9 - gap)
-    assert (report.pairs, dict(report.pairs_at_gap)) == (5, {0.1: 4, 0.2: 2})
+        ledger.add_pair(gap, 0.9, 0.9 - gap)
+    assert (ledger.pairs, dict(ledger.pairs_at_gap)) == (5, {0.1: 4, 0.2: 2})
 
 
 def test_summary_of_extract() -> None:
     """Keys in order; the largest loss first, equal ones by name."""
-    report = Report(
+    ledger = Ledger(
         sources=[("a.jsonl", "generic")],
-        passed_over=["a_failures.jsonl"],
+        skipped_files=["a_failures.jsonl"],
         notes=["a.jsonl is odd"],
         rows_read=10,
         rows_used=5,
         rows_bad=1,
-        found=9,
+        candidates_found=9,
     )
-    report.rows_dropped.update({"no_score": 1, "masked": 1, "placeholder": 2})
-    report.dropped.update({"no_score": 2, "no_prompt": 2, "masked": 1})
-    report.mended["trailing_turn_cut"] += 3
-    assert list(extract_summary(report).items()) == [
+    ledger.rows_dropped.update({"no_score": 1, "masked": 1, "placeholder": 2})
+    ledger.candidates_dropped.update({"no_score": 2, "no_prompt": 2, "masked": 1})
+    ledger.noticed["trailing_turn_cut"] += 3
+    assert list(extract_summary(ledger).items()) == [
         ("inputs", [{"name": "a.jsonl", "source": "generic"}]),
         ("passed_over", ["a_failures.jsonl"]),
         (
@@ -124,18 +124,18 @@ def test_summary_of_extract() -> None:
         ("noticed", {"trailing_turn_cut": 3}),
         ("notes", ["a.jsonl is odd"]),
     ]
-    assert list(extract_summary(report)["rows"]["dropped"]) == ["placeholder", "masked", "no_score"]
+    assert list(extract_summary(ledger)["rows"]["dropped"]) == ["placeholder", "masked", "no_score"]
 
 
 def test_summary_of_pair() -> None:
     """What extract says, and then the pairs."""
-    report = Report(groups=3, across_prompts=1)
-    report.groups_without_pair["all_tied"] += 1
-    report.marked.update({"chosen_failed": 1, "rejected_failed": 2})
-    report.add_pair(0.5, 1.0, 0.5)
-    report.add_pair(0.1, 0.9, 0.8)
-    summary = pair_summary(report)
-    assert list(summary)[:6] == list(extract_summary(report))
+    ledger = Ledger(groups=3, across_prompts=1)
+    ledger.groups_without_pair["all_tied"] += 1
+    ledger.marked.update({"chosen_failed": 1, "rejected_failed": 2})
+    ledger.add_pair(0.5, 1.0, 0.5)
+    ledger.add_pair(0.1, 0.9, 0.8)
+    summary = pair_summary(ledger)
+    assert list(summary)[:6] == list(extract_summary(ledger))
     assert {key: summary[key] for key in list(summary)[6:]} == {
         "groups": 3,
         "groups_without_pair": {"all_tied": 1},
@@ -151,7 +151,7 @@ def test_summary_of_pair() -> None:
 
 def test_summary_of_nothing() -> None:
     """Every key stands even where nothing was read."""
-    assert pair_summary(Report()) == {
+    assert pair_summary(Ledger()) == {
         "inputs": [],
         "passed_over": [],
         "rows": {"read": 0, "used": 0, "dropped": {}, "bad": 0},
@@ -168,15 +168,15 @@ def test_summary_of_nothing() -> None:
         "pairs_across_prompts": 0,
         "marked": {},
     }
-    assert Report().joined_tasks == 0
+    assert Ledger().groups_of_several_tasks == 0
 
 
 def test_stage_keeps_what_it_found_less_what_it_dropped() -> None:
     """The ledger of each stage closes; what was noticed is not lost."""
-    stage = Stage("dedupe", found=10)
+    stage = StageCounts("dedupe", found=10)
     stage.dropped.update({"duplicate": 3, "contradiction": 1})
     stage.noticed["contradiction_kept"] += 5
-    assert (stage.kept, Stage("dedupe").kept) == (6, 0)
+    assert (stage.kept, StageCounts("dedupe").kept) == (6, 0)
 
 
 @pytest.mark.parametrize(
@@ -193,30 +193,30 @@ def test_numbers_that_nobody_knows(
     numbers: tuple[float | None, float | None, float | None], counted: tuple[int, int, int]
 ) -> None:
     """The pair counts, they do not."""
-    report = Report()
-    report.add_pair(*numbers)
-    assert report.pairs == 1
-    tallies = report.gaps, report.chosen_scores, report.rejected_scores
+    ledger = Ledger()
+    ledger.add_pair(*numbers)
+    assert ledger.pairs == 1
+    tallies = ledger.gaps, ledger.chosen_scores, ledger.rejected_scores
     assert tuple(tally.count for tally in tallies) == counted
 
 
 def test_summary_of_sieves() -> None:
     """Rows, what each stage made of its pairs, what came out, and the sides of a split."""
-    stage = Stage("dedupe", found=5, notes=["odd"])
+    stage = StageCounts("dedupe", found=5, notes=["odd"])
     stage.dropped.update({"contradiction": 1, "duplicate": 2})
     stage.noticed["contradiction_kept"] = 4
-    report = Report(
+    ledger = Ledger(
         sources=[("p.jsonl", "pairs")],
         rows_read=7,
         rows_used=5,
-        stages=[stage, Stage("split", found=2)],
+        stages=[stage, StageCounts("split", found=2)],
         sides={"train": 1, "val": 1},
     )
-    report.rows_dropped["sides_equal"] = 2
-    report.mended["id_renewed"] = 1
-    report.add_pair(0.5, 1.0, 0.5)
-    report.add_pair(None, None, None)
-    assert list(sieve_summary(report).items()) == [
+    ledger.rows_dropped["sides_equal"] = 2
+    ledger.noticed["id_renewed"] = 1
+    ledger.add_pair(0.5, 1.0, 0.5)
+    ledger.add_pair(None, None, None)
+    assert list(pair_input_summary(ledger).items()) == [
         ("inputs", [{"name": "p.jsonl", "source": "pairs"}]),
         ("passed_over", []),
         ("rows", {"read": 7, "used": 5, "dropped": {"sides_equal": 2}, "bad": 0}),
@@ -245,13 +245,13 @@ def test_summary_of_sieves() -> None:
 
 def test_stages_and_sides_of_a_recipe_that_pairs() -> None:
     """They stand in the summary of `pair`, too, where there are any."""
-    summary = pair_summary(Report(stages=[Stage("filter", found=1)], sides={"train": 1}))
+    summary = pair_summary(Ledger(stages=[StageCounts("filter", found=1)], sides={"train": 1}))
     assert (list(summary["stages"]), summary["sides"]) == (["filter"], {"train": 1})
-    assert pair_summary(Report()).keys().isdisjoint({"stages", "sides"})
+    assert pair_summary(Ledger()).keys().isdisjoint({"stages", "sides"})
 
 
 def test_summary_of_sieves_and_nothing() -> None:
     """What nobody knows is null, and no stage is made up."""
-    summary = sieve_summary(Report())
+    summary = pair_input_summary(Ledger())
     assert summary.keys().isdisjoint({"stages", "sides", "candidates", "groups"})
     assert (summary["gap"], summary["mean_chosen_score"]) == (None, None)

@@ -4,34 +4,34 @@ import pytest
 
 from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
 from prefpairs.engine.plan import ReadPlan
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.tool_calls import tool_call
 
 RUBBISH = "x" * 300
 
 
-def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Report:
-    report = Report(rows_read=10)
-    report.rows_dropped.update(rows)
-    report.groups_without_pair.update(groups or {})
-    return report
+def _ledger(rows: dict[str, int], groups: dict[str, int] | None = None) -> Ledger:
+    ledger = Ledger(rows_read=10)
+    ledger.rows_dropped.update(rows)
+    ledger.groups_without_pair.update(groups or {})
+    return ledger
 
 
 @pytest.mark.parametrize(
-    ("report", "hint"),
+    ("ledger", "hint"),
     [
-        (Report(), "there were no rows to read"),
-        (Report(rows_read=1), None),
+        (Ledger(), "there were no rows to read"),
+        (Ledger(rows_read=1), None),
         (
-            Report(passed_over=["r_failures.jsonl"]),
+            Ledger(skipped_files=["r_failures.jsonl"]),
             "NeMo Gym writes such files beside its rollouts; --from generic reads them",
         ),
         (
-            _report({}, {"no_candidate": 2}),
+            _ledger({}, {"no_candidate": 2}),
             "2 groups: no group has a candidate left; see the reasons above",
         ),
         (
-            _report({"no_ttc_steps": 1}),
+            _ledger({"no_ttc_steps": 1}),
             (
                 "1 row: the row has no TTC_END step; NAT leaves TTC steps out of its files "
                 "unless the configuration says "
@@ -39,30 +39,30 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
             ),
         ),
         (
-            _report({"other_step_name": 3, "no_ttc_steps": 1}),
+            _ledger({"other_step_name": 3, "no_ttc_steps": 1}),
             (
                 "3 rows: none of the row's TTC_END steps has the name given by --step-name; "
                 "--step-name NAME takes steps of another name"
             ),
         ),
         (
-            _report({"no_score": 2}),
+            _ledger({"no_score": 2}),
             ("2 rows: the score is missing; --score PATH names the field that holds the score"),
         ),
         (
-            _report({"placeholder": 5}),
+            _ledger({"placeholder": 5}),
             "5 rows: a placeholder line instead of a rollout",
         ),
         (
-            _report({"no_score": 9}, {"all_tied": 2, "same_answer": 1}),
+            _ledger({"no_score": 9}, {"all_tied": 2, "same_answer": 1}),
             "2 groups: in every group all scores are equal, so nothing is preferred",
         ),
         (
-            _report({}, {"none_allowed": 1}),
+            _ledger({}, {"none_allowed": 1}),
             "1 group: --min-gap and the other bounds leave no pair; try smaller ones",
         ),
         (
-            _report({}, {"one_candidate": 4}),
+            _ledger({}, {"one_candidate": 4}),
             (
                 "4 groups: no prompt has two answers to compare; generate several rollouts per "
                 "prompt, or compare answers to different prompts with --strategy stratified "
@@ -71,15 +71,15 @@ def _report(rows: dict[str, int], groups: dict[str, int] | None = None) -> Repor
         ),
     ],
 )
-def test_why_nothing(report: Report, hint: str | None) -> None:
+def test_why_nothing(ledger: Ledger, hint: str | None) -> None:
     """The most frequent reason, with the option that changes it."""
-    assert why_nothing("pair", report) == hint
+    assert why_nothing("pair", ledger) == hint
 
 
 def test_why_extract_gave_nothing() -> None:
     """Groups are none of its business."""
-    report = _report({"no_prompt": 1}, {"all_tied": 2})
-    assert why_nothing("extract", report) == (
+    ledger = _ledger({"no_prompt": 1}, {"all_tied": 2})
+    assert why_nothing("extract", ledger) == (
         "1 row: the prompt is missing or empty; --prompt PATH names the field that holds the prompt"
     )
 
@@ -87,14 +87,14 @@ def test_why_extract_gave_nothing() -> None:
 def test_example_of_a_pair() -> None:
     """One line each, nothing in them steers a terminal, long ones are cut."""
     call = [tool_call("search", "{}"), tool_call("f", "{}")]
-    report = Report(
+    ledger = Ledger(
         example=(
             [{"role": "system", "content": "S"}, {"role": "user", "content": "Q\n\x1b[31m"}],
             [{"role": "assistant", "content": "Look.", "tool_calls": call}],
             RUBBISH,
         )
     )
-    assert next_steps("pair", report, "o.jsonl").splitlines() == [
+    assert next_steps("pair", ledger, "o.jsonl").splitlines() == [
         "",
         "example",
         "  prompt    Q \\x1b[31m",
@@ -107,19 +107,19 @@ def test_example_of_a_pair() -> None:
 
 def test_no_example_of_nothing() -> None:
     """Nothing was made, nothing is shown."""
-    assert next_steps("pair", Report(), "o.jsonl") == ""
+    assert next_steps("pair", Ledger(), "o.jsonl") == ""
 
 
 def test_next_step_of_extract() -> None:
     """Candidates in a file are for `pair`; in a pipe somebody takes them already."""
-    assert next_steps("extract", Report(), "c.jsonl") == (
+    assert next_steps("extract", Ledger(), "c.jsonl") == (
         "\nnext: prefpairs pair c.jsonl -o pairs.jsonl\n"
     )
-    assert next_steps("extract", Report(), "-") == ""
+    assert next_steps("extract", Ledger(), "-") == ""
 
 
-def _stage(name: str, **dropped: int) -> Stage:
-    stage = Stage(name, found=9)
+def _stage(name: str, **dropped: int) -> StageCounts:
+    stage = StageCounts(name, found=9)
     stage.dropped.update(dropped)
     return stage
 
@@ -140,32 +140,32 @@ def _stage(name: str, **dropped: int) -> Stage:
         ("sample", [_stage("sample")], None),
     ],
 )
-def test_why_sieves_gave_nothing(command: str, stages: list[Stage], hint: str | None) -> None:
+def test_why_sieves_gave_nothing(command: str, stages: list[StageCounts], hint: str | None) -> None:
     """The stage that lost pairs, and its most frequent reason."""
-    assert why_nothing(command, Report(rows_read=9, stages=stages)) == hint
+    assert why_nothing(command, Ledger(rows_read=9, stages=stages)) == hint
 
 
 def test_why_no_row_was_a_pair() -> None:
     """What was lost before any stage counts where no stage lost anything."""
-    report = _report({"sides_equal": 3})
-    report.stages.append(_stage("dedupe"))
-    assert why_nothing("dedupe", report) == "3 rows: chosen and rejected have the same content"
+    ledger = _ledger({"sides_equal": 3})
+    ledger.stages.append(_stage("dedupe"))
+    assert why_nothing("dedupe", ledger) == "3 rows: chosen and rejected have the same content"
 
 
 @pytest.mark.parametrize("command", ["pair", "dedupe", "filter", "sample"])
 def test_next_step_of_pairs(command: str) -> None:
     """Pairs in a file are for `split`, also under an odd name; in a pipe somebody takes them."""
-    report = Report(example=("Q", "A", "B"))
+    ledger = Ledger(example=("Q", "A", "B"))
     example = "\nexample\n  prompt    Q\n  chosen    A\n  rejected  B\n"
     step = "\nnext: prefpairs split o\\x1b.jsonl --val-fraction 0.1 --out-dir data\n"
-    assert next_steps(command, report, "o\x1b.jsonl") == example + step
-    assert next_steps(command, report, "-") == example
+    assert next_steps(command, ledger, "o\x1b.jsonl") == example + step
+    assert next_steps(command, ledger, "-") == example
 
 
 def test_no_step_after_a_split() -> None:
     """Its files are what is trained on."""
-    report = Report(example=("Q", "A", "B"))
-    assert "next" not in next_steps("split", report, "d/train.jsonl")
+    ledger = Ledger(example=("Q", "A", "B"))
+    assert "next" not in next_steps("split", ledger, "d/train.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -180,16 +180,16 @@ def test_ways_out_where_answers_were_judged_twice(
     files: int, without_pair: dict[str, int], choices: list[tuple[str, str]]
 ) -> None:
     """Options that let them compete; files are runs only if there are several."""
-    report = Report(sources=[("nat", f"{number}.json") for number in range(files)])
-    report.dropped.update(conflicting_scores=4)
-    report.groups_without_pair.update(without_pair)
-    report.groups = sum(without_pair.values())
-    assert list(ways_out(report, ReadPlan(inputs=[]))) == choices
+    ledger = Ledger(sources=[("nat", f"{number}.json") for number in range(files)])
+    ledger.candidates_dropped.update(conflicting_scores=4)
+    ledger.groups_without_pair.update(without_pair)
+    ledger.groups = sum(without_pair.values())
+    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == choices
     told = "the same answers were judged twice, with different scores"
-    report.rows_read = 4
-    assert (why_nothing("pair", report) == told) == bool(choices)
-    report.groups += 1  # one with a pair, which another stage dropped
-    assert list(ways_out(report, ReadPlan(inputs=[]))) == []
-    report.groups -= 1
-    report.dropped.clear()
-    assert list(ways_out(report, ReadPlan(inputs=[]))) == []
+    ledger.rows_read = 4
+    assert (why_nothing("pair", ledger) == told) == bool(choices)
+    ledger.groups += 1  # one with a pair, which another stage dropped
+    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == []
+    ledger.groups -= 1
+    ledger.candidates_dropped.clear()
+    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == []

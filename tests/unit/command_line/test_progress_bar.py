@@ -326,15 +326,15 @@ threads = []  # how many there are when a process is begun: asked after all othe
 os.register_at_fork(before=lambda: threads.append(threading.active_count()))
 import prefpairs.cli.terminal.progress_display as progress
 from prefpairs.files.held_signals import held_signals
-from prefpairs.ledger.progress import Course, Step
+from prefpairs.ledger.progress import Progress, Step
 progress.AFTER, progress._PERIOD = 0.0, 0.01
-course = Course()
-course.turn_to(lambda: Step("reading", 5, 10, "rows"))
+shown = Progress()
+shown.begin_step(lambda: Step("reading", 5, 10, "rows"))
 """
 
 FORK = """
 progress._PERIOD = 60.0
-with progress.progress(course):
+with progress.show_progress(shown):
     time.sleep(0.2)
     assert threading.active_count() == 2
     child = os.fork()
@@ -350,7 +350,7 @@ print(threads)
 
 HELD = """
 signal.signal(signal.SIGTERM, lambda *_: print("struck"))
-with progress.progress(course):
+with progress.show_progress(shown):
     time.sleep(0.2)
     with held_signals():
         os.kill(os.getpid(), signal.SIGTERM)
@@ -359,9 +359,9 @@ with progress.progress(course):
 """
 
 TWICE = """
-with progress.progress(course):
+with progress.show_progress(shown):
     time.sleep(0.2)
-with progress.progress(course, quiet=True):
+with progress.show_progress(shown, quiet=True):
     time.sleep(0.2)
 print("done")
 """

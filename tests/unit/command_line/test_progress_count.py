@@ -2,49 +2,49 @@
 
 from array import array
 
-from prefpairs.ledger.progress import Course, Step
-from prefpairs.ledger.validation_report import Judgement
+from prefpairs.ledger import ValidationLedger
+from prefpairs.ledger.progress import Progress, Step
 
 
 def test_bytes_of_inputs_are_counted_first() -> None:
     """Nobody here knows how many there will be."""
-    course = Course()
-    course.pass_by(100)
-    course.pass_by(20)
-    assert course.step == Step("reading", 120, None, "bytes")
+    progress = Progress()
+    progress.add_bytes(100)
+    progress.add_bytes(20)
+    assert progress.step == Step("reading", 120, None, "bytes")
 
 
 def test_others_count_beside_us() -> None:
     """What they count is seen as they go, and ours once they have ended."""
-    course, beside = Course(), array("Q", [0, 0])
-    course.pass_by(100)
-    course.count_beside(beside)
+    progress, beside = Progress(), array("Q", [0, 0])
+    progress.add_bytes(100)
+    progress.watch_workers(beside)
     beside[1] = 7
-    assert course.step.done == 107
-    course.join_beside()
+    assert progress.step.done == 107
+    progress.workers_ended()
     beside[1] = 9
-    assert (course.passed, course.step.done) == (107, 107)
+    assert (progress.own_bytes, progress.step.done) == (107, 107)
 
 
 def test_next_step() -> None:
     """Whoever begins it says at any time how far it is."""
-    course, done = Course(), [0]
-    course.turn_to(lambda: Step("writing", done[0], 10, "pairs"))
+    progress, done = Progress(), [0]
+    progress.begin_step(lambda: Step("writing", done[0], 10, "pairs"))
     done[0] = 4
-    assert course.step == Step("writing", 4, 10, "pairs")
+    assert progress.step == Step("writing", 4, 10, "pairs")
 
 
 def test_hashing() -> None:
     """Bytes are counted from zero again."""
-    course = Course()
-    course.pass_by(100)
-    course.turn_to_hashing(50)
-    course.pass_by(30)
-    assert course.step == Step("hashing", 30, 50, "bytes")
+    progress = Progress()
+    progress.add_bytes(100)
+    progress.begin_hashing(50)
+    progress.add_bytes(30)
+    assert progress.step == Step("hashing", 30, 50, "bytes")
 
 
-def test_judgements_are_equal_whatever_their_course() -> None:
+def test_validation_ledgers_are_equal_whatever_their_progress() -> None:
     """What was found has nothing to do with how it was looked for."""
-    one, other = Judgement(), Judgement()
-    one.course.pass_by(5)
+    one, other = ValidationLedger(), ValidationLedger()
+    one.progress.add_bytes(5)
     assert one == other

@@ -1,34 +1,34 @@
 """The closing summary."""
 
 from prefpairs.cli.terminal.summary_text import early_losses, losses_text, summary_of, summary_text
-from prefpairs.ledger import Report, Stage
-from prefpairs.ledger.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.ledger import Ledger, StageCounts
+from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
 
 
-def _report() -> Report:
-    report = Report(
+def _ledger() -> Ledger:
+    ledger = Ledger(
         sources=[("a.jsonl", "generic"), ("b.jsonl", "nat"), ("c.jsonl", "generic")],
-        passed_over=["a_failures.jsonl"],
+        skipped_files=["a_failures.jsonl"],
         notes=["a.jsonl is odd\x1b"],
         rows_read=1200,
         rows_used=1190,
         rows_bad=1,
-        found=2000,
+        candidates_found=2000,
         groups=500,
     )
-    report.rows_dropped.update({"placeholder": 4, "no_score": 5})
-    report.dropped.update({"no_score": 6, "empty_answer": 1})
-    report.mended["trailing_turn_cut"] = 3
-    report.groups_without_pair["all_tied"] = 2
-    return report
+    ledger.rows_dropped.update({"placeholder": 4, "no_score": 5})
+    ledger.candidates_dropped.update({"no_score": 6, "empty_answer": 1})
+    ledger.noticed["trailing_turn_cut"] = 3
+    ledger.groups_without_pair["all_tied"] = 2
+    return ledger
 
 
 def test_summary_of_pair() -> None:
     """Inputs, both ledgers with reasons, groups, pairs, notes and the file."""
-    report = _report()
-    report.add_pair(0.5, 1.0, 0.5)
-    report.add_pair(0.15, 0.9, 0.75)
-    assert summary_text("pair", report, "o.jsonl").splitlines() == [
+    ledger = _ledger()
+    ledger.add_pair(0.5, 1.0, 0.5)
+    ledger.add_pair(0.15, 0.9, 0.75)
+    assert summary_text("pair", ledger, "o.jsonl").splitlines() == [
         "read as generic     a.jsonl, c.jsonl",
         "read as nat         b.jsonl",
         "passed over         a_failures.jsonl: NeMo Gym writes it beside its rollouts",
@@ -57,7 +57,7 @@ def test_summary_of_pair() -> None:
 
 def test_summary_of_extract() -> None:
     """No word about pairs."""
-    lines = summary_text("extract", _report(), "-").splitlines()
+    lines = summary_text("extract", _ledger(), "-").splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
         "read",
         "read",
@@ -71,7 +71,7 @@ def test_summary_of_extract() -> None:
 
 def test_summary_of_nothing() -> None:
     """Zeros, and no file that was written."""
-    assert summary_text("pair", Report(), "o.jsonl").splitlines() == [
+    assert summary_text("pair", Ledger(), "o.jsonl").splitlines() == [
         "rows                0 read = 0 used + 0 dropped + 0 bad",
         "candidates          0 found = 0 kept + 0 dropped",
         "groups              0",
@@ -81,17 +81,19 @@ def test_summary_of_nothing() -> None:
 
 def test_many_files_are_one_line() -> None:
     """The first five are named."""
-    five = Report(sources=[(f"{number}.jsonl", "nat") for number in range(5)])
+    five = Ledger(sources=[(f"{number}.jsonl", "nat") for number in range(5)])
     assert summary_text("pair", five, "-").splitlines()[0].endswith(" 3.jsonl, 4.jsonl")
-    report = Report(sources=[(f"{number}.jsonl", "nat") for number in range(8)])
-    assert summary_text("pair", report, "-").splitlines()[0] == (
+    ledger = Ledger(sources=[(f"{number}.jsonl", "nat") for number in range(8)])
+    assert summary_text("pair", ledger, "-").splitlines()[0] == (
         "read as nat         0.jsonl, 1.jsonl, 2.jsonl, 3.jsonl, 4.jsonl and 3 more"
     )
 
 
 def test_notes_on_how_groups_were_made() -> None:
     """Pairs across prompts and joined tasks are never silent."""
-    lines = summary_text("pair", Report(across_prompts=1, joined_tasks=2), "-").splitlines()
+    lines = summary_text(
+        "pair", Ledger(across_prompts=1, groups_of_several_tasks=2), "-"
+    ).splitlines()
     assert lines[-2:] == [
         "note: 1 pair set answers to different prompts against each other",
         "note: --group-by joined the answers to different tasks in 2 groups",
@@ -100,30 +102,30 @@ def test_notes_on_how_groups_were_made() -> None:
 
 def test_summary_as_data() -> None:
     """Each command has its own."""
-    report = _report()
-    assert summary_of("pair", report) == {"identity": 2, **pair_summary(report)}
-    assert summary_of("extract", report) == {"identity": 2, **extract_summary(report)}
+    ledger = _ledger()
+    assert summary_of("pair", ledger) == {"identity": 2, **pair_summary(ledger)}
+    assert summary_of("extract", ledger) == {"identity": 2, **extract_summary(ledger)}
     for command in ("dedupe", "filter", "sample", "split"):
-        assert summary_of(command, report) == {"identity": 2, **sieve_summary(report)}
+        assert summary_of(command, ledger) == {"identity": 2, **pair_input_summary(ledger)}
 
 
 def test_summary_of_sieves() -> None:
     """Rows, stages with reasons and notes, pairs and sides; no word of candidates or groups."""
-    dedupe = Stage("dedupe", found=1500, notes=["odd\x1b"])
+    dedupe = StageCounts("dedupe", found=1500, notes=["odd\x1b"])
     dedupe.dropped.update({"contradiction": 2, "duplicate": 3})
     dedupe.noticed["contradiction_kept"] = 4
-    report = Report(
+    ledger = Ledger(
         sources=[("p.jsonl", "pairs")],
         notes=["first"],
         rows_read=1501,
         rows_used=1500,
-        stages=[dedupe, Stage("split", found=1495)],
+        stages=[dedupe, StageCounts("split", found=1495)],
         sides={"train": 1, "val": 2, "test": 0},
     )
-    report.rows_dropped["sides_equal"] = 1
+    ledger.rows_dropped["sides_equal"] = 1
     for gap in (0.05, 0.1, 0.6):
-        report.add_pair(gap, 1.0, 1.0 - gap)
-    assert summary_text("split", report, "d/train.jsonl, d/val.jsonl").splitlines() == [
+        ledger.add_pair(gap, 1.0, 1.0 - gap)
+    assert summary_text("split", ledger, "d/train.jsonl, d/val.jsonl").splitlines() == [
         "read as pairs       p.jsonl",
         "rows                1,501 read = 1,500 used + 1 dropped + 0 bad",
         "                 1  sides_equal: chosen and rejected have the same content",
@@ -154,19 +156,19 @@ def test_summary_of_sieves() -> None:
 
 def test_pairs_without_scores() -> None:
     """What nobody knows is left out."""
-    report = Report()
-    report.add_pair(None, None, None)
-    assert summary_text("dedupe", report, "-").splitlines()[-1] == "pairs               1"
-    report.add_pair(0.5, None, 0.25)
-    assert summary_text("dedupe", report, "-").splitlines()[-1] == (
+    ledger = Ledger()
+    ledger.add_pair(None, None, None)
+    assert summary_text("dedupe", ledger, "-").splitlines()[-1] == "pairs               1"
+    ledger.add_pair(0.5, None, 0.25)
+    assert summary_text("dedupe", ledger, "-").splitlines()[-1] == (
         "pairs               2; gap 0.5 on average, 0.5 to 0.5"
     )
 
 
 def test_sides_of_nothing() -> None:
     """No shares, and no file that was written."""
-    report = Report(sides={"train": 0, "val": 0})
-    assert summary_text("split", report, "d/train.jsonl").splitlines()[-2:] == [
+    ledger = Ledger(sides={"train": 0, "val": 0})
+    assert summary_text("split", ledger, "d/train.jsonl").splitlines()[-2:] == [
         "train               0 pairs",
         "val                 0 pairs",
     ]
@@ -174,21 +176,21 @@ def test_sides_of_nothing() -> None:
 
 def test_losses() -> None:
     """What was left out, and notes; nothing where all is as it should be."""
-    assert losses_text(_report()).splitlines() == [
+    assert losses_text(_ledger()).splitlines() == [
         "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
         "                 4  placeholder: a placeholder line instead of a rollout",
         "                 5  lost every candidate, for the reasons below",
         "note: a.jsonl is odd\\x1b",
     ]
-    assert losses_text(Report(rows_read=9, rows_used=9)) == ""
-    assert losses_text(Report(rows_bad=1)).startswith("rows  ")
+    assert losses_text(Ledger(rows_read=9, rows_used=9)) == ""
+    assert losses_text(Ledger(rows_bad=1)).startswith("rows  ")
 
 
 def test_early_losses() -> None:
     """Rows and candidates, each reason once."""
-    assert early_losses(_report()) == [
+    assert early_losses(_ledger()) == [
         "                 6  no_score: the score is missing",
         "                 4  placeholder: a placeholder line instead of a rollout",
         "                 1  empty_answer: the model said nothing: no text and no tool call",
     ]
-    assert early_losses(Report()) == []
+    assert early_losses(Ledger()) == []

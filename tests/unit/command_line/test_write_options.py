@@ -20,7 +20,7 @@ from prefpairs.errors import (
 )
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import write_file
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 PLAN = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
 
@@ -32,10 +32,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(error: Exception | None = None, **words: Any) -> None:
-    report = Report(rows_read=3)
-    with WriteWords(**words).opened("pair", PLAN, report) as output:
+    ledger = Ledger(rows_read=3)
+    with WriteWords(**words).opened("pair", PLAN, ledger) as output:
         output.write(b"a\n")
-        report.add_pair(0.5, 1.0, 0.5)
+        ledger.add_pair(0.5, 1.0, 0.5)
         if error is not None:
             raise error
 
@@ -80,9 +80,9 @@ def test_example_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody who looks is told what to do next."""
-    report = Report(rows_read=1, example=("Q", "A", "B"))
+    ledger = Ledger(rows_read=1, example=("Q", "A", "B"))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with WriteWords(output="o.jsonl").opened("pair", ReadPlan(inputs=[]), report):
+    with WriteWords(output="o.jsonl").opened("pair", ReadPlan(inputs=[]), ledger):
         pass
     assert (
         "next: prefpairs split o.jsonl --val-fraction 0.1 --out-dir data" in capsys.readouterr().err
@@ -153,7 +153,7 @@ def test_other_files_that_are_read() -> None:
     words = WriteWords(output="bench.jsonl")
     with (
         pytest.raises(UsageError, match="is both input and output"),
-        words.opened("dedupe", PLAN, Report(), also_read=[bench]),
+        words.opened("dedupe", PLAN, Ledger(), also_read=[bench]),
     ):
         pass
     assert Path("bench.jsonl").read_bytes() == b"in\n"
@@ -201,11 +201,11 @@ OURS = (
 
 
 def _split(error: Exception | None = None, side: str = "val", **words: Any) -> None:
-    report = Report(rows_read=3)
+    ledger = Ledger(rows_read=3)
     plan = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
-    with FolderWords(**words).opened(["train", side], plan, report) as outputs:
+    with FolderWords(**words).opened(["train", side], plan, ledger) as outputs:
         outputs[side].write(b"a\n")
-        report.add_pair(0.5, 1.0, 0.5)
+        ledger.add_pair(0.5, 1.0, 0.5)
         if error is not None:
             raise error
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from prefpairs.engine.filed_pairs import entry_of
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.message import Message
 from prefpairs.model.pair import Pair, other_prompt, pair_of
 from prefpairs.model.tool_calls import tool_call
@@ -42,14 +42,14 @@ def row_of(
     return row if gap is None else {"chosen_score": gap, "rejected_score": 0.0, **row}
 
 
-def sieved(sieve: Sieve, rows: Sequence[Row]) -> tuple[list[int], Stage]:
+def sieved(sieve: Sieve, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
     """The places of the rows that stay, in the order in which they come out."""
-    held, stage = Held(rows), Stage(sieve.name)
+    held, stage = Held(rows), StageCounts(sieve.name)
     kept = sieve.sieve(_counted(held, stage), held, stage, frozenset({"id"}))
     return [entry.place for entry in kept], stage
 
 
-def _counted(held: Held, stage: Stage) -> Iterator[Entry]:
+def _counted(held: Held, stage: StageCounts) -> Iterator[Entry]:
     for entry in held.entries():
         stage.found += 1
         yield entry

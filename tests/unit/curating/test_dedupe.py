@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from run_stage import Held, Row, row_of, sieved
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest_prompt
 from prefpairs.stages.contamination import Reference
 from prefpairs.stages.dedupe import Dedupe
@@ -190,7 +190,7 @@ def test_digests_are_handed_on() -> None:
     rows = [row_of("Q", gap=0.1), row_of("Q", gap=0.5, meta={"prompt_of_rejected": other.hex()})]
     held = Held(rows)
     wanted = frozenset({"group", "other_prompt", "tools"})
-    (entry,) = Dedupe().sieve(held.entries(), held, Stage("dedupe"), wanted)
+    (entry,) = Dedupe().sieve(held.entries(), held, StageCounts("dedupe"), wanted)
     (_, expected) = held.entries()
     assert entry == expected._replace(prompt=b"", chosen=b"", rejected=b"")
 
@@ -198,11 +198,11 @@ def test_digests_are_handed_on() -> None:
 def test_texts_are_looked_at_for_ties_only() -> None:
     """Digests and gaps decide nearly everything."""
     held = Held([row_of("Q", gap=0.1), row_of("Q", gap=0.2), row_of("R"), row_of("R")])
-    list(Dedupe().sieve(held.entries(), held, Stage("dedupe"), frozenset({"id"})))
+    list(Dedupe().sieve(held.entries(), held, StageCounts("dedupe"), frozenset({"id"})))
     assert sorted(held.asked) == [2, 3]
 
 
 def test_nothing_of_nothing() -> None:
     """An empty input is no error here."""
     sieve = Dedupe(by=("prompt",), conflicts="drop", near=0.9)
-    assert sieved(sieve, []) == ([], Stage("dedupe"))
+    assert sieved(sieve, []) == ([], StageCounts("dedupe"))

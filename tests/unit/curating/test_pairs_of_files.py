@@ -18,7 +18,7 @@ from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import pair_line, pair_of
 
@@ -33,16 +33,16 @@ def _filed(
     folder: Path,
     *contents: bytes,
     keep: Keep = "lines",
-    report: Report | None = None,
+    ledger: Ledger | None = None,
     **plan: Any,
 ) -> Iterator[FiledPairs]:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
-    report = report or Report()
-    with Library[PairReading]() as library, reading_rows(read, report) as rows:
-        yield FiledPairs(rows, library, report, keep=keep, temp_dir=None)
+    ledger = ledger or Ledger()
+    with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
+        yield FiledPairs(rows, library, ledger, keep=keep, temp_dir=None)
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
@@ -119,36 +119,36 @@ def test_ledger_of_rows(tmp_path: Path) -> None:
         {"prompt": "Q", "chosen": "A", "rejected": "", "gap": 0},
         {**ROWS[1], "id": "old", "y": 1},
     ]
-    report = Report()
+    ledger = Ledger()
     data = data_of(rows) + b"{torn\n"
-    with _filed(tmp_path, data, b"", report=report, on_error="skip") as pairs:
+    with _filed(tmp_path, data, b"", ledger=ledger, on_error="skip") as pairs:
         assert [entry.number for entry in pairs.entries()] == [1, 5]
-    assert (report.rows_read, report.rows_used, report.rows_bad) == (6, 2, 1)
-    assert report.rows_dropped == {"sides_equal": 1, "no_prompt": 1, "empty_answer": 1}
-    assert report.mended == {"moved_to_meta": 2, "id_renewed": 1, "not_preferred": 1}
-    assert report.sources == [("0.jsonl", "pairs"), ("1.jsonl", "pairs")]
-    assert report.notes == ["1.jsonl is empty"]
+    assert (ledger.rows_read, ledger.rows_used, ledger.rows_bad) == (6, 2, 1)
+    assert ledger.rows_dropped == {"sides_equal": 1, "no_prompt": 1, "empty_answer": 1}
+    assert ledger.noticed == {"moved_to_meta": 2, "id_renewed": 1, "not_preferred": 1}
+    assert ledger.sources == [("0.jsonl", "pairs"), ("1.jsonl", "pairs")]
+    assert ledger.notes == ["1.jsonl is empty"]
 
 
 def test_nothing_more_comes_after_a_bad_row(tmp_path: Path) -> None:
     """The run is lost; all rows are read to count the bad ones."""
-    report = Report()
+    ledger = Ledger()
     seen: list[int] = []
     with _filed(
-        tmp_path, data_of(ROWS[:2]) + b"{\n" + data_of(ROWS[2:]), b"{\n", report=report
+        tmp_path, data_of(ROWS[:2]) + b"{\n" + data_of(ROWS[2:]), b"{\n", ledger=ledger
     ) as pairs:
         with pytest.raises(BadRecords) as caught:
             seen.extend(entry.number for entry in pairs.entries())
         assert (caught.value.count, seen) == (2, [1, 2])
-    assert (report.rows_read, report.rows_used) == (8, 6)
+    assert (ledger.rows_read, ledger.rows_used) == (8, 6)
 
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_limit(tmp_path: Path, limit: int) -> None:
     """A file that was not looked at is not called empty."""
-    report = Report()
-    with _filed(tmp_path, data_of(ROWS), b"", limit=limit, report=report) as pairs:
-        assert (len(list(pairs.entries())), report.notes) == (limit, [])
+    ledger = Ledger()
+    with _filed(tmp_path, data_of(ROWS), b"", limit=limit, ledger=ledger) as pairs:
+        assert (len(list(pairs.entries())), ledger.notes) == (limit, [])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from run_stage import Held, Row, row_of, sieved
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import pair_of
 from prefpairs.stages.sample import Sample, bound_of
@@ -205,7 +205,7 @@ def test_digests_are_handed_on(sieve: Sample) -> None:
     """What a later sieve wants to know comes out."""
     held = Held(ROWS[:1])
     wanted = frozenset({"prompt", "rejected"})
-    (entry,) = sieve.sieve(held.entries(), held, Stage("sample"), wanted)
+    (entry,) = sieve.sieve(held.entries(), held, StageCounts("sample"), wanted)
     (expected,) = held.entries()
     assert (entry.id, entry.prompt, entry.rejected) == (
         expected.id,

@@ -5,15 +5,17 @@ from typing import Any
 import pytest
 from run_stage import Held, Row, row_of
 
-from prefpairs.ledger import Stage
+from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest_prompt
 from prefpairs.stages.split import Split
 
 ROWS = [row_of(f"Q{number % 40}", f"A{number}") for number in range(120)]
 
 
-def _sides(parting: Split, rows: list[Row] | None = None) -> tuple[list[tuple[int, str]], Stage]:
-    held, stage = Held(ROWS if rows is None else rows), Stage("split")
+def _sides(
+    parting: Split, rows: list[Row] | None = None
+) -> tuple[list[tuple[int, str]], StageCounts]:
+    held, stage = Held(ROWS if rows is None else rows), StageCounts("split")
     found = [(entry.place, side) for entry, side in parting.sides_of(held.entries(), held, stage)]
     return found, stage
 
@@ -275,4 +277,4 @@ def test_few_keys_are_no_sign() -> None:
 def test_nothing_of_nothing() -> None:
     """No pairs, no sides, no words."""
     for exact in (False, True):
-        assert _sides(Split(exact=exact), []) == ([], Stage("split"))
+        assert _sides(Split(exact=exact), []) == ([], StageCounts("split"))

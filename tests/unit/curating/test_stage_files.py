@@ -23,7 +23,7 @@ from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.fields.pair_row_plain import read_plain
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair, pair_line
@@ -76,21 +76,21 @@ def _run(
     folder: Path,
     contents: Sequence[bytes],
     *sieves: Sieve,
-    report: Report | None = None,
+    ledger: Ledger | None = None,
     **more: Any,
 ) -> list[Row]:
     output = Lines()
     plan = _plan(folder, contents, sieves, **more)
-    sieve(plan, {WHOLE: output}, report or Report(), allow_empty=True)
+    sieve(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.rows()
 
 
 def _split(
-    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Sieve, report: Report | None = None
+    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Sieve, ledger: Ledger | None = None
 ) -> dict[str, list[Row]]:
     outputs = {side: Lines() for side in parting.sides}
     plan = _plan(folder, [data_of(rows)], sieves, parting=parting)
-    sieve(plan, outputs, report or Report(), allow_empty=True)
+    sieve(plan, outputs, ledger or Ledger(), allow_empty=True)
     return {side: output.rows() for side, output in outputs.items()}
 
 
@@ -111,10 +111,10 @@ def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
     """Nothing is lost the second time, and no byte changes."""
     once = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
     assert 0 < len(once) <= 40
-    report = Report()
+    ledger = Ledger()
     if name != "shuffle":
-        assert _run(tmp_path, [data_of(once)], SIEVES[name], report=report) == once
-        assert report.stages[0].dropped.total() == 0
+        assert _run(tmp_path, [data_of(once)], SIEVES[name], ledger=ledger) == once
+        assert ledger.stages[0].dropped.total() == 0
 
 
 @pytest.mark.parametrize("name", SIEVES)
@@ -166,7 +166,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
     output = Lines()
     read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
     plan = SievePlan(read=read, sieves=[Dedupe()], temp_dir=str(tmp_path))
-    sieve(plan, {WHOLE: output}, Report())
+    sieve(plan, {WHOLE: output}, Ledger())
     writer.join()
     assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
@@ -180,18 +180,18 @@ def test_several_sieves(tmp_path: Path) -> None:
         Filter(max_gap=3.5),
         Sample(per_group=3, max_pairs=8),
     ]
-    report = Report()
-    together = _run(tmp_path, [data_of(ROWS)], *chain, report=report)
+    ledger = Ledger()
+    together = _run(tmp_path, [data_of(ROWS)], *chain, ledger=ledger)
     apart = ROWS
     for one in chain:
         apart = _run(tmp_path, [data_of(apart)], one)
     assert together == apart
-    stages = [(stage.name, stage.found, stage.kept) for stage in report.stages]
+    stages = [(stage.name, stage.found, stage.kept) for stage in ledger.stages]
     assert [name for name, *_ in stages] == ["sample", "dedupe", "filter", "sample"]
     flow = [number for _, found, kept in stages for number in (found, kept)]
     assert flow[0] == 40
     assert flow[1:-1:2] == flow[2::2]
-    assert flow[-1] == report.pairs == len(together) == 8
+    assert flow[-1] == ledger.pairs == len(together) == 8
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -211,28 +211,28 @@ def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
 
 def test_split(tmp_path: Path) -> None:
     """Every pair to one output, in order, and counted by side."""
-    report = Report()
-    sides = _split(tmp_path, ROWS, Split(val_fraction=0.4, test_fraction=0.2), report=report)
+    ledger = Ledger()
+    sides = _split(tmp_path, ROWS, Split(val_fraction=0.4, test_fraction=0.2), ledger=ledger)
     assert sorted(number for rows in sides.values() for number in _numbers(rows)) == [*range(40)]
     assert all(_numbers(rows) == sorted(_numbers(rows)) for rows in sides.values())
-    assert report.sides == {side: len(rows) for side, rows in sides.items()}
+    assert ledger.sides == {side: len(rows) for side, rows in sides.items()}
     prompts = [{row["prompt"] for row in rows} for rows in sides.values()]
     assert sum(map(len, prompts)) == len(set.union(*prompts)) == 10
-    (stage,) = report.stages
+    (stage,) = ledger.stages
     assert (stage.name, stage.found, stage.kept) == ("split", 40, 40)
 
 
 def test_side_that_came_out_empty(tmp_path: Path) -> None:
     """It is told, with what helps; where nothing came out at all there is more to tell."""
-    report = Report()
-    _split(tmp_path, ROWS[:1], Split(val_fraction=0.0, test_fraction=1e-9), report=report)
-    assert report.sides == {"train": 1, "test": 0}
-    assert report.stages[0].notes == [
+    ledger = Ledger()
+    _split(tmp_path, ROWS[:1], Split(val_fraction=0.0, test_fraction=1e-9), ledger=ledger)
+    assert ledger.sides == {"train": 1, "test": 0}
+    assert ledger.stages[0].notes == [
         "test came out empty: on small inputs --exact fills every side"
     ]
-    quiet, joined = Report(), Report()
-    _split(tmp_path, [], Split(), report=quiet)
-    _split(tmp_path, ROWS[:1], Split(exact=True), report=joined)
+    quiet, joined = Ledger(), Ledger()
+    _split(tmp_path, [], Split(), ledger=quiet)
+    _split(tmp_path, ROWS[:1], Split(exact=True), ledger=joined)
     assert (quiet.stages[0].notes, joined.stages[0].notes) == (
         [],
         ["val came out empty: too few keys, or all of them hang together"],
@@ -248,7 +248,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
     ):
         plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], parting=parting)
         with pytest.raises(NothingCameOut) as caught:
-            sieve(plan, outputs, Report())
+            sieve(plan, outputs, Ledger())
         assert (caught.value.what, output.lines) == ("pair", [])
     assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
 
@@ -269,7 +269,7 @@ def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
         output = Lines()
         plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
         with pytest.raises(BadRecords):
-            sieve(plan, {WHOLE: output}, Report())
+            sieve(plan, {WHOLE: output}, Ledger())
         assert output.lines == []
 
 
@@ -285,18 +285,18 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
 
     plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
     with pytest.raises(InputChanged) as caught:
-        sieve(plan, {WHOLE: Meddler()}, Report())
+        sieve(plan, {WHOLE: Meddler()}, Ledger())
     assert caught.value.path == "0.jsonl"
 
 
 def test_report_of_a_run(tmp_path: Path) -> None:
     """Rows, stages, pairs, and an example of them."""
-    report = Report()
-    _run(tmp_path, [data_of(ROWS), b""], SIEVES["dedupe"], report=report)
-    assert (report.rows_read, report.rows_used, report.pairs) == (40, 40, 20)
-    assert report.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
-    assert (report.example, report.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
-    assert report.stages[0].dropped == {"duplicate": 20}
+    ledger = Ledger()
+    _run(tmp_path, [data_of(ROWS), b""], SIEVES["dedupe"], ledger=ledger)
+    assert (ledger.rows_read, ledger.rows_used, ledger.pairs) == (40, 40, 20)
+    assert ledger.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
+    assert (ledger.example, ledger.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
+    assert ledger.stages[0].dropped == {"duplicate": 20}
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_lines_of_ours_are_decoded_once(
     monkeypatch.setattr("prefpairs.engine.filed_pairs.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
-    sieve(plan, {WHOLE: output}, Report())
+    sieve(plan, {WHOLE: output}, Ledger())
     assert (len(reads), len(output.lines)) == (20 + fetched, 20)
     assert len(compared) == (20 if fetched == 1 else 0)
 

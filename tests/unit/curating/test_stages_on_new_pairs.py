@@ -23,7 +23,7 @@ from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.stages.pair_entry import Entry
@@ -68,14 +68,14 @@ def _plan(path: str, on_error: Any = "fail", **asked: Any) -> PairPlan:
 
 
 @contextmanager
-def _made(plan: PairPlan, report: Report | None = None) -> Iterator[MadePairs]:
+def _made(plan: PairPlan, ledger: Ledger | None = None) -> Iterator[MadePairs]:
     with Candidates() as library:
-        yield MadePairs(plan, library, report or Report())
+        yield MadePairs(plan, library, ledger or Ledger())
 
 
-def _written(plan: PairPlan, report: Report | None = None) -> list[bytes]:
+def _written(plan: PairPlan, ledger: Ledger | None = None) -> list[bytes]:
     output = Lines()
-    pair(plan, {WHOLE: output}, report or Report(), allow_empty=True)
+    pair(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.lines
 
 
@@ -83,9 +83,9 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[Entry, Pair]]
     """The pairs of these lines as the engine sees them that reads files of pairs."""
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
-    plan, report = InputPlan(inputs=find_inputs([str(path)])), Report()
-    with Library[PairReading]() as library, reading_rows(plan, report) as rows:
-        filed = FiledPairs(rows, library, report, keep="nothing", temp_dir=None)
+    plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
+    with Library[PairReading]() as library, reading_rows(plan, ledger) as rows:
+        filed = FiledPairs(rows, library, ledger, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 
@@ -160,7 +160,7 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
 
     rows = [{**row, "index": None, "score": place / 40} for place, row in enumerate(_rows())]
     with Counted() as library:
-        made = MadePairs(_plan(_file(tmp_path, rows)), library, Report())
+        made = MadePairs(_plan(_file(tmp_path, rows)), library, Ledger())
         entries = list(made.entries())
         assert (len(entries) > 5, fetched) == (True, [])
         made.pair(entries[0])
@@ -170,23 +170,23 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
 @every_plan
 def test_ledger(tmp_path: Path, asked: Row) -> None:
     """Rows, candidates and groups are counted as `pair` counts them; pairs by who writes them."""
-    plan, ours, theirs = _plan(_file(tmp_path, [*_rows(), *_rows(9)]), **asked), Report(), Report()
+    plan, ours, theirs = _plan(_file(tmp_path, [*_rows(), *_rows(9)]), **asked), Ledger(), Ledger()
     with _made(plan, ours) as made:
         assert len(list(made.entries())) == len(_written(plan, theirs))
     for name in (
         "sources",
-        "rows_of",
+        "rows_by_input",
         "rows_read",
         "rows_used",
-        "found",
-        "dropped",
-        "mended",
+        "candidates_found",
+        "candidates_dropped",
+        "noticed",
         "groups",
         "groups_without_pair",
         "across_prompts",
     ):
         assert getattr(ours, name) == getattr(theirs, name)
-    assert (ours.rows_read, ours.dropped) == (49, {"duplicate_rollout": 9})
+    assert (ours.rows_read, ours.candidates_dropped) == (49, {"duplicate_rollout": 9})
     assert (ours.pairs, ours.across_prompts > 0) == (0, plan.options.across_prompts)
 
 

@@ -14,7 +14,7 @@ from prefpairs.engine.distil import distil
 from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.targets.sdpo import DistilOptions
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
@@ -31,45 +31,45 @@ TURNS += [{"role": "assistant", "content": "b", "tool_error": "gone"}]
 TRACE = {"trace_id": "t", "final_reward": 0.1 + 0.2, "turns": TURNS}
 
 
-def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], Report]:
+def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], Ledger]:
     path = folder / "t.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    output, report = Lines(), Report()
+    output, ledger = Lines(), Ledger()
     plan = InputPlan(inputs=find_inputs([str(path)]), **words)
     try:
-        distil(plan, OPTIONS, output, report)
+        distil(plan, OPTIONS, output, ledger)
     finally:
         written = [json.loads(line) for line in output.lines]
-    return written, report
+    return written, ledger
 
 
 def test_row(tmp_path: Path) -> None:
     """Where it came from, and its reward, stand beside the tokens."""
-    (row,), report = _run(tmp_path, TRACE)
+    (row,), ledger = _run(tmp_path, TRACE)
     assert (row["trace_id"], row["reward"], row["origin"]) == ("t", 0.3, "t.jsonl:1")
     text = "".join(map(chr, row["teacher_input_ids"]))
     assert text == "<user>Q</><assistant>a</><tool>no</><system>Hint.</><assistant>b</>"
-    assert (report.traces, report.rows_used, report.sources) == (1, 1, [("t.jsonl", "traces")])
-    assert (report.stages[0].found, report.stages[0].kept) == (1, 1)
+    assert (ledger.traces, ledger.rows_used, ledger.sources) == (1, 1, [("t.jsonl", "traces")])
+    assert (ledger.stages[0].found, ledger.stages[0].kept) == (1, 1)
 
 
 def test_rewards_that_are_no_numbers(tmp_path: Path) -> None:
     """Written as null, and counted; one that is missing is merely null."""
-    rows, report = _run(
+    rows, ledger = _run(
         tmp_path,
         {**TRACE, "final_reward": math.nan},
         {**TRACE, "final_reward": -math.inf},
         {**TRACE, "final_reward": None},
     )
     assert [row["reward"] for row in rows] == [None] * 3
-    assert report.mended == {"reward_not_finite": 2}
+    assert ledger.noticed == {"reward_not_finite": 2}
 
 
 def test_traces_that_are_no_rows(tmp_path: Path) -> None:
     """Dropped with a reason; the others stay."""
-    rows, report = _run(tmp_path, {"turns": [ASKED]}, TRACE, {"turns": TURNS[1:]})
+    rows, ledger = _run(tmp_path, {"turns": [ASKED]}, TRACE, {"turns": TURNS[1:]})
     assert len(rows) == 1
-    assert report.rows_dropped == {"no_response": 1, "prompt_is_answer": 1}
+    assert ledger.rows_dropped == {"no_response": 1, "prompt_is_answer": 1}
     with pytest.raises(NothingCameOut):
         _run(tmp_path, {"turns": [ASKED]})
 
@@ -78,7 +78,7 @@ def test_rows_that_cannot_be_read(tmp_path: Path) -> None:
     """By default nothing is written from the first bad row on, and the run fails."""
     with pytest.raises(BadRecords):
         _run(tmp_path, {"turns": 1}, TRACE)
-    rows, report = _run(tmp_path, {"turns": 1}, TRACE, on_error="skip")
-    assert (len(rows), report.rows_bad) == (1, 1)
-    _, report = _run(tmp_path, TRACE, TRACE, limit=1)
-    assert report.rows_read == 1
+    rows, ledger = _run(tmp_path, {"turns": 1}, TRACE, on_error="skip")
+    assert (len(rows), ledger.rows_bad) == (1, 1)
+    _, ledger = _run(tmp_path, TRACE, TRACE, limit=1)
+    assert ledger.rows_read == 1

@@ -14,7 +14,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 
@@ -36,7 +36,7 @@ def _export(
     to: str = "trl",
     *,
     sides: Mapping[str, str] | None = None,
-    report: Report | None = None,
+    ledger: Ledger | None = None,
     **more: Any,
 ) -> dict[str, list[bytes]]:
     """Export files, each to its side, and with sides also what stands around them."""
@@ -58,7 +58,7 @@ def _export(
     )
     before = sorted(os.listdir(folder))
     try:
-        export(plan, outputs, report or Report(), allow_empty=allow_empty)
+        export(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
     finally:
         assert sorted(os.listdir(folder)) == before
     return {name: output.lines for name, output in outputs.items()}
@@ -83,24 +83,24 @@ def test_rows(tmp_path: Path) -> None:
 
 def test_report(tmp_path: Path) -> None:
     """Rows, the stage, and the pairs that are written."""
-    report = Report()
-    _export(tmp_path, ROWS, report=report)
-    (stage,) = report.stages
-    assert (report.rows_read, report.rows_used, report.rows_dropped) == (5, 4, {"sides_equal": 1})
+    ledger = Ledger()
+    _export(tmp_path, ROWS, ledger=ledger)
+    (stage,) = ledger.stages
+    assert (ledger.rows_read, ledger.rows_used, ledger.rows_dropped) == (5, 4, {"sides_equal": 1})
     assert (stage.name, stage.found, stage.kept) == ("export", 4, 3)
     assert (stage.dropped, stage.noticed, stage.notes) == ({"prompt_is_answer": 1}, {}, [])
-    assert (report.pairs, report.gaps.summary()) == (3, {"mean": 1.0, "min": 1.0, "max": 1.0})
-    assert report.example == ("Q1", "yes", "no")
+    assert (ledger.pairs, ledger.gaps.summary()) == (3, {"mean": 1.0, "min": 1.0, "max": 1.0})
+    assert ledger.example == ("Q1", "yes", "no")
 
 
 def test_what_is_noticed(tmp_path: Path) -> None:
     """Counted for pairs that are written, and for no others."""
-    report = Report()
+    ledger = Ledger()
     rows = [{**PLAIN, "chosen": THOUGHT}, {**PLAIN, "chosen": THOUGHT, "rejected": "hm"}]
-    _export(tmp_path, [*rows, ROWS[0]], report=report)
-    assert report.stages[0].noticed == {"reasoning_as_text": 2}
-    dropping = Report()
-    found = _export(tmp_path, [*rows, ROWS[0]], report=dropping, lossy="drop")
+    _export(tmp_path, [*rows, ROWS[0]], ledger=ledger)
+    assert ledger.stages[0].noticed == {"reasoning_as_text": 2}
+    dropping = Ledger()
+    found = _export(tmp_path, [*rows, ROWS[0]], ledger=dropping, lossy="drop")
     assert (len(found[WHOLE]), dropping.stages[0].noticed) == (1, {})
     assert dropping.stages[0].dropped == {"cannot_be_held": 2}
 
@@ -140,7 +140,7 @@ def test_target_that_needs_no_types(tmp_path: Path) -> None:
 
 def test_answers_one_by_one(tmp_path: Path) -> None:
     """Each once, none with two labels; prompts take turns, and the note says how many."""
-    report = Report()
+    ledger = Ledger()
     rows = [
         {**PLAIN, "prompt": "Q1"},
         {**PLAIN, "prompt": "Q1", "rejected": "never"},
@@ -148,7 +148,7 @@ def test_answers_one_by_one(tmp_path: Path) -> None:
         {**PLAIN, "prompt": "Q2", "chosen": "no", "rejected": "yes"},
         {**PLAIN, "prompt": "Q3"},
     ]
-    found = _rows(_export(tmp_path, rows, "trl-kto", report=report)[WHOLE])
+    found = _rows(_export(tmp_path, rows, "trl-kto", ledger=ledger)[WHOLE])
     answers = [
         (row["prompt"][0]["content"], row["completion"][0]["content"], row["label"])
         for row in found
@@ -161,9 +161,9 @@ def test_answers_one_by_one(tmp_path: Path) -> None:
         ("Q3", "yes", True),
     ]
     assert len({prompt for prompt, *_ in answers[:2]}) == 2
-    (stage,) = report.stages
+    (stage,) = ledger.stages
     assert stage.noticed == {"label_contradicted": 4, "answer_repeated": 1}
-    assert (report.pairs, stage.notes) == (
+    assert (ledger.pairs, stage.notes) == (
         5,
         ["10 answers = 5 written + 1 written already + 4 both chosen and rejected"],
     )

@@ -18,7 +18,7 @@ from prefpairs.dataset.row_checks import Length
 from prefpairs.engine.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import Input
-from prefpairs.ledger.validation_report import Judgement
+from prefpairs.ledger import ValidationLedger
 from prefpairs.targets import target_named
 
 ROW: Row = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}
@@ -38,12 +38,12 @@ def _write(content: bytes | Sequence[Any], name: str = "0.jsonl") -> Input:
 
 def _judge(
     *inputs: Input, to: str = "trl", **words: Any
-) -> tuple[list[tuple[str, int, str, str]], Judgement]:
+) -> tuple[list[tuple[str, int, str, str]], ValidationLedger]:
     """What is told, without the fields, and the ledger."""
-    judgement = Judgement(files=[given.label for given in inputs])
+    ledger = ValidationLedger(files=[given.label for given in inputs])
     plan = ValidatePlan(**{"inputs": inputs, "target": target_named(to), **words})
-    told = list(validate(plan, judgement))
-    return [(one.label, one.line, str(one.finding[0]), one.finding[1]) for one in told], judgement
+    told = list(validate(plan, ledger))
+    return [(one.label, one.line, str(one.finding[0]), one.finding[1]) for one in told], ledger
 
 
 def _told(content: bytes | Sequence[Any], to: str = "trl", **words: Any) -> list[Any]:
@@ -53,16 +53,16 @@ def _told(content: bytes | Sequence[Any], to: str = "trl", **words: Any) -> list
 
 def test_sound_file() -> None:
     """Nothing is told, and all rows are fine."""
-    told, judgement = _judge(_write([ROW, {**ROW, "prompt": "R"}]))
+    told, ledger = _judge(_write([ROW, {**ROW, "prompt": "R"}]))
     assert told == []
-    assert judgement == Judgement(files=["0.jsonl"], rows_read=2)
+    assert ledger == ValidationLedger(files=["0.jsonl"], rows_read=2)
 
 
 def test_verdict() -> None:
     """The file, the line and the whole finding."""
-    judgement = Judgement()
+    ledger = ValidationLedger()
     plan = ValidatePlan(inputs=[_write([ROW, {**ROW, "margin": 1}])], target=target_named("trl"))
-    assert list(validate(plan, judgement)) == [
+    assert list(validate(plan, ledger)) == [
         Verdict("0.jsonl", 2, Finding(Effect.WARNING, "reserved_column", "margin"))
     ]
 
@@ -70,8 +70,8 @@ def test_verdict() -> None:
 def test_ledger() -> None:
     """Rows that are lost, each cause once a row, and warnings, which lose none."""
     rows = [ROW, EQUAL, {**ROW, "margin": 1}, {"prompt": "Q"}, {**EQUAL, "margin": 1}]
-    _, judgement = _judge(_write(rows))
-    assert judgement == Judgement(
+    _, ledger = _judge(_write(rows))
+    assert ledger == ValidationLedger(
         files=["0.jsonl"],
         rows_read=5,
         rows_lost=3,
@@ -103,10 +103,10 @@ def test_line_numbers() -> None:
 )
 def test_line_that_no_loader_takes(line: bytes, code: str) -> None:
     """The whole file is lost with it, also the rows that had seemed fine."""
-    told, judgement = _judge(_write(data_of([ROW, ROW]) + line + b"\n"))
+    told, ledger = _judge(_write(data_of([ROW, ROW]) + line + b"\n"))
     assert told == [("0.jsonl", 3, "fails to load", code)]
-    assert (judgement.rows_read, judgement.rows_lost) == (3, 3)
-    assert judgement.files_lost == ["0.jsonl"]
+    assert (ledger.rows_read, ledger.rows_lost) == (3, 3)
+    assert ledger.files_lost == ["0.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -125,25 +125,25 @@ def test_line_that_loaders_take(line: bytes) -> None:
 
 def test_no_rows() -> None:
     """An empty file is lost; where rows were not to be read, nobody knows."""
-    told, judgement = _judge(_write(b"\n\n"))
+    told, ledger = _judge(_write(b"\n\n"))
     assert told == [("0.jsonl", 0, "fails to load", "no_rows")]
-    assert (judgement.rows_lost, judgement.files_lost) == (0, ["0.jsonl"])
+    assert (ledger.rows_lost, ledger.files_lost) == (0, ["0.jsonl"])
     assert _told(b"", limit=0) == []
 
 
 def test_only_the_file_that_is_lost() -> None:
     """The rows of others stay fine."""
     bad, good = _write(data_of([ROW, EQUAL]) + b"{\n", "bad.jsonl"), _write([ROW], "good.jsonl")
-    _, judgement = _judge(bad, good)
-    assert (judgement.rows_read, judgement.rows_lost) == (4, 3)
-    assert judgement.files_lost == ["bad.jsonl"]
+    _, ledger = _judge(bad, good)
+    assert (ledger.rows_read, ledger.rows_lost) == (4, 3)
+    assert ledger.files_lost == ["bad.jsonl"]
 
 
 def test_limit() -> None:
     """Of all files together; what follows is not read."""
     one, other = _write([ROW, ROW], "1.jsonl"), _write([ROW, EQUAL], "2.jsonl")
-    told, judgement = _judge(one, other, limit=3)
-    assert (told, judgement.rows_read) == ([], 3)
+    told, ledger = _judge(one, other, limit=3)
+    assert (told, ledger.rows_read) == ([], 3)
     assert _judge(one, other, limit=4)[1].rows_lost == 1
 
 
@@ -200,9 +200,9 @@ def test_parquet() -> None:
 def test_dates() -> None:
     """They lose the file, though each row had seemed fine."""
     row = {**ROW, "chosen": "2026-01-01", "rejected": "2026-01-02"}
-    told, judgement = _judge(_write([row, row]))
+    told, ledger = _judge(_write([row, row]))
     assert told == [("0.jsonl", 0, "trains on nothing", "reads_as_date")] * 2
-    assert (judgement.rows_lost, judgement.files_lost) == (2, ["0.jsonl"])
+    assert (ledger.rows_lost, ledger.files_lost) == (2, ["0.jsonl"])
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_dates() -> None:
 def test_files_that_differ(to: str, first: Row, second: Row, told: list[str]) -> None:
     """What a later file brings is told, where the files of a folder are loaded together."""
     inputs = _write([first], "1.jsonl"), _write([second], "2.jsonl")
-    found, judgement = _judge(*inputs, to=to, batch=1)
+    found, ledger = _judge(*inputs, to=to, batch=1)
     assert found == [("2.jsonl", 0, "warning", code) for code in told]
-    assert judgement.rows_lost == 0
+    assert ledger.rows_lost == 0
 
 
 # What the first row decides ---------------------------------------------------------------
@@ -296,9 +296,9 @@ def test_file_name(name: str, fine: bool) -> None:
     Path(name).parent.mkdir(exist_ok=True)
     content = data_of([ROW])
     source = _write(gzip.compress(content) if name.endswith("gz") else content, name)
-    told, judgement = _judge(source, to="nemo-rl", batch=1)
+    told, ledger = _judge(source, to="nemo-rl", batch=1)
     assert told == ([] if fine else [(name, 0, "fails to load", "file_name")])
-    assert judgement.rows_lost == (not fine)
+    assert ledger.rows_lost == (not fine)
     assert _judge(source, to="trl")[0] == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from survey_of_rows import Row, entry_of
 
 from prefpairs.analysis.survey import PairSurvey, Survey
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import pair_of
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
@@ -15,15 +15,15 @@ from prefpairs.render.page.gallery import Gallery
 
 def page_of(rows: list[Row], pairs: int = 1000, title: str | None = None) -> str:
     """The page about the pairs of rows."""
-    found, gallery, report = PairSurvey(), Gallery(pairs, seed=0), Report(rows_read=len(rows))
-    report.sources.append(("in.jsonl", "pairs"))
+    found, gallery, ledger = PairSurvey(), Gallery(pairs, seed=0), Ledger(rows_read=len(rows))
+    ledger.sources.append(("in.jsonl", "pairs"))
     for number, row in enumerate(rows):
         pair, digests = pair_of(row)
         entry = entry_of(number, pair, digests)
         found.add(entry, pair)
         gallery.add(entry, pair)
     survey = Survey(found, found.what_if())
-    return b"".join(page(survey, report, gallery, title)).decode()
+    return b"".join(page(survey, ledger, gallery, title)).decode()
 
 
 class Parsed(HTMLParser):

@@ -13,7 +13,7 @@ from prefpairs.engine.diff import DiffPlan, read_both
 from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import pair_line, pair_of
 
 ROWS = [{"prompt": f"Q{number}", "chosen": "aye", "rejected": "nay"} for number in range(4)]
@@ -26,18 +26,18 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("b.jsonl").write_bytes(data_of(ROWS[1:]))
 
 
-def _counts(**words: Any) -> tuple[dict[str, int], tuple[Report, Report]]:
-    reports = Report(), Report()
+def _counts(**words: Any) -> tuple[dict[str, int], tuple[Ledger, Ledger]]:
+    ledgers = Ledger(), Ledger()
     plans = (InputPlan(inputs=find_inputs([name]), **words) for name in ("a.jsonl", "b.jsonl"))
-    found = compare(*read_both(DiffPlan(next(plans), next(plans)), reports))
-    return {name: count for name, count in found.pairs.items() if count}, reports
+    found = compare(*read_both(DiffPlan(next(plans), next(plans)), ledgers))
+    return {name: count for name, count in found.pairs.items() if count}, ledgers
 
 
 def test_both_sides() -> None:
     """Each has a ledger of its own."""
-    counts, reports = _counts()
+    counts, ledgers = _counts()
     assert counts == {"kept": 2, "lost": 1, "added": 1}
-    assert [report.rows_used for report in reports] == [3, 3]
+    assert [ledger.rows_used for ledger in ledgers] == [3, 3]
 
 
 def test_other_forms_of_the_same_pairs() -> None:

@@ -16,7 +16,7 @@ from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
 
@@ -57,7 +57,7 @@ def _plan(
 
 
 def _shown(name: str, plan: PairPlan | None = None) -> list[ShownGroup]:
-    groups = show_group(plan or _plan(), name, Report())
+    groups = show_group(plan or _plan(), name, Ledger())
     return [group._replace(members=iter([*group.members])) for group in groups]
 
 
@@ -182,7 +182,7 @@ def test_agrees_with_what_is_written(strategy: str) -> None:
         _write(rows)
         plan = _plan(strategy=strategy, min_gap=min_gap)
         output = Lines()
-        pair(plan, {WHOLE: output}, Report(), allow_empty=True)
+        pair(plan, {WHOLE: output}, Ledger(), allow_empty=True)
         for name in "gh":
             written = [row for row in output.rows() if row["group"] == name]
             (group,) = _shown(name, plan)

@@ -9,7 +9,7 @@ from survey_of_rows import Row, survey_of
 from prefpairs.analysis.survey import Survey, survey_groups
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.render.page.charts import Chart, charts
 from prefpairs.render.page.svg import Column, columns, dots, heat, rows, shortened
 from prefpairs.render.page.svg import Row as Line
@@ -48,17 +48,17 @@ MODELS = [
 
 def test_every_section_has_its_chart() -> None:
     """What stats tells in tables is drawn, whatever was looked at."""
-    report = Report(rows_read=12)
+    ledger = Ledger(rows_read=12)
     for looked_at in (survey(MODELS), survey(MODELS, [[0.0, 1.0], [0.5, 0.5, 1.0]])):
-        titles = {section.title for section in sections(looked_at, report)}
-        assert charts(looked_at, report).keys() >= titles - {"Who wins, by file"}
-    assert charts(survey([]), report).keys() == {"What became of it"}
+        titles = {section.title for section in sections(looked_at, ledger)}
+        assert charts(looked_at, ledger).keys() >= titles - {"Who wins, by file"}
+    assert charts(survey([]), ledger).keys() == {"What became of it"}
 
 
 def test_columns_are_the_figures_of_stats() -> None:
     """The same values, bins and counts as in its JSON."""
     found = survey([pair(number, gap=(1 + number % 30) / 40) for number in range(90)])
-    drawn, counted = charts(found, Report()), figures(found, Report())
+    drawn, counted = charts(found, Ledger()), figures(found, Ledger())
     bins = [
         f"{bin_['from']:g} to {bin_['to']:g}: {bin_['count']} pairs"
         for bin_ in counted["gap"]["bins"]
@@ -73,11 +73,11 @@ def test_columns_are_the_figures_of_stats() -> None:
 
 def test_the_funnel_names_every_loss() -> None:
     """Rows, candidates and groups, with what each lost on the way."""
-    report = Report(rows_read=1000, rows_bad=3, found=990)
-    report.rows_dropped.update({"no_score": 7, "empty_answer": 2})
-    report.dropped.update({"empty_answer": 2})
-    report.groups_without_pair.update({"all_tied": 40})
-    funnel = charts(survey(MODELS, [[0.0, 1.0]] * 12), report)["What became of it"]
+    ledger = Ledger(rows_read=1000, rows_bad=3, candidates_found=990)
+    ledger.rows_dropped.update({"no_score": 7, "empty_answer": 2})
+    ledger.candidates_dropped.update({"empty_answer": 2})
+    ledger.groups_without_pair.update({"all_tied": 40})
+    funnel = charts(survey(MODELS, [[0.0, 1.0]] * 12), ledger)["What became of it"]
     assert funnel.says == "1,000 rows gave 12 pairs about 12 prompts"
     assert words(funnel) == [
         *("rows read", "1,000", "no score", "-7", "bad rows", "-3"),
@@ -89,7 +89,7 @@ def test_the_funnel_names_every_loss() -> None:
 def test_sentences_say_what_is_to_be_seen() -> None:
     """Each chart has one, and it is a figure."""
     groups = [[0.0, 1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
-    drawn = charts(survey(MODELS, groups), Report(rows_read=12))
+    drawn = charts(survey(MODELS, groups), Ledger(rows_read=12))
     assert {title: chart.says for title, chart in drawn.items()} == {
         "What became of it": "12 rows gave 12 pairs about 12 prompts",
         "Scores of candidates": "71% of candidates have the score 1",
@@ -102,7 +102,7 @@ def test_sentences_say_what_is_to_be_seen() -> None:
         "Concentration": "Every prompt has 1 pair",
         "Who wins, by model": "big is chosen in 100% of its pairs",
     }
-    graded = charts(survey([pair(0, gap=0.1), pair(1, gap=0.4), pair(1, gap=0.2)]), Report())
+    graded = charts(survey([pair(0, gap=0.1), pair(1, gap=0.4), pair(1, gap=0.2)]), Ledger())
     assert graded["Gaps"].says == "Half of the pairs differ by 0.2 or less"
     least = "What another --min-gap would leave"
     assert graded[least].says == "A --min-gap of 0.5 would leave 0% of the pairs"
@@ -112,15 +112,15 @@ def test_sentences_say_what_is_to_be_seen() -> None:
 
 def test_what_chance_may_have_done_is_not_called_unfair() -> None:
     """Two pairs prove nothing; nor is it said that all is well."""
-    chart = charts(survey([pair(0), pair(1)]), Report())["What a shortcut would get right"]
+    chart = charts(survey([pair(0), pair(1)]), Ledger())["What a shortcut would get right"]
     assert chart.says == "Too few pairs differ to call a shortcut unfair"
-    fair = charts(survey([pair(0), {**pair(1), "rejected": "b" * 9}]), Report())
+    fair = charts(survey([pair(0), {**pair(1), "rejected": "b" * 9}]), Ledger())
     assert fair["What a shortcut would get right"].says == "No shortcut tells chosen from rejected"
 
 
 def test_unfair_shortcuts_are_marked() -> None:
     """By a word and a filled dot, not by a colour alone."""
-    chart = charts(survey(MODELS), Report())["What a shortcut would get right"]
+    chart = charts(survey(MODELS), Ledger())["What a shortcut would get right"]
     assert words(chart)[1:3] == ["longer answer", "100.0%, unfair"]
     assert 'class="dot unfair"' in str(chart.drawn)
     assert 'class="dot unfair"' not in dots("", [Line("fair", "50%", 0.5)], (0.4, 0.6))
@@ -129,20 +129,20 @@ def test_unfair_shortcuts_are_marked() -> None:
 def test_a_shortcut_that_loses_steers_as_well() -> None:
     """It is told by what happens most of the time."""
     pairs = [{**pair(number), "chosen": "b", "rejected": "a" * 9} for number in range(12)]
-    chart = charts(survey(pairs), Report())["What a shortcut would get right"]
+    chart = charts(survey(pairs), Ledger())["What a shortcut would get right"]
     assert chart.says == "The longer answer loses 100% of the time"
 
 
 def test_a_number_alone_is_no_name() -> None:
     """Steps are named by what they are."""
     pairs = [pair(n, meta={"chosen_step": 200, "rejected_step": 100}) for n in range(3)]
-    chart = charts(survey(pairs), Report())["Who wins, by step"]
+    chart = charts(survey(pairs), Ledger())["Who wins, by step"]
     assert chart.says == "step 200 is chosen in 100% of its pairs"
 
 
 def test_who_wins_is_a_map_of_shares() -> None:
     """Nobody meets himself, and who never met has no share."""
-    chart = charts(survey(MODELS), Report())["Who wins, by model"]
+    chart = charts(survey(MODELS), Ledger())["Who wins, by model"]
     assert words(chart) == [
         "big",
         "small",

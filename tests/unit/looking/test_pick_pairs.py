@@ -15,7 +15,7 @@ from prefpairs.engine.pair_picker import Found, ShowPlan, show
 from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecords, NotThere
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import pair_of
 
@@ -36,9 +36,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.jsonl").write_bytes(data_of(ROWS))
 
 
-def _found(report: Report | None = None, read: dict[str, Any] | None = None, **plan: Any) -> Any:
+def _found(ledger: Ledger | None = None, read: dict[str, Any] | None = None, **plan: Any) -> Any:
     reading = InputPlan(**{"inputs": find_inputs(["p.jsonl"]), **(read or {})})
-    return [*show(ShowPlan(read=reading, **plan), report or Report())]
+    return [*show(ShowPlan(read=reading, **plan), ledger or Ledger())]
 
 
 def _prompts(**plan: Any) -> list[Any]:
@@ -59,9 +59,9 @@ def test_no_more_is_read_than_is_shown() -> None:
     """A glance at a large file takes no time; what stands behind is not looked at."""
     with open("p.jsonl", "ab") as file:
         file.write(b"{oops\n")
-    report = Report()
-    assert len(_found(report, most=3)) == 3
-    assert report.rows_read == 3
+    ledger = Ledger()
+    assert len(_found(ledger, most=3)) == 3
+    assert ledger.rows_read == 3
 
 
 def test_a_bad_row_before_enough_were_found() -> None:
@@ -84,9 +84,9 @@ def test_several_files_and_packed_ones() -> None:
 def test_rows_that_nobody_could_train_on() -> None:
     """They are left out, and counted."""
     Path("p.jsonl").write_bytes(data_of([{**ROWS[0], "rejected": ROWS[0]["chosen"]}, ROWS[1]]))
-    report = Report()
-    assert [found.place for found in _found(report)] == ["p.jsonl:2"]
-    assert report.rows_dropped == {"sides_equal": 1}
+    ledger = Ledger()
+    assert [found.place for found in _found(ledger)] == ["p.jsonl:2"]
+    assert ledger.rows_dropped == {"sides_equal": 1}
 
 
 def test_formats_of_trainers() -> None:
@@ -118,7 +118,7 @@ def test_all_that_begin_so() -> None:
 def test_unknown_ids() -> None:
     """What is there is shown; the others are named."""
     plan = ShowPlan(read=InputPlan(inputs=find_inputs(["p.jsonl"])), ids=["0" * 32, IDS[2]])
-    found = show(plan, Report())
+    found = show(plan, Ledger())
     shown = [next(found).pair.id]
     with pytest.raises(NotThere) as caught:
         next(found)

@@ -14,7 +14,7 @@ from command_call import called
 from prefpairs.cli.commands.show import ChoiceWords, ShowReadWords, show
 from prefpairs.cli.main import main
 from prefpairs.errors import NotThere, UnknownWord, UsageError
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import pair_of
 from prefpairs.strategies.options import PairOptions
 
@@ -119,7 +119,7 @@ def test_no_text_on_standard_input() -> None:
 def test_group_plan() -> None:
     """All words of `pair`; -n is the number of candidates, not of rows."""
     reading = ShowReadWords(inputs=["r.jsonl"], limit=3, source="candidates", scores=["x"])
-    plan = reading.group_plan(PairOptions(min_gap=0.3, seed=7), "/tmp", Report())  # noqa: S108
+    plan = reading.group_plan(PairOptions(min_gap=0.3, seed=7), "/tmp", Ledger())  # noqa: S108
     assert (plan.read.limit, plan.read.source) == (None, "candidates")
     assert (plan.options.min_gap, plan.options.seed, plan.temp_dir) == (0.3, 7, "/tmp")  # noqa: S108
     assert plan.read.options.scores == (("x", 1.0),)

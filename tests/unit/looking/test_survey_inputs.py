@@ -16,7 +16,7 @@ from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]
@@ -51,7 +51,7 @@ def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
     """Neighbours that are too close let 1.0 meet 0.0; a bound of the run's own holds, too."""
     inputs = written(tmp_path, rollouts([1.0, 0.9, 0.0]))
     plan = making(inputs, "adjacent", PairOptions(min_gap=0.08))
-    assert survey(plan, Report()).what_if == [
+    assert survey(plan, Ledger()).what_if == [
         WhatIf(0.0, 2, 1),
         WhatIf(0.05, 2, 1),
         WhatIf(0.1, 2, 1),
@@ -60,7 +60,7 @@ def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
         WhatIf(0.5, 2, 1),
     ]
     plan = making(inputs, "adjacent", PairOptions(min_gap=0.95))
-    assert {told.pairs for told in survey(plan, Report()).what_if} == {1}
+    assert {told.pairs for told in survey(plan, Ledger()).what_if} == {1}
 
 
 @pytest.mark.parametrize("strategy", ["exhaustive", "adjacent"])
@@ -78,12 +78,12 @@ def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> N
         for score, pairs in ((1.0, [ready]), (0.9, [{**ready, "state_messages": "R"}]), (0.0, []))
     ]
     inputs = written(tmp_path, traces)
-    found = survey(making(inputs, strategy, PairOptions()), Report()).what_if
+    found = survey(making(inputs, strategy, PairOptions()), Ledger()).what_if
     for told in found:
         output = Lines()
         plan = making(inputs, strategy, PairOptions(min_gap=told.min_gap)).pair
         assert plan is not None
-        pair(plan, {WHOLE: output}, Report())
+        pair(plan, {WHOLE: output}, Ledger())
         prompts = {json.dumps(row["prompt"]) for row in output.rows()}
         assert (told.pairs, told.prompts) == (len(output.rows()), len(prompts))
     assert [told.pairs for told in found][::5] == [2 + 3 - (strategy == "adjacent"), 4]
@@ -92,19 +92,19 @@ def test_pairs_that_stand_ready_pass_any_gap(tmp_path: Path, strategy: str) -> N
 def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
     """Pairs do not say who competed."""
     inputs = written(tmp_path, rollouts([1.0, 0.0]))
-    found = survey(making(inputs, "best-vs-worst", PairOptions()), Report())
+    found = survey(making(inputs, "best-vs-worst", PairOptions()), Ledger())
     assert found.groups is not None
     assert (found.groups.groups, found.pairs.pairs) == (1, 1)
     (tmp_path / "pairs").mkdir()
     of_pairs = SievePlan(read=InputPlan(inputs=written(tmp_path / "pairs", [PAIR])))
-    assert survey(of_pairs, Report()).groups is None
+    assert survey(of_pairs, Ledger()).groups is None
 
 
 def test_bad_rows_end_it(tmp_path: Path) -> None:
     """Figures of half a file would be wrong."""
     plan = SievePlan(read=InputPlan(inputs=written(tmp_path, [PAIR, "oops"])))
     with pytest.raises(BadRecords):
-        survey(plan, Report())
+        survey(plan, Ledger())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from prefpairs.engine.candidate_index import Index, Place
 from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import TooManyPairs
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.strategies.options import PairOptions
 
@@ -24,7 +24,7 @@ ROLLOUTS = [
 
 
 def _pairs(
-    candidates: Sequence[Candidate], report: Report | None = None, **options: Any
+    candidates: Sequence[Candidate], ledger: Ledger | None = None, **options: Any
 ) -> list[tuple[str, str]]:
     index = Index()
     for candidate in candidates:
@@ -32,7 +32,7 @@ def _pairs(
     read = ReadPlan(inputs=[], options=options.pop("read", ReadOptions()))
     asked = options.pop("options", PairOptions())
     plan = PairPlan(read=read, options=replace(asked, across_prompts=True, **options))
-    numbers = pairs_across_prompts(index, candidates.__getitem__, plan, report or Report())
+    numbers = pairs_across_prompts(index, candidates.__getitem__, plan, ledger or Ledger())
     return [
         (str(candidates[chosen].response), str(candidates[rejected].response))
         for chosen, rejected in numbers
@@ -41,11 +41,11 @@ def _pairs(
 
 def test_every_good_answer_gets_a_bad_one() -> None:
     """Once each, of any prompt, in the order of the input."""
-    report = Report()
-    pairs = _pairs(ROLLOUTS, report)
+    ledger = Ledger()
+    pairs = _pairs(ROLLOUTS, ledger)
     assert [chosen for chosen, _ in pairs] == [f"A{number}" for number in range(1, 40, 2)]
     assert all(int(rejected[1:]) % 2 == 0 for _, rejected in pairs)
-    assert report.groups == 10
+    assert ledger.groups == 10
 
 
 def test_order_of_the_input_changes_no_pair() -> None:
@@ -93,10 +93,10 @@ def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_copies_do_not_compete() -> None:
     """A rollout that stands twice is chosen once and counted as dropped."""
-    report = Report()
-    pairs = _pairs([*ROLLOUTS, ROLLOUTS[1]._replace(origin="again:1")], report)
+    ledger = Ledger()
+    pairs = _pairs([*ROLLOUTS, ROLLOUTS[1]._replace(origin="again:1")], ledger)
     assert [chosen for chosen, _ in pairs].count("A1") == 1
-    assert report.dropped == {"duplicate_rollout": 1}
+    assert ledger.candidates_dropped == {"duplicate_rollout": 1}
 
 
 def test_twins_across_prompts_are_told_apart_by_their_text() -> None:
@@ -112,7 +112,7 @@ def test_twins_across_prompts_are_told_apart_by_their_text() -> None:
         for candidate in order:
             index.add(candidate, Place(0, 0, 0, 0, 0))
         plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
-        numbers = pairs_across_prompts(index, order.__getitem__, plan, Report())
+        numbers = pairs_across_prompts(index, order.__getitem__, plan, Ledger())
         written.append(sorted(str(order[chosen].meta) for chosen, _ in numbers))
     assert written == [["{'n': 0}", "{'n': 1}"]] * 2
 
@@ -121,9 +121,9 @@ def test_conflicting_copies_do_not_compete() -> None:
     """Unless they are to be kept."""
     conflict = [*ROLLOUTS, ROLLOUTS[1]._replace(score=0.1)]
     keep = ReadOptions(keep_rows=frozenset({"conflicting_scores"}))
-    report = Report()
-    assert "A1" not in {answer for pair in _pairs(conflict, report) for answer in pair}
-    assert report.dropped == {"conflicting_scores": 2}
+    ledger = Ledger()
+    assert "A1" not in {answer for pair in _pairs(conflict, ledger) for answer in pair}
+    assert ledger.candidates_dropped == {"conflicting_scores": 2}
     assert "A1" in {chosen for chosen, _ in _pairs(conflict, read=keep)}
 
 
@@ -139,7 +139,7 @@ def test_equal_rollouts_of_two_tasks_are_told_apart_by_their_task() -> None:
         for candidate in given:
             index.add(candidate, Place(0, 0, 0, 0, 0))
         plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
-        found = pairs_across_prompts(index, given.__getitem__, plan, Report())
+        found = pairs_across_prompts(index, given.__getitem__, plan, Ledger())
         return [given[rejected].meta for _, rejected in found]
 
     met = {str(tasks(candidates[at:] + candidates[:at])) for at in range(len(candidates))}

@@ -18,7 +18,7 @@ from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
 from prefpairs.errors import FileTrouble
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.strategies.options import PairOptions
 
@@ -41,13 +41,13 @@ ROWS: list[Row] = [
 ANSWERS = [(f"A{number}", number / 10) for number in range(8)]
 
 
-def _filled(path: Path, report: Report | None = None, **more: Any) -> list[Candidate]:
+def _filled(path: Path, ledger: Ledger | None = None, **more: Any) -> list[Candidate]:
     """The candidates of a file, fetched by what the index remembers of them."""
     limit, workers = more.pop("limit", None), more.pop("workers", None)
     read = ReadPlan(inputs=find_inputs([str(path)]), limit=limit)
     index = Index()
     with Candidates() as library:
-        with reading_inputs(read, report or Report()) as reader:
+        with reading_inputs(read, ledger or Ledger()) as reader:
             fill(index, library, reader, PairPlan(read=read, options=PairOptions(workers=workers)))
         return [library.fetch(index, number) for number in range(len(index))]
 
@@ -62,9 +62,9 @@ def _stretches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers = []
     before = Workers.__init__
 
-    def counted(self: Workers, given: Any, options: Any, stretches: Any, course: Any) -> None:
+    def counted(self: Workers, given: Any, options: Any, stretches: Any, progress: Any) -> None:
         numbers.append(len(stretches))
-        before(self, given, options, stretches, course)
+        before(self, given, options, stretches, progress)
 
     monkeypatch.setattr(Workers, "__init__", counted)
     return numbers
@@ -122,10 +122,10 @@ def test_what_is_no_file_of_lines_gets_no_workers(
 
 def test_limited_rows_get_no_workers(tmp_path: Path, stretches: list[int]) -> None:
     """The first so many are the first of the file."""
-    path, report = tmp_path / "r.jsonl", Report()
+    path, ledger = tmp_path / "r.jsonl", Ledger()
     path.write_bytes(b"\n" + data_of(ROWS))
-    assert _answers(_filled(path, report, limit=3, workers=3)) == ANSWERS[:3]
-    assert (stretches, report.rows_read, report.rows_of) == ([], 3, {"r.jsonl": 3})
+    assert _answers(_filled(path, ledger, limit=3, workers=3)) == ANSWERS[:3]
+    assert (stretches, ledger.rows_read, ledger.rows_by_input) == ([], 3, {"r.jsonl": 3})
 
 
 def test_byte_order_mark_is_no_line(tmp_path: Path, stretches: list[int]) -> None:

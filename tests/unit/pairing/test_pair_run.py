@@ -21,7 +21,7 @@ from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
 
@@ -31,7 +31,7 @@ ROWS: list[Row] = [
 ]
 
 
-def _run(folder: Path, *contents: bytes, report: Report | None = None, **more: Any) -> list[Row]:
+def _run(folder: Path, *contents: bytes, ledger: Ledger | None = None, **more: Any) -> list[Row]:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
@@ -42,7 +42,7 @@ def _run(folder: Path, *contents: bytes, report: Report | None = None, **more: A
     inputs = find_inputs(list(map(str, paths)))
     plan = PairPlan(read=ReadPlan(inputs=inputs, **read), options=options, temp_dir=temp_dir)
     output = Lines()
-    pair(plan, {WHOLE: output}, report or Report(), allow_empty=True)
+    pair(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.rows()
 
 
@@ -191,9 +191,9 @@ def test_ties_of_a_turn_never_pair(tmp_path: Path) -> None:
         }
         for number in range(3)
     ]
-    report = Report()
-    assert _run(tmp_path, data_of([{"id": 1, "intermediate_steps": steps}]), report=report) == []
-    assert report.groups_without_pair == {"all_tied": 1}
+    ledger = Ledger()
+    assert _run(tmp_path, data_of([{"id": 1, "intermediate_steps": steps}]), ledger=ledger) == []
+    assert ledger.groups_without_pair == {"all_tied": 1}
 
 
 LOG_OF_TRL = [
@@ -228,11 +228,11 @@ def test_why_groups_gave_no_pair(tmp_path: Path) -> None:
         *({"prompt": "near", "response": answer, "score": ord(answer) / 1e3} for answer in "AB"),
         *({"prompt": "fine", "response": answer, "score": ord(answer)} for answer in "AB"),
     ]
-    report = Report()
+    ledger = Ledger()
     plan: Row = {"options": PairOptions(min_gap=0.5)}
-    assert len(_run(tmp_path, data_of(rows), report=report, **plan)) == 1
-    assert report.groups == 5
-    assert report.groups_without_pair == {
+    assert len(_run(tmp_path, data_of(rows), ledger=ledger, **plan)) == 1
+    assert ledger.groups == 5
+    assert ledger.groups_without_pair == {
         "one_candidate": 1,
         "same_answer": 1,
         "all_tied": 1,
@@ -254,37 +254,41 @@ ROLLOUTS: list[Row] = [
 
 def test_rollout_that_stands_twice(tmp_path: Path) -> None:
     """A file read twice under two names gives the pairs of one."""
-    report = Report()
+    ledger = Ledger()
     plan: Row = {"strategy": "exhaustive"}
-    twice = _run(tmp_path, data_of(ROLLOUTS), data_of(ROLLOUTS[::-1]), report=report, **plan)
+    twice = _run(tmp_path, data_of(ROLLOUTS), data_of(ROLLOUTS[::-1]), ledger=ledger, **plan)
     once = _run(tmp_path, data_of(ROLLOUTS), **plan)
     assert _without_origin(twice) == _without_origin(once)
-    assert (report.found, report.kept, report.dropped) == (6, 3, {"duplicate_rollout": 3})
+    assert (ledger.candidates_found, ledger.candidates_kept, ledger.candidates_dropped) == (
+        6,
+        3,
+        {"duplicate_rollout": 3},
+    )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None:
     """Verified twice with two verdicts, nobody of a group may be left."""
     other = {**ROLLOUTS[0], "reward": 0.0}
-    report = Report()
+    ledger = Ledger()
     data = data_of([ROLLOUTS[0], other])
-    assert _run(tmp_path, data, report=report, strategy=strategy) == []
-    assert report.dropped == {"conflicting_scores": 2}
-    assert report.groups_without_pair == {"no_candidate": 1}
+    assert _run(tmp_path, data, ledger=ledger, strategy=strategy) == []
+    assert ledger.candidates_dropped == {"conflicting_scores": 2}
+    assert ledger.groups_without_pair == {"no_candidate": 1}
 
 
 def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
     """Equal prompts of two tasks meet only when it is asked for, and it is told."""
     rows = [{**row, "_ng_task_index": task} for task, row in enumerate(ROLLOUTS)]
-    report = Report()
+    ledger = Ledger()
     assert _run(tmp_path, data_of(rows)) == []
-    joined = _run(tmp_path, data_of(rows), read=ReadOptions(group_by="prompt"), report=report)
+    joined = _run(tmp_path, data_of(rows), read=ReadOptions(group_by="prompt"), ledger=ledger)
     assert [pair["chosen_origin"] for pair in joined] == ["0.jsonl:1"]
     assert joined[0]["meta"] == {
         "chosen_source_task": "[null,0]",
         "rejected_source_task": "[null,2]",
     }
-    assert report.joined_tasks == 1
+    assert ledger.groups_of_several_tasks == 1
 
 
 def test_files_can_be_kept_apart(tmp_path: Path) -> None:
@@ -300,11 +304,11 @@ def test_across_prompts(tmp_path: Path) -> None:
         {"prompt": f"Q{number}", "response": f"A{number}", "score": number % 2}
         for number in range(10)
     ]
-    report = Report()
+    ledger = Ledger()
     plan: Row = {"strategy": "stratified", "across_prompts": True}
-    pairs = _run(tmp_path, data_of(rows), report=report, **plan)
+    pairs = _run(tmp_path, data_of(rows), ledger=ledger, **plan)
     assert [row["prompt"] for row in pairs] == ["Q1", "Q3", "Q5", "Q7", "Q9"]
-    assert (report.across_prompts, len(report.groups_without_pair)) == (5, 0)
+    assert (ledger.across_prompts, len(ledger.groups_without_pair)) == (5, 0)
     assert all(row["meta"]["group_of_rejected"] != row["group"] for row in pairs)
 
 
@@ -327,9 +331,9 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting pairs beforehand drops nobody a second time."""
     monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 1)
-    report = Report()
-    _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), report=report)
-    assert (report.groups, report.dropped) == (1, {"duplicate_rollout": 1})
+    ledger = Ledger()
+    _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
+    assert (ledger.groups, ledger.candidates_dropped) == (1, {"duplicate_rollout": 1})
 
 
 def test_nothing_came_out(tmp_path: Path) -> None:
@@ -337,7 +341,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_bytes(data_of(ROWS[:2]))
     plan = PairPlan(read=ReadPlan(inputs=find_inputs([str(tmp_path / "r.jsonl")])))
     with pytest.raises(NothingCameOut) as caught:
-        pair(plan, {WHOLE: Lines()}, Report())
+        pair(plan, {WHOLE: Lines()}, Ledger())
     assert caught.value.what == "pair"
 
 
@@ -364,7 +368,7 @@ def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
         read=ReadPlan(inputs=find_inputs([str(path)])), options=PairOptions(strategy=strategy)
     )
     with pytest.raises(InputChanged) as caught:
-        pair(plan, {WHOLE: Meddler()}, Report())
+        pair(plan, {WHOLE: Meddler()}, Ledger())
     assert caught.value.path == "r.jsonl"
 
 
@@ -412,11 +416,11 @@ def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_report_of_a_run(tmp_path: Path) -> None:
     """What was read, what came out, and an example of it."""
-    report = Report()
-    _run(tmp_path, data_of(ROWS), report=report)
-    assert (report.rows_read, report.kept, report.groups, report.pairs) == (9, 9, 3, 3)
-    assert report.gaps.summary() == {"mean": 0.6, "min": 0.6, "max": 0.6}
-    assert report.example == ("Q0", "A6", "A0")
+    ledger = Ledger()
+    _run(tmp_path, data_of(ROWS), ledger=ledger)
+    assert (ledger.rows_read, ledger.candidates_kept, ledger.groups, ledger.pairs) == (9, 9, 3, 3)
+    assert ledger.gaps.summary() == {"mean": 0.6, "min": 0.6, "max": 0.6}
+    assert ledger.example == ("Q0", "A6", "A0")
 
 
 def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:

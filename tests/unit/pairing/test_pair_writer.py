@@ -5,7 +5,7 @@ from typing import Any
 from rows_and_output import Lines
 
 from prefpairs.engine.pair_writer import WHOLE, PairLines
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_line, pair_of
 from prefpairs.stages.pair_entry import Entry
 
@@ -16,14 +16,14 @@ def test_pair_lines() -> None:
         {"prompt": "Q", "chosen": "A", "rejected": "B"},
         {"prompt": "R", "chosen": "C", "rejected": "D", "chosen_score": 1, "rejected_score": 0.5},
     ]
-    output, report = Lines(), Report()
+    output, ledger = Lines(), Ledger()
     pairs = [pair_of(row)[0] for row in rows]
-    sink = PairLines({WHOLE: output}, report)
+    sink = PairLines({WHOLE: output}, ledger)
     assert all(sink.put(pair, WHOLE) for pair in pairs)
     assert output.lines == [pair_line(pair) for pair in pairs]
-    assert (report.pairs, report.example) == (2, ("Q", "A", "B"))
-    assert report.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}
-    assert dict(report.pairs_at_gap) == {0.1: 2, 0.2: 2}  # no --min-gap takes the unknown one
+    assert (ledger.pairs, ledger.example) == (2, ("Q", "A", "B"))
+    assert ledger.gaps.summary() == {"mean": 0.5, "min": 0.5, "max": 0.5}
+    assert dict(ledger.pairs_at_gap) == {0.1: 2, 0.2: 2}  # no --min-gap takes the unknown one
 
 
 class _Held:
@@ -54,7 +54,7 @@ def test_lines_as_they_stand() -> None:
         for place, row in enumerate(numbers)
     ]
     for given in (pairs, pairs[::-1]):
-        put, taken = Report(), Report()
+        put, taken = Ledger(), Ledger()
         one, other = Lines(), Lines()
         for place, pair in enumerate(given):
             known = pair.gap, pair.chosen_score, pair.rejected_score
@@ -62,7 +62,9 @@ def test_lines_as_they_stand() -> None:
             assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
             assert PairLines({WHOLE: other}, taken).take(entry, _Held(given), WHOLE)
         assert one.lines == other.lines == [pair_line(pair) for pair in given]
-        assert (taken.pairs, taken.written) == (put.pairs, put.written) == (6, {WHOLE: 6})
+        assert (
+            (taken.pairs, taken.lines_written) == (put.pairs, put.lines_written) == (6, {WHOLE: 6})
+        )
         assert taken.example == put.example == (given[0].prompt, "A", "B")
         for name in ("gaps", "chosen_scores", "rejected_scores"):
             assert getattr(taken, name).summary() == getattr(put, name).summary()

@@ -11,7 +11,7 @@ from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.ranked_group import Contest, fair_members
 from prefpairs.engine.rejudged import judged_both_ways
 from prefpairs.fields.answer import TASK, ReadOptions
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.reasons import CONFLICTING
 from prefpairs.strategies.options import PairOptions
@@ -29,19 +29,19 @@ def _index(candidates: Sequence[Candidate]) -> Index:
 def _fair(
     *candidates: Candidate, keep: str = "", drop: str = ""
 ) -> tuple[list[int], dict[str, int]]:
-    members, report = _reported(*candidates, keep=keep, drop=drop)
-    return members, dict(report.dropped)
+    members, ledger = _reported(*candidates, keep=keep, drop=drop)
+    return members, dict(ledger.candidates_dropped)
 
 
 def _reported(
     *candidates: Candidate, keep: str = "", drop: str = "", min_gap: float = 0
-) -> tuple[list[int], Report]:
-    report = Report()
+) -> tuple[list[int], Ledger]:
+    ledger = Ledger()
     settled = ReadOptions(keep_rows=frozenset([keep]), drop_rows=frozenset([drop]))
     read = ReadPlan(inputs=[], options=settled)
     plan = PairPlan(read=read, options=PairOptions(min_gap=min_gap))
-    members, _ = fair_members(_index(candidates), 0, candidates.__getitem__, plan, report)
-    return members, report
+    members, _ = fair_members(_index(candidates), 0, candidates.__getitem__, plan, ledger)
+    return members, ledger
 
 
 def _contest(*candidates: Candidate) -> Contest:
@@ -163,8 +163,12 @@ JUDGED_TWICE = [
 
 def test_answers_judged_twice_compete_and_are_counted() -> None:
     """Without an index nobody knows whether they are copies: A is better than B, and worse."""
-    members, report = _reported(*JUDGED_TWICE)
-    assert (members, report.dropped, report.marked) == ([0, 2, 1, 3], {}, {CONFLICTING: 1})
+    members, ledger = _reported(*JUDGED_TWICE)
+    assert (members, ledger.candidates_dropped, ledger.marked) == (
+        [0, 2, 1, 3],
+        {},
+        {CONFLICTING: 1},
+    )
 
 
 def test_answers_judged_twice_are_dropped_on_request() -> None:

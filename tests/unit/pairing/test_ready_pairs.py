@@ -8,7 +8,7 @@ import pytest
 from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.ready_pairs import ReadyPairs
 from prefpairs.engine.record_fetch import Candidates
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.strategies.options import PairOptions
 
@@ -25,23 +25,23 @@ def _library() -> Iterator[Candidates]:
 
 
 def _ready(
-    library: Candidates, report: Report, order: Literal["input", "key"] = "input"
+    library: Candidates, ledger: Ledger, order: Literal["input", "key"] = "input"
 ) -> ReadyPairs:
     return ReadyPairs(
-        PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(order=order)), library, report
+        PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(order=order)), library, ledger
     )
 
 
 def test_they_come_back_as_they_came(library: Candidates) -> None:
     """In order of input, word for word, and counted as found."""
-    report = Report()
-    ready = _ready(library, report)
+    ledger = Ledger()
+    ready = _ready(library, ledger)
     given = [_pair(text) for text in ("c", "a", "b")]
     for pair in given:
         ready.add(pair)
     ready.lose(["empty_answer"])
     assert (list(ready.pairs()), len(ready)) == (given, 3)
-    (stage,) = report.stages
+    (stage,) = ledger.stages
     assert (stage.name, stage.found, stage.kept, dict(stage.dropped)) == (
         "ready-made",
         4,
@@ -52,7 +52,7 @@ def test_they_come_back_as_they_came(library: Candidates) -> None:
 
 def test_order_by_key(library: Candidates) -> None:
     """By id, so that arrival decides nothing."""
-    ready = _ready(library, Report(), "key")
+    ready = _ready(library, Ledger(), "key")
     given = [_pair(text) for text in ("c", "a", "b", "d")]
     for pair in given:
         ready.add(pair)
@@ -62,13 +62,13 @@ def test_order_by_key(library: Candidates) -> None:
 def test_of_copies_content_decides(library: Candidates) -> None:
     """The same one stays in either order; of equal ones, the first."""
     for models in (("x", "y"), ("y", "x")):
-        report = Report()
-        ready = _ready(library, report)
+        ledger = Ledger()
+        ready = _ready(library, ledger)
         for place, model in enumerate(models):
             ready.add(_pair("a", model, f"f:{place}"))
         assert [pair.meta for pair in ready.pairs()] == [{"model": "x"}]
-        assert report.stages[0].dropped == {"ready_twice": 1}
-    ready = _ready(library, Report())
+        assert ledger.stages[0].dropped == {"ready_twice": 1}
+    ready = _ready(library, Ledger())
     for place in range(2):
         ready.add(_pair("a", origin=f"f:{place}"))
     assert [pair.chosen_origin for pair in ready.pairs()] == ["f:0"]
@@ -76,10 +76,10 @@ def test_of_copies_content_decides(library: Candidates) -> None:
 
 def test_where_there_are_none_nothing_is_told(library: Candidates) -> None:
     """No stage in the summary, no temporary file."""
-    report = Report()
-    ready = _ready(library, report)
+    ledger = Ledger()
+    ready = _ready(library, ledger)
     ready.lose([])
-    assert (list(ready.pairs()), report.stages) == ([], [])
+    assert (list(ready.pairs()), ledger.stages) == ([], [])
 
 
 def test_of_copies_the_one_with_tokens_stays(library: Candidates) -> None:
@@ -88,7 +88,7 @@ def test_of_copies_the_one_with_tokens_stays(library: Candidates) -> None:
     bare = _pair("a")
     full = bare._replace(chosen_tokens=field, rejected_tokens=field)
     for given in ((bare, full), (full, bare)):
-        ready = _ready(library, Report())
+        ready = _ready(library, Ledger())
         for pair in given:
             ready.add(pair)
         assert [pair.chosen_tokens for pair in ready.pairs()] == [field]

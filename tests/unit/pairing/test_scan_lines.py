@@ -18,7 +18,7 @@ from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.two_readings import Fact
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Report, RowCounts
+from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.sources import source_named
 from prefpairs.sources.base import Opened, Scanned, Shortcut
 
@@ -27,9 +27,9 @@ class Scan:
     """A scanner, and what it fills."""
 
     def __init__(self, how: Opened | None = None) -> None:
-        self.index, self.report = Index(), Report()
+        self.index, self.ledger = Index(), Ledger()
         plan = ReadPlan(inputs=[], on_error="skip")
-        reader = Reader(plan, Rows(plan, self.report), self.report)
+        reader = Reader(plan, Rows(plan, self.ledger), self.ledger)
         how = how or source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
         self.scanner = Scanner(how, Input("r.jsonl", "r.jsonl"), 5, self.index, reader)
 
@@ -68,8 +68,8 @@ def test_places_of_rows_of_all_shapes() -> None:
         (5, 4 + one, odd, 0, 3),
         (5, 6 + one + odd, two, 0, 5),
     ]
-    assert (scan.scanner.lines, scan.report.rows_of) == (5, {"r.jsonl": 4})
-    assert [place for place, _ in scan.report.first_bad] == ["r.jsonl:4"]
+    assert (scan.scanner.lines, scan.ledger.rows_by_input) == (5, {"r.jsonl": 4})
+    assert [place for place, _ in scan.ledger.first_bad] == ["r.jsonl:4"]
 
 
 def test_ledgers() -> None:
@@ -77,10 +77,14 @@ def test_ledgers() -> None:
     scan = Scan()
     rows = [_rollout(), _rollout(reward=None), _rollout(x="cut \ud83d"), _odd(), _odd("high")]
     scan.lines(data_of(rows))
-    report = scan.report
-    assert (report.rows_read, report.rows_used, report.rows_bad) == (5, 3, 1)
-    assert (report.rows_dropped, report.dropped) == ({"no_score": 1}, {"no_score": 1})
-    assert (report.found, report.kept, report.mended) == (4, 3, {"surrogate_replaced": 1})
+    ledger = scan.ledger
+    assert (ledger.rows_read, ledger.rows_used, ledger.rows_bad) == (5, 3, 1)
+    assert (ledger.rows_dropped, ledger.candidates_dropped) == ({"no_score": 1}, {"no_score": 1})
+    assert (ledger.candidates_found, ledger.candidates_kept, ledger.noticed) == (
+        4,
+        3,
+        {"surrogate_replaced": 1},
+    )
 
 
 def test_numbers_go_on_from_stretch_to_stretch() -> None:
@@ -89,7 +93,7 @@ def test_numbers_go_on_from_stretch_to_stretch() -> None:
     scan.lines(row, b"\n", b"  \n")
     scan.lines(row, row, offset=len(row) + 4)
     assert [place[4] for place in scan.places()] == [1, 4, 5]
-    assert scan.report.rows_of == {"r.jsonl": 3}
+    assert scan.ledger.rows_by_input == {"r.jsonl": 3}
 
 
 @pytest.mark.parametrize("count", [255, 256, 257, 512, 600])
@@ -138,7 +142,7 @@ def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
     scan = Scan(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
     scan.lines(data_of([_odd(), _odd(0.5)]))
     assert list(scan.index.scores) == [1.0, 0.5]
-    assert scan.report.found == 2
+    assert scan.ledger.candidates_found == 2
 
 
 def test_source_without_a_shortcut() -> None:
@@ -147,7 +151,7 @@ def test_source_without_a_shortcut() -> None:
     scan = Scan(source_named("generic").open_reader([row], ReadOptions(), "r.jsonl"))
     scan.lines(b"\n", row)
     assert [place[3:] for place in scan.places()] == [(0, 2), (1, 2)]
-    assert scan.report.dropped == {"empty_answer": 1}
+    assert scan.ledger.candidates_dropped == {"empty_answer": 1}
 
 
 def _columns(index: Index) -> Iterator[bytes]:
@@ -162,7 +166,7 @@ def test_what_others_found_is_taken_over() -> None:
     whole.lines(*lines, lines[1])
     here.lines(*lines[:3])
     there.lines(*lines[3:], offset=sum(map(len, lines[:3])))
-    counts = there.report.row_counts()
+    counts = there.ledger.row_counts()
     part = Part(there.scanner.lines, counts, _columns(there.index), [], ["nemo-gym"])
     assert here.scanner.take(part)
     here.lines(lines[1], offset=sum(map(len, lines)))
@@ -171,8 +175,8 @@ def test_what_others_found_is_taken_over() -> None:
         assert here.index.rank(number) == whole.index.rank(number)
         assert here.index.question(number) == whole.index.question(number)
     assert here.places() == whole.places()
-    assert here.report.row_counts() == whole.report.row_counts()
-    assert here.report.rows_of == whole.report.rows_of == {"r.jsonl": 10}
+    assert here.ledger.row_counts() == whole.ledger.row_counts()
+    assert here.ledger.rows_by_input == whole.ledger.rows_by_input == {"r.jsonl": 10}
     assert here.scanner.lines == 12
 
 
@@ -194,7 +198,7 @@ def test_others_that_were_shown_something_else() -> None:
     counts = RowCounts(1, 1, nothing, 1, nothing, nothing)
     shown: list[Fact] = [("answered by", "answer")]
     assert not scan.scanner.take(Part(1, counts, _columns(scan.index), shown, ["generic"]))
-    assert (scan.places(), scan.report.rows_read, scan.scanner.lines) == (before, 1, 1)
+    assert (scan.places(), scan.ledger.rows_read, scan.scanner.lines) == (before, 1, 1)
 
 
 def test_long_lines_do_not_pile_up() -> None:

@@ -24,8 +24,8 @@ from prefpairs.engine.scan_workers import Job, Workers
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
-from prefpairs.ledger.progress import Course, Step
+from prefpairs.ledger import Ledger
+from prefpairs.ledger.progress import Progress, Step
 from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [
@@ -43,14 +43,14 @@ def _no_child_is_left() -> Iterator[None]:
     assert multiprocessing.active_children() == []
 
 
-def _run(folder: Path, data: bytes, report: Report | None = None, number: int = 4) -> list[str]:
+def _run(folder: Path, data: bytes, ledger: Ledger | None = None, number: int = 4) -> list[str]:
     (folder / "r.jsonl").write_bytes(data)
     read = ReadPlan(inputs=find_inputs([str(folder / "r.jsonl")]), on_error="skip")
     output = Lines()
     pair(
         PairPlan(read=read, options=PairOptions(workers=number)),
         {WHOLE: output},
-        report or Report(),
+        ledger or Ledger(),
     )
     return [row["chosen"] for row in output.rows()]
 
@@ -78,9 +78,9 @@ def test_workers_that_tell_nothing(
 ) -> None:
     """Their stretches are scanned here."""
     monkeypatch.setattr(scan_workers, "_work", fails)
-    report = Report()
-    assert _run(tmp_path, data_of(ROWS), report) == CHOSEN
-    assert (report.rows_read, report.rows_of) == (40, {"r.jsonl": 40})
+    ledger = Ledger()
+    assert _run(tmp_path, data_of(ROWS), ledger) == CHOSEN
+    assert (ledger.rows_read, ledger.rows_by_input) == (40, {"r.jsonl": 40})
 
 
 def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,22 +96,22 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
     """How far a run seems to be whenever what a worker found was taken, or is scanned here."""
-    report, seen = Report(), []
+    ledger, seen = Ledger(), []
     taken, scanned = Scanner.take, Scanner.scan
 
     def take(scanner: Scanner, part: Part) -> bool:
         agreed = taken(scanner, part)
-        seen.append(report.course.step)
+        seen.append(ledger.progress.step)
         return agreed
 
     def scan(scanner: Scanner, *stretch: Any) -> None:
         scanned(scanner, *stretch)
-        seen.append(report.course.step)
+        seen.append(ledger.progress.step)
 
     monkeypatch.setattr(Scanner, "take", take)
     monkeypatch.setattr(Scanner, "scan", scan)
-    assert _run(folder, data, report, 3) == CHOSEN
-    assert report.course.step == Step("writing", 10, 10, "groups")
+    assert _run(folder, data, ledger, 3) == CHOSEN
+    assert ledger.progress.step == Step("writing", 10, 10, "groups")
     return seen
 
 
@@ -130,7 +130,7 @@ def test_bytes_are_counted_wherever_they_are_read(
         monkeypatch.setattr(scan_workers, "_work", fails_late)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
-    assert [step.verb for step in seen] == ["reading"] * 3
+    assert [step.activity for step in seen] == ["reading"] * 3
     assert seen[-1].done == len(data)
     assert [step.done for step in seen] == sorted(step.done for step in seen)
 
@@ -148,10 +148,10 @@ def test_bytes_of_workers_that_share_no_memory(
 @pytest.mark.parametrize("number", [2, 5])
 def test_bad_rows_are_told_by_who_knows_their_place(tmp_path: Path, number: int) -> None:
     """A worker that meets one gives up."""
-    report = Report()
-    assert _run(tmp_path, data_of(ROWS) + b"\n{\n", report, number) == CHOSEN
-    assert [place for place, _ in report.first_bad] == ["r.jsonl:42"]
-    assert (report.rows_read, report.rows_bad) == (41, 1)
+    ledger = Ledger()
+    assert _run(tmp_path, data_of(ROWS) + b"\n{\n", ledger, number) == CHOSEN
+    assert [place for place, _ in ledger.first_bad] == ["r.jsonl:42"]
+    assert (ledger.rows_read, ledger.rows_bad) == (41, 1)
 
 
 def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
@@ -160,9 +160,9 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
     path.write_bytes(data)
     (source,) = find_inputs([str(path)])
     plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
-    with reading_inputs(plan, Report()) as reader:
+    with reading_inputs(plan, Ledger()) as reader:
         given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-        with Workers(given, plan, [(start, len(data))], Course()) as others:
+        with Workers(given, plan, [(start, len(data))], Progress()) as others:
             taker = Taker()
             return taker.found if others.hand_over(0, taker) else None  # type: ignore[arg-type]
 
@@ -245,9 +245,9 @@ def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> No
     assert _found_by(tmp_path, data, len(data) // 2) is None
     ledgers = []
     for number in (1, 4):
-        report = Report()
-        assert len(_run(tmp_path, data, report, number)) == found
-        ledgers.append((report.row_counts(), [(s.name, s.found, s.kept) for s in report.stages]))
+        ledger = Ledger()
+        assert len(_run(tmp_path, data, ledger, number)) == found
+        ledgers.append((ledger.row_counts(), [(s.name, s.found, s.kept) for s in ledger.stages]))
     assert ledgers[0] == ledgers[1]
     assert ledgers[0][1] == [("ready-made", 1, found - 10)]
 
@@ -260,9 +260,9 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
     parts = [(0, path.stat().st_size)] * 3
 
     def run() -> None:
-        with reading_inputs(plan, Report()) as reader:
+        with reading_inputs(plan, Ledger()) as reader:
             given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-            with Workers(given, plan, parts, Course()):
+            with Workers(given, plan, parts, Progress()):
                 assert len(multiprocessing.active_children()) == 3
                 raise KeyboardInterrupt
 

@@ -13,77 +13,77 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.processes import CAN_FORK
 from prefpairs.errors import InputChanged
 from prefpairs.files.output import Output
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="several write only where one can fork")
 OURS = os.getpid()
 
 
-def _write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
+def _write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """A line and a pair for each group; every third has none."""
     for group in groups:
-        report.groups += 1
+        ledger.groups += 1
         if group % 3:
             outputs[WHOLE].write(b"%d\n" % group)
-            report.add_pair(group / 10, 1.0, None)
-            report.written[WHOLE] += 1
-            report.example = report.example or (group, "A", "B")
+            ledger.add_pair(group / 10, 1.0, None)
+            ledger.lines_written[WHOLE] += 1
+            ledger.example = ledger.example or (group, "A", "B")
         else:
-            report.groups_without_pair["all_tied"] += 1
+            ledger.groups_without_pair["all_tied"] += 1
 
 
-def _dies(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
+def _dies(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
     groups = [*groups]
     if os.getpid() != OURS and 7 in groups:
         outputs[WHOLE].write(b"half of it\n")
         os.kill(os.getpid(), signal.SIGKILL)
-    _write(groups, outputs, report)
+    _write(groups, outputs, ledger)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 @pytest.mark.parametrize("write", [_write, _dies])
 def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
     """However many there are, and whoever of them dies."""
-    expected, alone = Lines(), Report()
+    expected, alone = Lines(), Ledger()
     _write(range(12), {WHOLE: expected}, alone)
-    output, report = Lines(), Report()
-    Shares(write, range(12), number, None).write({WHOLE: output}, report)  # type: ignore[arg-type]
+    output, ledger = Lines(), Ledger()
+    Shares(write, range(12), number, None).write({WHOLE: output}, ledger)  # type: ignore[arg-type]
     assert output.lines == expected.lines
-    assert (report.groups, report.groups_without_pair) == (12, {"all_tied": 4})
-    assert (report.pairs, report.written, report.example) == (8, {WHOLE: 8}, (1, "A", "B"))
-    assert report.gaps.summary() == alone.gaps.summary() == {"mean": 0.6, "min": 0.1, "max": 1.1}
-    assert (report.chosen_scores.count, report.rejected_scores.count) == (8, 0)
-    assert report.pairs_at_gap == alone.pairs_at_gap
+    assert (ledger.groups, ledger.groups_without_pair) == (12, {"all_tied": 4})
+    assert (ledger.pairs, ledger.lines_written, ledger.example) == (8, {WHOLE: 8}, (1, "A", "B"))
+    assert ledger.gaps.summary() == alone.gaps.summary() == {"mean": 0.6, "min": 0.1, "max": 1.1}
+    assert (ledger.chosen_scores.count, ledger.rejected_scores.count) == (8, 0)
+    assert ledger.pairs_at_gap == alone.pairs_at_gap
     assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("write", [_write, _dies])
 def test_course(write: object) -> None:
     """All groups are counted, those of the others as they go and once only."""
-    report, seen = Report(), []
+    ledger, seen = Ledger(), []
 
     class Watching(Lines):
         def write(self, line: bytes, /) -> object:
-            seen.append(report.course.step)
+            seen.append(ledger.progress.step)
             return super().write(line)
 
     shares = Shares(write, range(300), 2, None)  # type: ignore[arg-type]
-    shares.write({WHOLE: Watching()}, report)
-    assert {(step.verb, step.total, step.unit) for step in seen} == {("writing", 300, "groups")}
+    shares.write({WHOLE: Watching()}, ledger)
+    assert {(step.activity, step.total, step.unit) for step in seen} == {("writing", 300, "groups")}
     assert max(step.done for step in seen) == 300
-    assert report.course.step.done == 300
+    assert ledger.progress.step.done == 300
 
 
 def test_trouble_is_told_here(capfd: pytest.CaptureFixture[str]) -> None:
     """What one of them meets, we meet as well; it says nothing itself."""
 
-    def write(groups: Iterable[int], outputs: Mapping[str, Output], report: Report) -> None:
+    def write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
         groups = [*groups]
         if 3 in groups:
             raise InputChanged("r.jsonl")
-        _write(groups, outputs, report)
+        _write(groups, outputs, ledger)
 
     with pytest.raises(InputChanged):
-        Shares(write, range(4), 2, None).write({WHOLE: Lines()}, Report())
+        Shares(write, range(4), 2, None).write({WHOLE: Lines()}, Ledger())
     assert multiprocessing.active_children() == []
     assert capfd.readouterr() == ("", "")

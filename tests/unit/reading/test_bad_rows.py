@@ -13,7 +13,7 @@ from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileTrouble, NotJson, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode
 
 
@@ -24,8 +24,8 @@ def _records(*lines: bytes) -> Iterator[Record]:
         offset += len(line)
 
 
-def _values(report: Report, *files: tuple[bytes, ...], **plan: Any) -> list[Any]:
-    with reading_rows(InputPlan(inputs=[], **plan), report) as rows:
+def _values(ledger: Ledger, *files: tuple[bytes, ...], **plan: Any) -> list[Any]:
+    with reading_rows(InputPlan(inputs=[], **plan), ledger) as rows:
         read = [
             (label, record.number, value)
             for label, lines in zip("abc", files, strict=False)
@@ -37,34 +37,34 @@ def _values(report: Report, *files: tuple[bytes, ...], **plan: Any) -> list[Any]
 
 def test_rows_of_several_files() -> None:
     """Each with what was read from it; all are counted, and those of each file."""
-    report = Report()
-    read = _values(report, (b"1\n", b"2\n"), (b"3\n",), ())
+    ledger = Ledger()
+    read = _values(ledger, (b"1\n", b"2\n"), (b"3\n",), ())
     assert read == [("a", 1, 1), ("a", 2, 2), ("b", 1, 3)]
-    assert (report.rows_read, report.rows_of) == (3, {"a": 2, "b": 1, "c": 0})
+    assert (ledger.rows_read, ledger.rows_by_input) == (3, {"a": 2, "b": 1, "c": 0})
 
 
 @pytest.mark.parametrize(("limit", "values"), [(0, []), (1, [1]), (3, [1, 3]), (9, [1, 3, 4])])
 def test_limit(limit: int, values: list[int]) -> None:
     """So many rows of all files together, bad ones included."""
-    report = Report()
-    read = _values(report, (b"1\n", b"{\n"), (b"3\n", b"4\n"), limit=limit, on_error="skip")
-    assert ([value for *_, value in read], report.rows_read) == (values, min(limit, 4))
+    ledger = Ledger()
+    read = _values(ledger, (b"1\n", b"{\n"), (b"3\n", b"4\n"), limit=limit, on_error="skip")
+    assert ([value for *_, value in read], ledger.rows_read) == (values, min(limit, 4))
 
 
 def test_bad_rows_are_told_at_the_end() -> None:
     """They are all counted first; good ones still come, for nobody knows what they are for."""
-    report = Report()
+    ledger = Ledger()
     with pytest.raises(BadRecords) as caught:
-        _values(report, (b"1\n", b"{torn\n"), (b"\xff\n", b"2\n"))
+        _values(ledger, (b"1\n", b"{torn\n"), (b"\xff\n", b"2\n"))
     assert [place for place, _ in caught.value.first] == ["a:2", "b:1"]
-    assert (report.rows_read, report.rows_bad) == (4, 2)
+    assert (ledger.rows_read, ledger.rows_bad) == (4, 2)
 
 
 def test_run_is_lost_from_the_first_bad_row_on() -> None:
     """Unless bad rows are left out."""
     for on_error, failed in (("fail", True), ("skip", False)):
         plan: dict[str, Any] = {"inputs": [], "on_error": on_error}
-        with reading_rows(InputPlan(**plan), Report()) as rows:
+        with reading_rows(InputPlan(**plan), Ledger()) as rows:
             assert rows.failed is False
             list(rows.read(_records(b"{\n"), decode, "a"))
             assert rows.failed is failed
@@ -77,17 +77,17 @@ def _refuse(rows: Rows) -> None:
 
 def test_errors_of_whoever_takes_the_rows() -> None:
     """They are his, and make no row bad."""
-    report = Report()
-    with reading_rows(InputPlan(inputs=[]), report) as rows, pytest.raises(NotJson):
+    ledger = Ledger()
+    with reading_rows(InputPlan(inputs=[]), ledger) as rows, pytest.raises(NotJson):
         _refuse(rows)
-    assert report.rows_bad == 0
+    assert ledger.rows_bad == 0
 
 
 def test_quarantine(tmp_path: Path) -> None:
     """Bad rows are put aside as they were, and the file appears when all went well."""
     path = tmp_path / "bad.jsonl"
     plan: dict[str, Any] = {"on_error": "quarantine", "quarantine": str(path)}
-    assert len(_values(Report(), (b"1\n", b"{torn\r\n"), (b'"\xff"\n',), **plan)) == 1
+    assert len(_values(Ledger(), (b"1\n", b"{torn\r\n"), (b'"\xff"\n',), **plan)) == 1
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     assert [(row["file"], row["line"], row["byte"], row["reason"]) for row in rows] == [
         ("a", 2, 2, "not_json"),
@@ -97,7 +97,7 @@ def test_quarantine(tmp_path: Path) -> None:
 
 
 def _interrupted(plan: InputPlan) -> None:
-    with reading_rows(plan, Report()) as rows:
+    with reading_rows(plan, Ledger()) as rows:
         list(rows.read(_records(b"{\n"), decode, "a"))
         raise KeyboardInterrupt
 
@@ -121,7 +121,7 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
         (InputPlan(inputs=given, quarantine=str(path)), UsageError),
     ]
     for plan, error in plans:
-        with pytest.raises(error), reading_rows(plan, Report()):
+        with pytest.raises(error), reading_rows(plan, Ledger()):
             pass
     assert path.read_bytes() == b"in\n"
 
@@ -140,13 +140,13 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
 def test_too_many_bad_rows(word: str, number: int | None, percent: str, lost: bool) -> None:
     """More bad rows than are tolerated lose the run; a share is that of all rows."""
     tolerated = Tolerated(word, number, Decimal(percent))
-    report = Report()
+    ledger = Ledger()
     rows = (b"1\n", b"{\n"), (b"{\n", b"2\n")
     if not lost:
-        _values(report, *rows, on_error="skip", tolerated=tolerated)
+        _values(ledger, *rows, on_error="skip", tolerated=tolerated)
         return
     with pytest.raises(BadRecords) as caught:
-        _values(report, *rows, on_error="skip", tolerated=tolerated)
+        _values(ledger, *rows, on_error="skip", tolerated=tolerated)
     assert (caught.value.count, caught.value.allowed) == (2, word)
 
 
@@ -157,7 +157,7 @@ def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
         (Tolerated("1%", None, Decimal(1)), False),
     ):
         plan = InputPlan(inputs=[], on_error="skip", tolerated=tolerated)
-        with reading_rows(plan, Report()) as rows:
+        with reading_rows(plan, Ledger()) as rows:
             list(rows.read(_records(b"{\n"), decode, "a"))
             assert rows.failed is False
             list(rows.read(_records(b"{\n"), decode, "a"))
@@ -166,7 +166,7 @@ def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
 
 def test_head_of_a_long_row_is_not_read() -> None:
     """Whatever it would be taken for."""
-    report = Report()
-    with reading_rows(InputPlan(inputs=[], on_error="skip"), report) as rows:
+    ledger = Ledger()
+    with reading_rows(InputPlan(inputs=[], on_error="skip"), ledger) as rows:
         assert rows.read_one(Record(1, 0, b"{}", whole=False), decode, "a") is None
-    assert report.bad_of_kind == {"line_too_long": 1}
+    assert ledger.bad_by_kind == {"line_too_long": 1}

@@ -9,7 +9,7 @@ from prefpairs.engine.extract import extract
 from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 ROW = b'{"prompt": "Q", "response": "%s", "score": 1}\n'
 
@@ -23,7 +23,7 @@ def _plan(folder: Path, data: bytes) -> ReadPlan:
 def test_lines_in_order_of_arrival(tmp_path: Path) -> None:
     """Each candidate with its origin."""
     output = Lines()
-    extract(_plan(tmp_path, ROW % b"A" + ROW % b"B"), output, Report())
+    extract(_plan(tmp_path, ROW % b"A" + ROW % b"B"), output, Ledger())
     group = b'"group":"prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9","prompt":"Q"'
     end = b'"score":1.0,"index":null,"origin":"r.jsonl:%d"}\n'
     assert output.lines == [
@@ -34,16 +34,16 @@ def test_lines_in_order_of_arrival(tmp_path: Path) -> None:
 
 def test_copies_are_all_written(tmp_path: Path) -> None:
     """Which rollouts are copies only `pair` can tell."""
-    output, report = Lines(), Report()
-    extract(_plan(tmp_path, ROW % b"A" * 3), output, report)
-    assert (len(output.lines), report.kept) == (3, 3)
+    output, ledger = Lines(), Ledger()
+    extract(_plan(tmp_path, ROW % b"A" * 3), output, ledger)
+    assert (len(output.lines), ledger.candidates_kept) == (3, 3)
 
 
 def test_nothing_more_after_a_bad_row(tmp_path: Path) -> None:
     """The rest is read for its errors, and not written."""
     output = Lines()
     with pytest.raises(BadRecords):
-        extract(_plan(tmp_path, ROW % b"A" + b"{\n" + ROW % b"B"), output, Report())
+        extract(_plan(tmp_path, ROW % b"A" + b"{\n" + ROW % b"B"), output, Ledger())
     assert len(output.lines) == 1
 
 
@@ -51,6 +51,6 @@ def test_nothing_came_out(tmp_path: Path) -> None:
     """An error, unless it is allowed."""
     plan = _plan(tmp_path, ROW % b" ")
     with pytest.raises(NothingCameOut) as caught:
-        extract(plan, Lines(), Report())
+        extract(plan, Lines(), Ledger())
     assert caught.value.what == "candidate"
-    extract(plan, Lines(), Report(), allow_empty=True)
+    extract(plan, Lines(), Ledger(), allow_empty=True)

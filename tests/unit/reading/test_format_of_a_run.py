@@ -10,7 +10,7 @@ from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.errors import NoSuchPath, OtherRows
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.lines import Record
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.sources import generic_plain
 
 ROW = b'{"prompt": "Q", "response": "A", "score": 1}'
@@ -19,11 +19,11 @@ ROLLOUT = b'{"responses_create_params": {}}'
 STEP = b'{"event_type": "TTC_END"}'
 
 
-def _formats(source: str = "auto", **options: Any) -> tuple[Formats, Report]:
-    report = Report()
+def _formats(source: str = "auto", **options: Any) -> tuple[Formats, Ledger]:
+    ledger = Ledger()
     return Formats(
-        ReadPlan(inputs=[], source=source, options=ReadOptions(**options)), report
-    ), report
+        ReadPlan(inputs=[], source=source, options=ReadOptions(**options)), ledger
+    ), ledger
 
 
 def _records(*lines: bytes) -> list[Record]:
@@ -110,11 +110,11 @@ def test_notes_name_all_that_was_guessed() -> None:
     """Once, in one order, whichever came first."""
     told = []
     for lines in ([ROW, OTHER], [OTHER, ROW]):
-        formats, report = _formats()
+        formats, ledger = _formats()
         for line in lines:
             _book(formats, line)
         formats.tell()
-        told.append(report.notes)
+        told.append(ledger.notes)
     note = 'prompt is "prompt" or "question", response is "response" or "answer"'
     scales = (
         'answers to one prompt compete by "reward" and "score" alike; --score takes one of them'
@@ -124,15 +124,15 @@ def test_notes_name_all_that_was_guessed() -> None:
 
 def test_paths_that_no_row_has() -> None:
     """One row of all is enough; without any it is an error if nothing came, else a note."""
-    formats, report = _formats(scores=(("x", 1.0),), keep=("respons", "score"))
+    formats, ledger = _formats(scores=(("x", 1.0),), keep=("respons", "score"))
     _book(formats, ROW)
     with pytest.raises(NoSuchPath) as caught:
         formats.settle()
     assert (caught.value.option, caught.value.path) == ("--score", "x")
-    report.found = 1
+    ledger.candidates_found = 1
     _book(formats, OTHER, b'{"x": 1}')
     formats.settle()
-    assert report.notes == ["--keep respons: no row has this field; did you mean response?"]
+    assert ledger.notes == ["--keep respons: no row has this field; did you mean response?"]
 
 
 def test_paths_that_others_saw() -> None:

@@ -11,7 +11,7 @@ from prefpairs.engine.plan import InputPlan, ReadPlan
 from prefpairs.errors import FileTrouble, UnknownWord, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).touch()
 
 
-def _plan(report: Report | None = None, **words: Any) -> ReadPlan:
-    return ReadWords(**{"inputs": ["r.jsonl"], **words}).plan(report or Report())
+def _plan(ledger: Ledger | None = None, **words: Any) -> ReadPlan:
+    return ReadWords(**{"inputs": ["r.jsonl"], **words}).plan(ledger or Ledger())
 
 
 def test_plan_of_no_words() -> None:
@@ -88,9 +88,9 @@ def test_plan_of_all_words() -> None:
 )
 def test_scores_of_which_less_is_better(words: dict[str, Any], notes: list[str]) -> None:
     """The wrong way round every pair would prefer the worse answer: a note says which way it is."""
-    report = Report()
-    _plan(report, **words)
-    assert [note.partition("if less of it is better: ")[2] for note in report.notes] == notes
+    ledger = Ledger()
+    _plan(ledger, **words)
+    assert [note.partition("if less of it is better: ")[2] for note in ledger.notes] == notes
 
 
 @pytest.mark.parametrize(
@@ -223,17 +223,17 @@ def test_no_input_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("source", ["auto", "nemo-gym", "nemo_gym"])
 def test_companions_are_passed_over(source: str) -> None:
     """Files that NeMo Gym writes beside its rollouts, and the report says so."""
-    report = Report()
-    plan = _plan(report, inputs=["*.jsonl"], source=source)
+    ledger = Ledger()
+    plan = _plan(ledger, inputs=["*.jsonl"], source=source)
     assert [given.label for given in plan.inputs] == ["r.jsonl"]
-    assert report.passed_over == ["r_failures.jsonl", "r_materialized_inputs.jsonl"]
+    assert ledger.skipped_files == ["r_failures.jsonl", "r_materialized_inputs.jsonl"]
 
 
 def test_companions_of_other_sources_are_files() -> None:
     """Elsewhere such a name means nothing."""
-    report = Report()
-    assert len(_plan(report, inputs=["*.jsonl"], source="generic").inputs) == 3
-    assert report.passed_over == []
+    ledger = Ledger()
+    assert len(_plan(ledger, inputs=["*.jsonl"], source="generic").inputs) == 3
+    assert ledger.skipped_files == []
 
 
 def test_inputs_of_pairs() -> None:

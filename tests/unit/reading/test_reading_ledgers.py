@@ -13,7 +13,7 @@ from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.files.inputs import find_inputs
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 
 GOOD = b'{"prompt": "Q", "response": "A", "score": 1}\n'
@@ -25,17 +25,17 @@ ROLLOUT = {
 }
 
 
-def _read(paths: list[str], **options: Any) -> tuple[list[Candidate], Report]:
-    report = Report()
+def _read(paths: list[str], **options: Any) -> tuple[list[Candidate], Ledger]:
+    ledger = Ledger()
     plan = ReadPlan(inputs=find_inputs(paths), **options)
-    with reading_inputs(plan, report) as reader:
+    with reading_inputs(plan, ledger) as reader:
         candidates = [
             with_origin(reading, slot, label, record.number)
             for *_, readings in reader.inputs()
             for record, reading, label in readings
             for slot in range(len(reading.kept))
         ]
-    return candidates, report
+    return candidates, ledger
 
 
 def _files(folder: Path, *contents: bytes) -> list[str]:
@@ -49,9 +49,9 @@ def _lines(*rows: Any) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def _ledgers(report: Report) -> tuple[int, int, int, int, int, int]:
-    rows = report.rows_read, report.rows_used, report.rows_dropped.total()
-    return *rows, report.rows_bad, report.found, report.kept
+def _ledgers(ledger: Ledger) -> tuple[int, int, int, int, int, int]:
+    rows = ledger.rows_read, ledger.rows_used, ledger.rows_dropped.total()
+    return *rows, ledger.rows_bad, ledger.candidates_found, ledger.candidates_kept
 
 
 def test_ledgers_of_rows_and_candidates(tmp_path: Path) -> None:
@@ -63,18 +63,18 @@ def test_ledgers_of_rows_and_candidates(tmp_path: Path) -> None:
         {"prompt": None, "responses": ["A"], "rewards": [1]},
         {"prompt": "Q", "responses": [], "rewards": []},
     )
-    candidates, report = _read(_files(tmp_path, rows + b"{torn\n"), on_error="skip")
+    candidates, ledger = _read(_files(tmp_path, rows + b"{torn\n"), on_error="skip")
     assert [candidate.response for candidate in candidates] == ["A", "B", "A"]
-    assert _ledgers(report) == (6, 2, 3, 1, 7, 3)
-    assert report.rows_dropped == {"no_score": 1, "no_prompt": 1, "no_response": 1}
-    assert report.dropped == {"no_score": 2, "no_prompt": 1, "empty_answer": 1}
+    assert _ledgers(ledger) == (6, 2, 3, 1, 7, 3)
+    assert ledger.rows_dropped == {"no_score": 1, "no_prompt": 1, "no_response": 1}
+    assert ledger.candidates_dropped == {"no_score": 2, "no_prompt": 1, "empty_answer": 1}
 
 
 def test_reason_of_the_row_comes_before_those_of_its_candidates(tmp_path: Path) -> None:
     """A placeholder holds no candidate at all."""
-    _, report = _read(_files(tmp_path, b"<PLACEHOLDER ROW>\n" + _lines(ROLLOUT)))
-    assert _ledgers(report) == (2, 1, 1, 0, 1, 1)
-    assert (report.rows_dropped, report.dropped) == ({"placeholder": 1}, {})
+    _, ledger = _read(_files(tmp_path, b"<PLACEHOLDER ROW>\n" + _lines(ROLLOUT)))
+    assert _ledgers(ledger) == (2, 1, 1, 0, 1, 1)
+    assert (ledger.rows_dropped, ledger.candidates_dropped) == ({"placeholder": 1}, {})
 
 
 def test_origins(tmp_path: Path) -> None:
@@ -100,20 +100,20 @@ def test_origin_of_one_that_was_left_of_several() -> None:
 def test_every_file_has_its_own_source(tmp_path: Path) -> None:
     """Told from its own records; what was guessed is noted."""
     step = {"event_type": "TTC_END", "name": "dpo_candidate_move", "data": {}}
-    _, report = _read(_files(tmp_path, _lines(ROLLOUT), _lines(step), GOOD))
-    assert report.sources == [
+    _, ledger = _read(_files(tmp_path, _lines(ROLLOUT), _lines(step), GOOD))
+    assert ledger.sources == [
         ("0.jsonl", "nemo-gym"),
         ("1.jsonl", "nat"),
         ("2.jsonl", "generic"),
     ]
-    assert report.notes == ['guessed: prompt is "prompt", response is "response", score is "score"']
+    assert ledger.notes == ['guessed: prompt is "prompt", response is "response", score is "score"']
 
 
 def test_source_that_was_named(tmp_path: Path) -> None:
     """Nothing is detected."""
-    _, report = _read(_files(tmp_path, GOOD), source="nemo-gym")
-    assert report.sources == [("0.jsonl", "nemo-gym")]
-    assert report.rows_dropped == {"no_score": 1}
+    _, ledger = _read(_files(tmp_path, GOOD), source="nemo-gym")
+    assert ledger.sources == [("0.jsonl", "nemo-gym")]
+    assert ledger.rows_dropped == {"no_score": 1}
 
 
 def test_source_that_does_not_exist(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_source_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_empty_file_is_noted(tmp_path: Path) -> None:
     """A file without rows is no error, and not silent."""
-    _, report = _read(_files(tmp_path, b"", GOOD))
-    assert report.notes[0] == "0.jsonl is empty"
-    assert _ledgers(report) == (1, 1, 0, 0, 1, 1)
+    _, ledger = _read(_files(tmp_path, b"", GOOD))
+    assert ledger.notes[0] == "0.jsonl is empty"
+    assert _ledgers(ledger) == (1, 1, 0, 0, 1, 1)
 
 
 def test_bad_rows_are_told_at_the_end(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_bad_rows_are_told_at_the_end(tmp_path: Path) -> None:
 
 def test_bad_rows_can_be_skipped(tmp_path: Path) -> None:
     """They are counted all the same."""
-    _, report = _read(_files(tmp_path, GOOD + b"{torn\n7\n" + GOOD), on_error="skip")
-    assert _ledgers(report) == (4, 2, 0, 2, 2, 2)
+    _, ledger = _read(_files(tmp_path, GOOD + b"{torn\n7\n" + GOOD), on_error="skip")
+    assert _ledgers(ledger) == (4, 2, 0, 2, 2, 2)
 
 
 def test_quarantine(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_bad_field_in_quarantine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("limit", "read"), [(0, 0), (1, 1), (3, 3), (100, 4)])
 def test_limit(tmp_path: Path, limit: int, read: int) -> None:
     """So many rows of all files together are read."""
-    _, report = _read(_files(tmp_path, GOOD * 2, GOOD * 2), limit=limit)
-    assert _ledgers(report) == (read, read, 0, 0, read, read)
+    _, ledger = _read(_files(tmp_path, GOOD * 2, GOOD * 2), limit=limit)
+    assert _ledgers(ledger) == (read, read, 0, 0, read, read)
 
 
 def test_path_that_no_row_has(tmp_path: Path) -> None:
@@ -211,18 +211,18 @@ def test_paths_of_nat_are_not_held_against_rows(tmp_path: Path) -> None:
 def test_item_ids_that_repeat_are_counted(tmp_path: Path) -> None:
     """Within a file and over files; 1 and "1" are two."""
     items: list[Any] = [{"id": own, "intermediate_steps": []} for own in (1, "1", 1, 1)]
-    _, report = _read(_files(tmp_path, _lines(*items), _lines(items[0])))
-    assert report.mended == {"repeated_item_id": 3}
+    _, ledger = _read(_files(tmp_path, _lines(*items), _lines(items[0])))
+    assert ledger.noticed == {"repeated_item_id": 3}
 
 
 def test_tasks_that_were_joined_are_counted(tmp_path: Path) -> None:
     """Groups by prompt hold several tasks, and the user is told of how many."""
     rows = [{**ROLLOUT, "_ng_task_index": task} for task in (0, 0, 1, 2)]
     options = ReadOptions(group_by="prompt")
-    _, report = _read(_files(tmp_path, _lines(*rows)), options=options)
-    assert report.joined_tasks == 1
-    _, report = _read(_files(tmp_path, _lines(*rows[:2])), options=options)
-    assert report.joined_tasks == 0
+    _, ledger = _read(_files(tmp_path, _lines(*rows)), options=options)
+    assert ledger.groups_of_several_tasks == 1
+    _, ledger = _read(_files(tmp_path, _lines(*rows[:2])), options=options)
+    assert ledger.groups_of_several_tasks == 0
 
 
 def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
@@ -231,19 +231,19 @@ def test_kept_field_called_task_joins_nothing(tmp_path: Path) -> None:
         {"prompt": "Q", "response": "A", "score": 1, "task": "algebra"},
         {"prompt": "Q", "response": "B", "score": 0, "task": "geometry"},
     ]
-    _, report = _read(_files(tmp_path, _lines(*rows)), options=ReadOptions(keep=("task",)))
-    assert report.joined_tasks == 0
+    _, ledger = _read(_files(tmp_path, _lines(*rows)), options=ReadOptions(keep=("task",)))
+    assert ledger.groups_of_several_tasks == 0
 
 
 def test_mends_are_counted(tmp_path: Path) -> None:
     """Each mend of each row."""
     rows = [{"prompt": "Q", "response": "\ud83d \ud83d", "score": 1}]
-    _, report = _read(_files(tmp_path, _lines(*rows, *rows)))
-    assert report.mended == {"surrogate_replaced": 4}
+    _, ledger = _read(_files(tmp_path, _lines(*rows, *rows)))
+    assert ledger.noticed == {"surrogate_replaced": 4}
 
 
 def test_first_rows_decide_even_when_packed(tmp_path: Path) -> None:
     """The sample is read once and used."""
-    candidates, report = _read(_files(tmp_path, gzip.compress(GOOD * 100)))
+    candidates, ledger = _read(_files(tmp_path, gzip.compress(GOOD * 100)))
     assert (len(candidates), candidates[99].origin) == (100, "0.jsonl:100")
-    assert _ledgers(report) == (100, 100, 0, 0, 100, 100)
+    assert _ledgers(ledger) == (100, 100, 0, 0, 100, 100)

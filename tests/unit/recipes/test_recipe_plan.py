@@ -16,7 +16,7 @@ from prefpairs.errors import FileTrouble, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.files.joint_commit import Together
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -35,10 +35,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bench.jsonl").write_bytes(b'{"prompt": "Q"}\n')
 
 
-def _pipeline(text: str, *settings: str, report: Report | None = None) -> Pipeline:
+def _pipeline(text: str, *settings: str, ledger: Ledger | None = None) -> Pipeline:
     Path("r.toml").write_text(text, "utf-8")
     recipe = read_recipe("r.toml", settings)
-    return pipeline_of(recipe, recipe.words("write", WriteTable), report or Report())
+    return pipeline_of(recipe, recipe.words("write", WriteTable), ledger or Ledger())
 
 
 def _outline(text: str, *settings: str) -> str:
@@ -118,13 +118,13 @@ def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_companions_of_rollouts() -> None:
     """They are passed over, and counted as such."""
-    report = Report()
+    ledger = Ledger()
     Path("runs").mkdir()
     for name in ("rollouts.jsonl", "rollouts_materialized_inputs.jsonl"):
         Path("runs", name).write_bytes(b"x")
-    pipeline = _pipeline("[read]\ninputs = 'runs'\n[pair]\n", report=report)
+    pipeline = _pipeline("[read]\ninputs = 'runs'\n[pair]\n", ledger=ledger)
     assert [given.label for given in pipeline.inputs] == ["rollouts.jsonl"]
-    assert report.passed_over == ["rollouts_materialized_inputs.jsonl"]
+    assert ledger.skipped_files == ["rollouts_materialized_inputs.jsonl"]
 
 
 def test_references_are_read_too() -> None:

@@ -7,7 +7,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import SievePlan
 from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.stages.dedupe import Dedupe
 
 
@@ -30,7 +30,7 @@ def dedupe(
         # without what is nearly the same, and without test questions
         prefpairs dedupe --near 0.8 --against test.jsonl pairs.jsonl -o clean.jsonl
     """
-    report = Report()
+    ledger = Ledger()
     plan = SievePlan(read=reading.input_plan(), sieves=[with_files(same)], temp_dir=aside.temp_dir)
-    with writing.opened("dedupe", plan.read, report, also_read=files_named_by(same)) as output:
-        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+    with writing.opened("dedupe", plan.read, ledger, also_read=files_named_by(same)) as output:
+        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)

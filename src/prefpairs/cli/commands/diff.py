@@ -9,7 +9,7 @@ from prefpairs.analysis.comparison import KINDS, Comparison, Spread, Traits, com
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import READ
 from prefpairs.cli.terminal.error_text import say, visible
-from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.terminal.summary_text import losses_text
 from prefpairs.cli.write_options import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
@@ -17,8 +17,8 @@ from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import STDIN, labels
 from prefpairs.files.output import STDOUT, open_output
-from prefpairs.ledger import Report
-from prefpairs.ledger.progress import Course
+from prefpairs.ledger import Ledger
+from prefpairs.ledger.progress import Progress
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import argument, flag, one_of, option, options
 
@@ -103,12 +103,12 @@ def diff(*, reading: DiffWords, asked: DifferenceWords) -> None:
     kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
     if kind is not None and asked.json:
         raise UsageError("--ids and --json do not go together", "choose one")
-    course = Course()
-    plan, reports = reading.diff_plan(), (Report(course=course), Report(course=course))
+    progress = Progress()
+    plan, ledgers = reading.diff_plan(), (Ledger(progress=progress), Ledger(progress=progress))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
     whole = [*read_whole(plan.before), *read_whole(plan.after)]
-    with progress(course, whole, quiet=asked.quiet):
-        before, after = read_both(plan, reports)
+    with show_progress(progress, whole, quiet=asked.quiet):
+        before, after = read_both(plan, ledgers)
     found = compare(before, after)
     with open_output(STDOUT) as output:
         if kind is not None:
@@ -119,7 +119,7 @@ def diff(*, reading: DiffWords, asked: DifferenceWords) -> None:
                 encode_pretty(_as_json(found)) if asked.json else _table(found, plan).encode()
             )
     if not asked.quiet:
-        say("".join(map(losses_text, reports)))
+        say("".join(map(losses_text, ledgers)))
     if asked.exit_code and not found.same:
         sys.exit(_DIFFERENT)
 

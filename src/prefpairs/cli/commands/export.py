@@ -11,7 +11,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan
 from prefpairs.errors import MeansNothing, UsageError
 from prefpairs.files.split_names import side_of
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 
 def export(
@@ -43,9 +43,9 @@ def export(
         # from one trainer's format to another's
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
-    report = Report()
+    ledger = Ledger()
     if target.to == SDPO:
-        export_traces(reading, form, writing, report)
+        export_traces(reading, form, writing, ledger)
         return
     if reading.dialect == TRACES:
         problem = f"--from {TRACES} goes with --to {SDPO}: traces are no pairs"
@@ -56,8 +56,8 @@ def export(
         problem = f"{read.inputs[0].path} is {side_of(read.inputs[0].path)} data by its name"
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
     if not writing.out_dir:
-        note_sides_mixed(read.inputs, "--out-dir keeps them apart", report)
+        note_sides_mixed(read.inputs, "--out-dir keeps them apart", ledger)
     plan = DatasetPlan(read=read, sides=sides, export=form.plan(target.to, aside.temp_dir))
     check_written([writing.output], form.references())
-    with writing.placed("export", plan, report) as outputs:
-        run(plan, outputs, report, allow_empty=writing.allow_empty)
+    with writing.placed("export", plan, ledger) as outputs:
+        run(plan, outputs, ledger, allow_empty=writing.allow_empty)

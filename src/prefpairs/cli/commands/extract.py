@@ -3,7 +3,7 @@
 from prefpairs.cli.read_options import ReadWords
 from prefpairs.cli.write_options import WriteWords
 from prefpairs.engine.extract import extract as run
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 
 
 def extract(*, reading: ReadWords, writing: WriteWords) -> None:
@@ -18,7 +18,7 @@ def extract(*, reading: ReadWords, writing: WriteWords) -> None:
         # with a filter of your own before pairs are made
         prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
-    report = Report()
-    plan = reading.plan(report)
-    with writing.opened("extract", plan, report, also_read=reading.references()) as output:
-        run(plan, output, report, allow_empty=writing.allow_empty)
+    ledger = Ledger()
+    plan = reading.plan(ledger)
+    with writing.opened("extract", plan, ledger, also_read=reading.references()) as output:
+        run(plan, output, ledger, allow_empty=writing.allow_empty)

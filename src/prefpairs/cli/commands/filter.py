@@ -6,7 +6,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import SievePlan
 from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.stages.filter import Filter
 
 
@@ -28,8 +28,8 @@ def filter(  # noqa: A001 - the word that is typed
         # fail, and leave good.jsonl as it was, if too little is left
         prefpairs filter --min-gap 0.2 --require 'pairs>=500' all.jsonl -o good.jsonl
     """
-    report = Report()
+    ledger = Ledger()
     plan = SievePlan(read=reading.input_plan(), sieves=[with_files(conditions)])
     references = files_named_by(conditions)
-    with writing.opened("filter", plan.read, report, also_read=references) as output:
-        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+    with writing.opened("filter", plan.read, ledger, also_read=references) as output:
+        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)

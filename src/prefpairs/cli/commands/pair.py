@@ -9,7 +9,7 @@ from prefpairs.engine.pair import pair as run
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, PairPlan
 from prefpairs.errors import UsageError
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.strategies.options import PairOptions
 
 
@@ -43,8 +43,8 @@ def pair(
         # all the way to a trainer
         prefpairs pair --to trl --out-dir trl-data rollouts.jsonl
     """
-    report = Report()
-    plan = PairPlan(read=reading.plan(report), options=pairing, temp_dir=aside.temp_dir)
+    ledger = Ledger()
+    plan = PairPlan(read=reading.plan(ledger), options=pairing, temp_dir=aside.temp_dir)
     if form.to != "tokens":
         form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
     export = form.plan_of(aside.temp_dir)
@@ -52,17 +52,17 @@ def pair(
         if writing.out_dir is not None:
             raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
         also_read = reading.references()
-        with writing.opened("pair", plan.read, report, also_read=also_read) as output:
-            run(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+        with writing.opened("pair", plan.read, ledger, also_read=also_read) as output:
+            run(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)
         return
     from prefpairs.cli.output_places import APART, note_sides_mixed, refuse_held_out
 
     if writing.out_dir:
         refuse_held_out(plan.read.inputs, writing.out_dir, export)
     else:
-        note_sides_mixed(plan.read.inputs, APART, report)
+        note_sides_mixed(plan.read.inputs, APART, ledger)
     whole = dict.fromkeys(plan.read.inputs, WHOLE)
     dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
     check_written([writing.output], form.references())
-    with writing.placed("pair", dataset, report) as outputs:
-        run(plan, outputs, report, export=export, allow_empty=writing.allow_empty)
+    with writing.placed("pair", dataset, ledger) as outputs:
+        run(plan, outputs, ledger, export=export, allow_empty=writing.allow_empty)

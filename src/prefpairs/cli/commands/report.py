@@ -5,12 +5,12 @@ import os
 from prefpairs.cli.analysis_options import LookWords, looked_at
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.terminal.error_text import say, visible
-from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.write_options import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
 from prefpairs.files.output import STDOUT, is_stdout, open_output
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.option import flag, option, options
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
@@ -72,12 +72,12 @@ def report(
     Memory: as stats, and the pairs of the page.
     """
     output = showing.place()
-    counts = Report()
+    counts = Ledger()
     gallery = Gallery(showing.pairs, pairing.seed)
     with looked_at(reading, pairing, aside, counts, of_all={"seed"}) as plan:
         check_written([output, plan.read.quarantine], plan.read.inputs)
         with open_output(output, plan.read.inputs) as file:
-            with progress(counts.course, read_whole(plan.read), quiet=showing.quiet):
+            with show_progress(counts.progress, read_whole(plan.read), quiet=showing.quiet):
                 found = survey(plan, counts, gallery.add)
             size = 0
             for part in page(found, counts, gallery, showing.title):

@@ -15,7 +15,7 @@ from prefpairs.files.input_stamps import Stamp, noting
 from prefpairs.files.inputs import Input
 from prefpairs.files.joint_commit import Together
 from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.option import argument, flag, option, options
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def run(*, words: RunWords, telling: TellWords) -> None:
         # in a Makefile, where the rule that is written knows all inputs
         data/manifest.json: recipe.toml ; prefpairs run $< --depfile data/inputs.mk
     """
-    report = Report()
+    ledger = Ledger()
     with noting() as noted:
-        _run(words, telling, report, noted)
+        _run(words, telling, ledger, noted)
 
 
-def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str, Stamp]) -> None:
+def _run(words: RunWords, telling: TellWords, ledger: Ledger, noted: Mapping[str, Stamp]) -> None:
     """Run a recipe; `noted` are the files that are read on the way, as they were then."""
     from prefpairs.cli.manifest import refuse_strange_manifest
     from prefpairs.cli.recipe import WriteTable, read_recipe
@@ -98,7 +98,7 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
     writing = recipe.words("write", WriteTable)
     writing = replace(writing, force=writing.force or words.force)
     telling = _both(telling, writing)
-    pipeline = pipeline_of(recipe, writing, report)
+    pipeline = pipeline_of(recipe, writing, ledger)
     kind = pipeline.kind
     gates = telling.gates(kind)
     _check_files(words, telling, pipeline)
@@ -117,13 +117,13 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     told = ", ".join(files) or STDOUT
     hashed = pipeline.manifest is not None
-    with telling.telling(kind, report, told, pipeline.plan.read, hashed=hashed) as together:
+    with telling.telling(kind, ledger, told, pipeline.plan.read, hashed=hashed) as together:
         together.refuse_last(refuse_manifest)
         before = {path: stamp_of(path) for path in _paths(words, pipeline)}
         with pipeline.opened(together, keep_if_same=words.keep_if_same) as outputs:
-            sieve(pipeline.plan, outputs, report, allow_empty=telling.allow_empty)
+            sieve(pipeline.plan, outputs, ledger, allow_empty=telling.allow_empty)
             for gate in gates:
-                gate.check(summary_of(kind, report))
+                gate.check(summary_of(kind, ledger))
         # What cannot be read twice is listed nowhere. What was read at once, such as a template,
         # counts as it was then.
         stamps = {
@@ -133,7 +133,7 @@ def _run(words: RunWords, telling: TellWords, report: Report, noted: Mapping[str
         }
         if words.depfile is not None:
             _leave_rule(words.depfile, pipeline, stamps, together)
-        _leave_manifest(recipe, pipeline, stamps, report, together)
+        _leave_manifest(recipe, pipeline, stamps, ledger, together)
 
 
 def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> None:
@@ -206,7 +206,7 @@ def _leave_manifest(
     recipe: "Recipe",
     pipeline: "Pipeline",
     stamps: Mapping[str, Stamp],
-    report: Report,
+    ledger: Ledger,
     together: Together,
 ) -> None:
     """Write the manifest: of outputs what was written, and of inputs what was read."""
@@ -214,16 +214,18 @@ def _leave_manifest(
 
     if pipeline.manifest is None:
         return
-    rows = {given.path: report.rows_of.get(given.label) for given in pipeline.plan.read.inputs}
-    report.course.turn_to_hashing(_length([*stamps]))
+    rows = {
+        given.path: ledger.rows_by_input.get(given.label) for given in pipeline.plan.read.inputs
+    }
+    ledger.progress.begin_hashing(_length([*stamps]))
     read = [
-        Hashed(path, digest_file(path, stamp, report.course.pass_by), rows.get(path))
+        Hashed(path, digest_file(path, stamp, ledger.progress.add_bytes), rows.get(path))
         for path, stamp in stamps.items()
     ]
     made = [
-        Hashed(path, together.written(path), report.written.get(name))
+        Hashed(path, together.written(path), ledger.lines_written.get(name))
         for name, path in pipeline.lasting.items()
     ]
-    counts = summary_of(pipeline.kind, report)
+    counts = summary_of(pipeline.kind, ledger)
     manifest = manifest_of(pipeline.manifest, recipe, read, made, counts)
     write_file(pipeline.manifest, manifest, together)

@@ -7,7 +7,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import SievePlan
 from prefpairs.engine.stage_files import with_files
 from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.stages.sample import Sample
 
 
@@ -30,9 +30,9 @@ def sample(
         # a look at a hundredth of a stream
         zcat pairs.jsonl.gz | prefpairs sample --fraction 0.01 | jq .prompt
     """
-    report = Report()
+    ledger = Ledger()
     plan = SievePlan(
         read=reading.input_plan(), sieves=[with_files(drawing)], temp_dir=aside.temp_dir
     )
-    with writing.opened("sample", plan.read, report) as output:
-        sieve(plan, {WHOLE: output}, report, allow_empty=writing.allow_empty)
+    with writing.opened("sample", plan.read, ledger) as output:
+        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)

@@ -24,7 +24,7 @@ from prefpairs.errors import MeansNothing, NotThere, UsageError
 from prefpairs.files.inputs import STDIN
 from prefpairs.files.read_counter import WatchedFile
 from prefpairs.files.staging import naming_trouble
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
 from prefpairs.render.line_wrapping import Span
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
@@ -142,12 +142,12 @@ class ShowReadWords(ReadWords):
         with naming_trouble("stdin"), WatchedFile(0, None, closefd=False) as stdin:
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
-    def group_plan(self, pairing: PairOptions, temp_dir: str | None, report: Report) -> PairPlan:
+    def group_plan(self, pairing: PairOptions, temp_dir: str | None, ledger: Ledger) -> PairPlan:
         """The plan that these words ask for where rollouts are read."""
         if pairing.across_prompts or pairing.assume_grouped:
             option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
             raise UsageError(f"{option} does not go with --group", "it shows one group at a time")
-        read = replace(self.plan(report), limit=None)
+        read = replace(self.plan(ledger), limit=None)
         return PairPlan(read=read, options=pairing, temp_dir=temp_dir)
 
 
@@ -175,7 +175,7 @@ class ViewWords:
     quiet: bool = flag("-q", "--quiet", panel=_HOW, help="Say nothing but errors.")
 
     @contextmanager
-    def opened(self, plan: InputPlan, report: Report) -> Iterator[Screen]:
+    def opened(self, plan: InputPlan, ledger: Ledger) -> Iterator[Screen]:
         """The screen; what was found is shown before it is told what was not."""
         check_written([plan.quarantine], plan.inputs)
         missing = None
@@ -186,7 +186,7 @@ class ViewWords:
                 missing = error
         if missing is not None:
             ids = missing.what == "pair" and missing.names
-            why = _ABOUT_IDS if ids else why_nothing("show", report)
+            why = _ABOUT_IDS if ids else why_nothing("show", ledger)
             raise NotThere(missing.what, missing.names, missing.hint or why)
 
     def view(self, screen: Screen) -> View:
@@ -219,36 +219,36 @@ def show(
     Memory: that of the pairs that are shown; with --group that of `pair`.
     """
     choice.check_choice(pairing.seed)
-    report = Report()
+    ledger = Ledger()
     if choice.group is not None:
-        plan = reading.group_plan(pairing, aside.temp_dir, report)
-        _show_group(plan, choice.group, reading.limit, looking, report)
+        plan = reading.group_plan(pairing, aside.temp_dir, ledger)
+        _show_group(plan, choice.group, reading.limit, looking, ledger)
     else:
         _refuse_words_of_group(reading, pairing, aside)
-        _show_pairs(reading.pairs_plan(choice, pairing.seed), looking, report)
+        _show_pairs(reading.pairs_plan(choice, pairing.seed), looking, ledger)
 
 
-def _show_pairs(plan: ShowPlan, looking: ViewWords, report: Report) -> None:
-    with looking.opened(plan.read, report) as screen:
-        for number, found in enumerate(show_pairs(plan, report), 1):
+def _show_pairs(plan: ShowPlan, looking: ViewWords, ledger: Ledger) -> None:
+    with looking.opened(plan.read, ledger) as screen:
+        for number, found in enumerate(show_pairs(plan, ledger), 1):
             for row in pair_rows(found.pair, found.place, number, looking.view(screen)):
                 screen.put(row)
     if not looking.quiet:
-        say(losses_text(report))
+        say(losses_text(ledger))
 
 
 def _show_group(
-    plan: PairPlan, name: str, most: int | None, looking: ViewWords, report: Report
+    plan: PairPlan, name: str, most: int | None, looking: ViewWords, ledger: Ledger
 ) -> None:
-    with looking.opened(plan.read, report) as screen:
-        for group in show_group(plan, name, report):
+    with looking.opened(plan.read, ledger) as screen:
+        for group in show_group(plan, name, ledger):
             _put_group(group, plan, most, screen, looking.view(screen))
-        if losses := early_losses(report):
+        if losses := early_losses(ledger):
             screen.put([Span("dropped before groups were made, in all of the input")])
             for line in losses:
                 screen.put([Span(line)])
     if not looking.quiet:
-        say(notes_text(report))
+        say(notes_text(ledger))
 
 
 def _put_group(

@@ -14,7 +14,7 @@ from prefpairs.engine.plan import ExportPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
 from prefpairs.option import flag, option, options
 from prefpairs.stages.split import Split
@@ -134,9 +134,9 @@ def split(
         # old and new pairs: prompts that data has already stay on their side
         prefpairs split --like data all_pairs.jsonl --out-dir data
     """
-    report = Report()
+    ledger = Ledger()
     parting = sides.parting()
     plan = SievePlan(read=reading.input_plan(), parting=parting, temp_dir=aside.temp_dir)
     also_read, old = sides.references_for(), sides.old_files()
-    with writing.opened(parting.sides, plan.read, report, also_read=also_read, old=old) as outputs:
-        sieve(plan, outputs, report, allow_empty=writing.allow_empty)
+    with writing.opened(parting.sides, plan.read, ledger, also_read=also_read, old=old) as outputs:
+        sieve(plan, outputs, ledger, allow_empty=writing.allow_empty)

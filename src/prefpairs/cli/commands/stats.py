@@ -8,12 +8,12 @@ from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import LookWords, looked_at
 from prefpairs.cli.gates import read_gates
 from prefpairs.cli.read_options import AsideWords
-from prefpairs.cli.terminal.progress_display import progress, read_whole
+from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.write_options import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
 from prefpairs.files.output import STDOUT, open_output
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options
 from prefpairs.strategies.options import PairOptions
@@ -46,11 +46,11 @@ class ToldWords:
 
     quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Show no bar while it runs.")
 
-    def written(self, found: Survey, report: Report) -> bytes:
+    def written(self, found: Survey, ledger: Ledger) -> bytes:
         """What is told of a survey."""
         if self.json:
-            return encode_pretty(figures(found, report))
-        told, worrying = sections(found, report), warnings(found)
+            return encode_pretty(figures(found, ledger))
+        told, worrying = sections(found, ledger), warnings(found)
         if self.markdown:
             from prefpairs.render.markdown import markdown
 
@@ -77,15 +77,15 @@ def stats(*, reading: LookWords, pairing: PairOptions, aside: AsideWords, told: 
     """
     if told.json and told.markdown:
         raise UsageError("--json and --markdown do not go together", "choose one")
-    report = Report()
+    ledger = Ledger()
     nothing = Survey(PairSurvey(), [], survey_groups([]))
-    gates = read_gates(told.require or [], figures(nothing, report))
-    with looked_at(reading, pairing, aside, report) as plan:
+    gates = read_gates(told.require or [], figures(nothing, ledger))
+    with looked_at(reading, pairing, aside, ledger) as plan:
         check_written([told.output, plan.read.quarantine], plan.read.inputs)
         tables = not (told.json or told.markdown)
         with open_output(told.output, plan.read.inputs, styled=tables) as output:
-            with progress(report.course, read_whole(plan.read), quiet=told.quiet):
-                found = survey(plan, report)
-            output.write(told.written(found, report))
+            with show_progress(ledger.progress, read_whole(plan.read), quiet=told.quiet):
+                found = survey(plan, ledger)
+            output.write(told.written(found, ledger))
     for gate in gates:
-        gate.check(figures(found, report))
+        gate.check(figures(found, ledger))

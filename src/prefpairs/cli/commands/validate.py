@@ -7,7 +7,7 @@ from prefpairs.cli.export_options import target_of
 from prefpairs.cli.read_options import limits_of, max_line_option, max_unpacked_option
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
-from prefpairs.cli.terminal.progress_display import progress
+from prefpairs.cli.terminal.progress_display import show_progress
 from prefpairs.cli.write_options import check_written
 from prefpairs.dataset.answer_slicing import Slicing
 from prefpairs.dataset.row_checks import Length
@@ -22,7 +22,8 @@ from prefpairs.files.split_names import side_of
 from prefpairs.files.staging import is_file, naming_trouble
 from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
-from prefpairs.ledger.validation_report import Judgement, validate_summary
+from prefpairs.ledger import ValidationLedger
+from prefpairs.ledger.summaries import validate_summary
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import REQUIRED, argument, flag, option, options
 from prefpairs.targets import TARGETS
@@ -155,25 +156,25 @@ def validate(*, words: ValidateWords) -> None:
     plan = words.plan()
     tokenizer = [Input(words.tokenizer, words.tokenizer)] if words.tokenizer else []
     check_written([words.summary], [*plan.inputs, *tokenizer])
-    judgement = Judgement(files=[given.label for given in plan.inputs])
+    ledger = ValidationLedger(files=[given.label for given in plan.inputs])
     inputs = () if plan.limit is not None else plan.inputs
     with (
-        progress(judgement.course, inputs, quiet=words.quiet),
+        show_progress(ledger.progress, inputs, quiet=words.quiet),
         open_output(STDOUT, plan.inputs) as output,
     ):
-        for verdict in worth_telling(run(plan, judgement)):
+        for verdict in worth_telling(run(plan, ledger)):
             output.write(json_of(verdict) if words.json else line_of(verdict))
     if words.summary is not None:
-        write_file(words.summary, encode_pretty(validate_summary(judgement)))
+        write_file(words.summary, encode_pretty(validate_summary(ledger)))
     if not words.quiet:
-        say("".join(f"{line}\n" for line in told_of(judgement)))
-    if judgement.rows_lost or judgement.files_lost:
-        files = [visible(name) for name in judgement.files_lost]
+        say("".join(f"{line}\n" for line in told_of(ledger)))
+    if ledger.rows_lost or ledger.files_lost:
+        files = [visible(name) for name in ledger.files_lost]
         paths = [given.path for given in plan.inputs if not given.is_stdin]
         again = plan.inputs if all(map(is_file, paths)) and paths else ()
         pairs = plan.target.unpaired or not again or kind_of_inputs(again) == PAIRS
-        hint = hint_of(judgement, plan.target.name, paths, pairs=pairs)
-        raise WouldBeLost(judgement.rows_lost, judgement.rows_read, plan.target.name, files, hint)
+        hint = hint_of(ledger, plan.target.name, paths, pairs=pairs)
+        raise WouldBeLost(ledger.rows_lost, ledger.rows_read, plan.target.name, files, hint)
 
 
 def _inputs(words: list[str], target: Target, limits: Limits) -> list[Input]:

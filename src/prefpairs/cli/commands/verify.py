@@ -1,9 +1,9 @@
 """prefpairs verify: whether files are still what a manifest says."""
 
 from prefpairs.cli.terminal.error_text import plural, say, visible
-from prefpairs.cli.terminal.progress_display import progress
+from prefpairs.cli.terminal.progress_display import show_progress
 from prefpairs.errors import BadInput, FilesDiffer
-from prefpairs.ledger.progress import Course
+from prefpairs.ledger.progress import Progress
 from prefpairs.option import REQUIRED, argument, options
 
 
@@ -34,10 +34,10 @@ def verify(*, asked: VerifyWords) -> None:
     files = files_of(read)
     if not files:
         raise BadInput(manifest, "no manifest: it lists no file")
-    course = Course()
-    course.turn_to_hashing(sum(file.size for _, file in files))
-    with progress(course):
-        found = differences(manifest, read, course.pass_by)
+    progress = Progress()
+    progress.begin_hashing(sum(file.size for _, file in files))
+    with show_progress(progress):
+        found = differences(manifest, read, progress.add_bytes)
     if sentence := other_identity(read):
         say(f"note: {visible(f'{manifest}: {sentence}')}\n")
     if found:

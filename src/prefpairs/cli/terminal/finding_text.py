@@ -8,8 +8,7 @@ from prefpairs.cli.terminal.error_text import visible
 from prefpairs.dataset.findings import Effect
 from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.engine.validate import Verdict
-from prefpairs.ledger import FIRST_FEW
-from prefpairs.ledger.validation_report import Judgement
+from prefpairs.ledger import FIRST_FEW, ValidationLedger
 from prefpairs.model.json_codec import encode_line
 from prefpairs.reasons import TRAPS
 
@@ -49,44 +48,45 @@ def json_of(verdict: Verdict) -> bytes:
     return encode_line(row)
 
 
-def hint_of(judgement: Judgement, target: str, files: Sequence[str], *, pairs: bool) -> str:
+def hint_of(ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool) -> str:
     """What would help: lengths are for filter, all else is for export, or for `pair`."""
-    if all(code in ("equal_when_cut", "prompt_too_long") for _, code in judgement.lost):
+    if all(code in ("equal_when_cut", "prompt_too_long") for _, code in ledger.lost):
         return "filter has bounds for lengths: --max-tokens, --max-prompt-chars, --max-answer-chars"
-    if all(code == "prompt_on_two_sides" for _, code in judgement.lost):
+    if all(code == "prompt_on_two_sides" for _, code in ledger.lost):
         return shlex.join(
             ["prefpairs", "split", "--for", target, *files, "--out-dir", f"split-for-{target}"]
         )
-    if all(code == "sliced_by_template" for _, code in judgement.lost):
+    if all(code == "sliced_by_template" for _, code in ledger.lost):
         return "another template of the model may ask without it, such as one that does not think"
-    return _command_for(judgement, target, files, pairs=pairs)
+    return _command_for(ledger, target, files, pairs=pairs)
 
 
-def _command_for(judgement: Judgement, target: str, files: Sequence[str], *, pairs: bool) -> str:
+def _command_for(
+    ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool
+) -> str:
     """The command that writes these rows so that they can be trained on, if there is one."""
     if target not in DIALECTS:
         return "export writes what can be trained on, from the pairs that these rows came from"
-    if not judgement.rows_read:
+    if not ledger.rows_read:
         return "there were no rows to read"
-    if judgement.rows_lost == judgement.rows_read and not pairs:
+    if ledger.rows_lost == ledger.rows_read and not pairs:
         return shlex.join(["prefpairs", "pair", "--to", target, *files])
     apart = ["--out-dir", f"export-for-{target}"] if len(files) > 1 else []
     words = ["export", "--to", target, "--on-error", "skip", *files, *apart]
     return shlex.join(["prefpairs", *words])
 
 
-def told_of(judgement: Judgement) -> Iterator[str]:
+def told_of(ledger: ValidationLedger) -> Iterator[str]:
     """The summary as people read it."""
-    lost = judgement.rows_lost
+    lost = ledger.rows_lost
     yield (
-        f"{'rows':18}  {judgement.rows_read:,} read = {judgement.rows_read - lost:,} fine"
-        f" + {lost:,} lost"
+        f"{'rows':18}  {ledger.rows_read:,} read = {ledger.rows_read - lost:,} fine + {lost:,} lost"
     )
-    for (effect, code), count in sorted(judgement.lost.items(), key=lambda item: -item[1]):
+    for (effect, code), count in sorted(ledger.lost.items(), key=lambda item: -item[1]):
         yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
-    for name in judgement.files_lost:
+    for name in ledger.files_lost:
         yield f"{'lost as a whole':18}  {visible(name)}"
-    if judgement.warnings:
-        yield f"{'warnings':18}  {judgement.warnings.total():,}"
-    for code, count in judgement.warnings.most_common():
+    if ledger.warnings:
+        yield f"{'warnings':18}  {ledger.warnings.total():,}"
+    for code, count in ledger.warnings.most_common():
         yield f"{count:>18,}  {code}: {TRAPS[code]}"

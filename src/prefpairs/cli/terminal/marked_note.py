@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from prefpairs.cli.terminal.error_text import plural, visible
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.reasons import CONFLICTING
 
 _TOLD = {
@@ -20,25 +20,25 @@ def remember(words: Sequence[str]) -> None:
     _typed[:] = words
 
 
-def notes_on_marked(report: Report) -> Iterator[str]:
+def notes_on_marked(ledger: Ledger) -> Iterator[str]:
     """A note for each mark of answers in pairs, unless it was settled what becomes of them."""
     for reason, told in _TOLD.items():
-        chosen, rejected = (report.marked[f"{side}_{reason}"] for side in ("chosen", "rejected"))
+        chosen, rejected = (ledger.marked[f"{side}_{reason}"] for side in ("chosen", "rejected"))
         if chosen or rejected:
             answers = f"of the answers in pairs, {chosen:,} chosen and {rejected:,} rejected {told}"
-            yield from _settled_by(report, reason, answers)
-    settled = any(stage.dropped["contradiction"] for stage in report.stages)
-    if (several := report.marked[CONFLICTING]) and not settled:
+            yield from _settled_by(ledger, reason, answers)
+    settled = any(stage.dropped["contradiction"] for stage in ledger.stages)
+    if (several := ledger.marked[CONFLICTING]) and not settled:
         told = "several scores of the same answer make it both better and worse than another"
-        yield from _settled_by(report, CONFLICTING, f"{told}: {plural(several, 'answer')}")
+        yield from _settled_by(ledger, CONFLICTING, f"{told}: {plural(several, 'answer')}")
 
 
-def _settled_by(report: Report, reason: str, told: str) -> Iterator[str]:
+def _settled_by(ledger: Ledger, reason: str, told: str) -> Iterator[str]:
     """The note, and the commands that settle what becomes of such answers; or nothing."""
-    if reason in report.kept_rows:
+    if reason in ledger.reasons_to_keep:
         return
-    drop = _command("--drop-rows", report.dropped_rows, reason)
-    keep = _command("--keep-rows", report.kept_rows, reason)
+    drop = _command("--drop-rows", ledger.reasons_to_drop, reason)
+    keep = _command("--keep-rows", ledger.reasons_to_keep, reason)
     yield f"note: {told}\n  to drop such answers: {visible(drop)}"
     yield f"  to keep them without this note: {visible(keep)}"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prefpairs.cli.terminal.error_text import plural, visible
 from prefpairs.engine.plan import InputPlan, ReadPlan
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.model.message import Message, Text
 from prefpairs.reasons import ALL, CONFLICTING
 
@@ -31,51 +31,51 @@ _OF_GROUPS = {
 }
 
 
-def why_nothing(command: str, report: Report) -> str | None:
+def why_nothing(command: str, ledger: Ledger) -> str | None:
     """The likeliest reason for an empty result, with the option that changes it."""
-    if not report.rows_read and report.passed_over:
+    if not ledger.rows_read and ledger.skipped_files:
         return "NeMo Gym writes such files beside its rollouts; --from generic reads them"
-    if not report.rows_read:
+    if not ledger.rows_read:
         return "there were no rows to read"
-    if any(stage.dropped for stage in report.stages):
-        return _largest_loss(command, report)
-    if report.groups_without_pair and command == "pair":
-        return _why_no_group(report)
-    if report.groups:
+    if any(stage.dropped for stage in ledger.stages):
+        return _largest_loss(command, ledger)
+    if ledger.groups_without_pair and command == "pair":
+        return _why_no_group(ledger)
+    if ledger.groups:
         return "no answer at --high-threshold or above may meet one at --low-threshold or below"
-    return _largest_loss(command, report)
+    return _largest_loss(command, ledger)
 
 
-def _why_no_group(report: Report) -> str:
-    if _were_judged_twice(report):
+def _why_no_group(ledger: Ledger) -> str:
+    if _were_judged_twice(ledger):
         return "the same answers were judged twice, with different scores"
-    reason, count = report.groups_without_pair.most_common(1)[0]
+    reason, count = ledger.groups_without_pair.most_common(1)[0]
     return f"{plural(count, 'group')}: {_OF_GROUPS[reason]}"
 
 
-def ways_out(report: Report, plan: InputPlan) -> Sequence[tuple[str, str]]:
+def ways_out(ledger: Ledger, plan: InputPlan) -> Sequence[tuple[str, str]]:
     """Options that let answers compete which were judged twice, where nearly all were."""
-    if not (_were_judged_twice(report) and isinstance(plan, ReadPlan)):
+    if not (_were_judged_twice(ledger) and isinstance(plan, ReadPlan)):
         return ()
     if CONFLICTING in plan.options.drop_rows:  # which was asked for
         return ()
     keep = "--keep-rows", CONFLICTING
-    files = len(report.sources) > 1 and plan.options.group_by == "auto"
+    files = len(ledger.sources) > 1 and plan.options.group_by == "auto"
     return [("--group-by", "file"), keep] if files else [keep]
 
 
-def _were_judged_twice(report: Report) -> bool:
+def _were_judged_twice(ledger: Ledger) -> bool:
     """Whether no group has two answers, and some had before copies of them were dropped."""
-    alone = report.groups_without_pair["no_candidate"] + report.groups_without_pair["one_candidate"]
-    return report.dropped[CONFLICTING] > 0 and alone == report.groups
+    alone = ledger.groups_without_pair["no_candidate"] + ledger.groups_without_pair["one_candidate"]
+    return ledger.candidates_dropped[CONFLICTING] > 0 and alone == ledger.groups
 
 
-def _largest_loss(command: str, report: Report) -> str | None:
-    stage = max(report.stages, key=lambda stage: stage.dropped.total(), default=None)
+def _largest_loss(command: str, ledger: Ledger) -> str | None:
+    stage = max(ledger.stages, key=lambda stage: stage.dropped.total(), default=None)
     if stage is not None and stage.dropped:
         reason, count = stage.dropped.most_common(1)[0]
         return f"{stage.name} dropped {plural(count, 'pair')}: {ALL[reason]}"
-    losses = report.rows_dropped or report.dropped
+    losses = ledger.rows_dropped or ledger.candidates_dropped
     if not losses:
         return None
     reason, count = losses.most_common(1)[0]
@@ -83,13 +83,13 @@ def _largest_loss(command: str, report: Report) -> str | None:
     return f"{plural(count, 'row')}: {ALL[reason]}" + (f"; {advice}" if advice else "")
 
 
-def next_steps(command: str, report: Report, output: str) -> str:
+def next_steps(command: str, ledger: Ledger, output: str) -> str:
     """An example of what was made, and the next command to type."""
     if command == "extract" and output != "-":
         return f"\nnext: prefpairs pair {visible(output)} -o pairs.jsonl\n"
-    if report.example is None:
+    if ledger.example is None:
         return ""
-    prompt, chosen, rejected = map(_glimpse, report.example)
+    prompt, chosen, rejected = map(_glimpse, ledger.example)
     example = f"\nexample\n  prompt    {prompt}\n  chosen    {chosen}\n  rejected  {rejected}\n"
     if output == "-" or command == "split":
         return example

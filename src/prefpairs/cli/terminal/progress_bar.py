@@ -33,7 +33,7 @@ _FIRST_TO_GO = ("amount", "rate", "left", "share")
 
 def _told(step: Step, rate: float | None) -> dict[str, str]:
     """What there is to say, in order."""
-    told: dict[str, str] = {"verb": step.verb}
+    told: dict[str, str] = {"verb": step.activity}
     if step.total:
         told["share"] = f"{int(100 * step.done / step.total):3}%"
     told["amount"] = _amount(step)

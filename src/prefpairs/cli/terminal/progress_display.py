@@ -19,7 +19,7 @@ from prefpairs.engine.plan import InputPlan
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.inputs import Input
 from prefpairs.files.shared_terminal import drawn
-from prefpairs.ledger.progress import Course, Step
+from prefpairs.ledger.progress import Progress, Step
 
 AFTER = 2.0
 """So many seconds pass in silence."""
@@ -36,8 +36,8 @@ _CLEAR = b"\r\x1b[K"
 
 
 @contextmanager
-def progress(
-    course: Course, inputs: Sequence[Input] = (), *, quiet: bool = False
+def show_progress(
+    progress: Progress, inputs: Sequence[Input] = (), *, quiet: bool = False
 ) -> Iterator[None]:
     """Show how far a run is, as long as the block lasts. It is gone before anything else is said.
 
@@ -46,7 +46,7 @@ def progress(
     if quiet or not _has_screen():
         yield
         return
-    bar = _Bar(course, inputs)
+    bar = _Bar(progress, inputs)
     _bars.append(bar)
     try:
         with drawn(bar.leave):
@@ -70,8 +70,8 @@ def _has_screen() -> bool:
 class _Bar:
     """A line that is drawn again and again by a thread."""
 
-    def __init__(self, course: Course, inputs: Sequence[Input]) -> None:
-        self._course = course
+    def __init__(self, progress: Progress, inputs: Sequence[Input]) -> None:
+        self._progress = progress
         self._inputs = inputs
         self._due = time.monotonic() + AFTER
         self._halted = Event()
@@ -113,12 +113,12 @@ class _Bar:
         while not self._halted.wait(max(0.0, self._due - time.monotonic())):
             self._due = time.monotonic() + _PERIOD
             with suppress(RuntimeError):  # a table that grew while its numbers were added
-                self._draw(self._course.step)
+                self._draw(self._progress.step)
 
     def _draw(self, step: Step) -> None:
         if not _is_in_foreground():
             return
-        if step.verb == "reading":
+        if step.activity == "reading":
             step = step._replace(total=self._total)
             if step.total is None and not step.done:  # whoever writes into the pipe may be drawing
                 return
@@ -131,8 +131,8 @@ class _Bar:
 
     def _rate(self, step: Step) -> float | None:
         """How much was done in a second of late."""
-        if step.verb != self._verb:
-            self._verb = step.verb
+        if step.activity != self._verb:
+            self._verb = step.activity
             self._seen.clear()
         self._seen.append((time.monotonic(), step.done))
         (begun, before), (now, done) = self._seen[0], self._seen[-1]

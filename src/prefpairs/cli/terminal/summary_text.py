@@ -5,100 +5,103 @@ from typing import Any
 
 from prefpairs.cli.terminal.error_text import plural, visible
 from prefpairs.cli.terminal.marked_note import notes_on_marked
-from prefpairs.ledger import Report, Stage
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.running_stats import WHAT_IF_GAPS
-from prefpairs.ledger.summaries import extract_summary, pair_summary, sieve_summary
+from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.reasons import ALL
 
 _MOST_NAMES = 5
 
 
-def summary_of(command: str, report: Report) -> dict[str, Any]:
+def summary_of(command: str, ledger: Ledger) -> dict[str, Any]:
     """The summary as data, for --summary."""
     summaries = {"extract": extract_summary, "pair": pair_summary}
-    return {"identity": IDENTITY_VERSION, **summaries.get(command, sieve_summary)(report)}
+    return {"identity": IDENTITY_VERSION, **summaries.get(command, pair_input_summary)(ledger)}
 
 
-def summary_text(command: str, report: Report, output: str) -> str:
+def summary_text(command: str, ledger: Ledger, output: str) -> str:
     """The summary as people read it."""
-    lines = [*_inputs(report), *_rows(report)]
+    lines = [*_inputs(ledger), *_rows(ledger)]
     if command in ("extract", "pair"):
-        lines += _candidates(report)
-    lines += _noticed(report)
+        lines += _candidates(ledger)
+    lines += _noticed(ledger)
     if command == "pair":
-        lines += _groups(report)
+        lines += _groups(ledger)
     if command != "extract":
-        written = [f"{'traces':18}  {report.traces:,}"] if report.traces else _pairs(report)
-        lines += [*_stages(report), *written, *_sides(report)]
-    lines += notes_text(report).splitlines()
+        written = [f"{'traces':18}  {ledger.traces:,}"] if ledger.traces else _pairs(ledger)
+        lines += [*_stages(ledger), *written, *_sides(ledger)]
+    lines += notes_text(ledger).splitlines()
     if command == "pair":
-        lines += notes_on_marked(report)
-    if output != "-" and (report.kept if command == "extract" else report.pairs or report.traces):
+        lines += notes_on_marked(ledger)
+    if output != "-" and (
+        ledger.candidates_kept if command == "extract" else ledger.pairs or ledger.traces
+    ):
         lines.append(f"wrote {visible(output)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def losses_text(report: Report) -> str:
+def losses_text(ledger: Ledger) -> str:
     """What was left out, and what else should be known; nothing where all is as it should be."""
-    rows = _rows(report) if report.rows_dropped or report.rows_bad else ()
-    return "".join(f"{line}\n" for line in rows) + notes_text(report)
+    rows = _rows(ledger) if ledger.rows_dropped or ledger.rows_bad else ()
+    return "".join(f"{line}\n" for line in rows) + notes_text(ledger)
 
 
-def notes_text(report: Report) -> str:
+def notes_text(ledger: Ledger) -> str:
     """What should be known of how things were read."""
-    return "".join(f"note: {visible(note)}\n" for note in _notes(report))
+    return "".join(f"note: {visible(note)}\n" for note in _notes(ledger))
 
 
-def early_losses(report: Report) -> list[str]:
+def early_losses(ledger: Ledger) -> list[str]:
     """What was lost before groups were made, a line for each reason."""
-    return [*_reasons(report.rows_dropped | report.dropped)]
+    return [*_reasons(ledger.rows_dropped | ledger.candidates_dropped)]
 
 
-def _inputs(report: Report) -> Iterator[str]:
+def _inputs(ledger: Ledger) -> Iterator[str]:
     """What each file was taken for; many files of one kind are one line."""
-    for source in dict.fromkeys(source for _, source in report.sources):
-        names = [visible(name) for name, of in report.sources if of == source]
+    for source in dict.fromkeys(source for _, source in ledger.sources):
+        names = [visible(name) for name, of in ledger.sources if of == source]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         yield f"{'read as ' + source:18}  {', '.join(names[:_MOST_NAMES])}{more}"
-    for name in report.passed_over:
+    for name in ledger.skipped_files:
         yield f"{'passed over':18}  {visible(name)}: NeMo Gym writes it beside its rollouts"
 
 
-def _rows(report: Report) -> Iterator[str]:
-    dropped = report.rows_dropped.total()
-    read, used, bad = report.rows_read, report.rows_used, report.rows_bad
+def _rows(ledger: Ledger) -> Iterator[str]:
+    dropped = ledger.rows_dropped.total()
+    read, used, bad = ledger.rows_read, ledger.rows_used, ledger.rows_bad
     yield f"{'rows':18}  {read:,} read = {used:,} used + {dropped:,} dropped + {bad:,} bad"
-    of_rows = report.rows_dropped - report.dropped
+    of_rows = ledger.rows_dropped - ledger.candidates_dropped
     yield from _reasons(of_rows)
     if (emptied := dropped - of_rows.total()) and of_rows:
         yield f"{emptied:>18,}  lost every candidate, for the reasons below"
 
 
-def _candidates(report: Report) -> Iterator[str]:
-    lost = report.dropped.total()
-    yield f"{'candidates':18}  {report.found:,} found = {report.kept:,} kept + {lost:,} dropped"
-    yield from _reasons(report.dropped)
+def _candidates(ledger: Ledger) -> Iterator[str]:
+    found, kept = ledger.candidates_found, ledger.candidates_kept
+    lost = ledger.candidates_dropped.total()
+    yield f"{'candidates':18}  {found:,} found = {kept:,} kept + {lost:,} dropped"
+    yield from _reasons(ledger.candidates_dropped)
 
 
-def _noticed(report: Report) -> Iterator[str]:
-    if report.mended:
-        yield f"{'noticed':18}  {report.mended.total():,}"
-        yield from _reasons(report.mended)
+def _noticed(ledger: Ledger) -> Iterator[str]:
+    if ledger.noticed:
+        yield f"{'noticed':18}  {ledger.noticed.total():,}"
+        yield from _reasons(ledger.noticed)
 
 
-def _groups(report: Report) -> Iterator[str]:
-    without = report.groups_without_pair.total()
-    yield f"{'groups':18}  {report.groups:,}" + (f", {without:,} without a pair" if without else "")
-    yield from _reasons(report.groups_without_pair)
+def _groups(ledger: Ledger) -> Iterator[str]:
+    without = ledger.groups_without_pair.total()
+    yield f"{'groups':18}  {ledger.groups:,}" + (f", {without:,} without a pair" if without else "")
+    yield from _reasons(ledger.groups_without_pair)
 
 
-def _stages(report: Report) -> Iterator[str]:
-    for stage in report.stages:
+def _stages(ledger: Ledger) -> Iterator[str]:
+    for stage in ledger.stages:
         yield from _stage(stage)
 
 
-def _stage(stage: Stage) -> Iterator[str]:
+def _stage(stage: StageCounts) -> Iterator[str]:
     lost = stage.dropped.total()
     yield f"{stage.name:18}  {stage.found:,} found = {stage.kept:,} kept + {lost:,} dropped"
     yield from _reasons(stage.dropped)
@@ -107,26 +110,26 @@ def _stage(stage: Stage) -> Iterator[str]:
         yield from _reasons(stage.noticed)
 
 
-def _sides(report: Report) -> Iterator[str]:
-    for side, pairs in report.sides.items():
-        share = f", {pairs / report.pairs:.1%}" if report.pairs else ""
+def _sides(ledger: Ledger) -> Iterator[str]:
+    for side, pairs in ledger.sides.items():
+        share = f", {pairs / ledger.pairs:.1%}" if ledger.pairs else ""
         yield f"{side:18}  {plural(pairs, 'pair')}{share}"
 
 
-def _pairs(report: Report) -> Iterator[str]:
-    yield f"{'pairs':18}  {report.pairs:,}" + "".join(_spread(report))
+def _pairs(ledger: Ledger) -> Iterator[str]:
+    yield f"{'pairs':18}  {ledger.pairs:,}" + "".join(_spread(ledger))
 
 
-def _spread(report: Report) -> Iterator[str]:
-    gap, chosen = report.gaps.summary(), report.chosen_scores.summary()
-    rejected = report.rejected_scores.summary()
+def _spread(ledger: Ledger) -> Iterator[str]:
+    gap, chosen = ledger.gaps.summary(), ledger.chosen_scores.summary()
+    rejected = ledger.rejected_scores.summary()
     if gap is not None:
         yield f"; gap {gap['mean']:.4g} on average, {gap['min']:.4g} to {gap['max']:.4g}"
     if chosen is not None and rejected is not None:
         yield f"; mean score {chosen['mean']:.4g} chosen, {rejected['mean']:.4g} rejected"
     for least in WHAT_IF_GAPS:
-        if report.groups and report.pairs_at_gap[least] < report.pairs:
-            yield f"\n{'':18}  --min-gap {least} would leave {report.pairs_at_gap[least]:,}"
+        if ledger.groups and ledger.pairs_at_gap[least] < ledger.pairs:
+            yield f"\n{'':18}  --min-gap {least} would leave {ledger.pairs_at_gap[least]:,}"
 
 
 def _reasons(counts: Mapping[str, int]) -> Iterator[str]:
@@ -135,13 +138,13 @@ def _reasons(counts: Mapping[str, int]) -> Iterator[str]:
             yield f"{count:>18,}  {reason}: {ALL[reason]}"
 
 
-def _notes(report: Report) -> Iterator[str]:
-    yield from report.notes
-    for stage in report.stages:
+def _notes(ledger: Ledger) -> Iterator[str]:
+    yield from ledger.notes
+    for stage in ledger.stages:
         yield from stage.notes
-    if report.across_prompts:
-        pairs = plural(report.across_prompts, "pair")
+    if ledger.across_prompts:
+        pairs = plural(ledger.across_prompts, "pair")
         yield f"{pairs} set answers to different prompts against each other"
-    if report.joined_tasks:
-        groups = plural(report.joined_tasks, "group")
+    if ledger.groups_of_several_tasks:
+        groups = plural(ledger.groups_of_several_tasks, "group")
         yield f"--group-by joined the answers to different tasks in {groups}"

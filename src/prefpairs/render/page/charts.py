@@ -10,7 +10,7 @@ from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
 from prefpairs.analysis.survey import FAIR_SHARE, Shortcut, Survey
 from prefpairs.analysis.win_matrix import Matrix
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.render.page.histograms import both_sides, histogram, short
 from prefpairs.render.page.html import Markup
 from prefpairs.render.page.svg import Column, Row, dots, heat, rows, shortened
@@ -32,9 +32,9 @@ class Chart(NamedTuple):
     drawn: Markup | None
 
 
-def charts(survey: Survey, report: Report) -> dict[str, Chart]:
+def charts(survey: Survey, ledger: Ledger) -> dict[str, Chart]:
     """All charts, by the titles of the sections whose figures they show."""
-    drawn = {"What became of it": funnel(survey, report)}
+    drawn = {"What became of it": funnel(survey, ledger)}
     for title, draw in _OF_GROUPS.items():
         if survey.groups is not None and (chart := draw(survey)) is not None:
             drawn[title] = chart
@@ -46,22 +46,22 @@ def charts(survey: Survey, report: Report) -> dict[str, Chart]:
     return drawn
 
 
-def funnel(survey: Survey, report: Report) -> Chart:
+def funnel(survey: Survey, ledger: Ledger) -> Chart:
     """From rows to pairs, with every loss on the way."""
     pairs = survey.pairs
     steps: list[tuple[str, int, Mapping[str, int]]] = [
-        ("rows read", report.rows_read, report.rows_dropped - report.dropped)
+        ("rows read", ledger.rows_read, ledger.rows_dropped - ledger.candidates_dropped)
     ]
-    if report.rows_bad:
-        steps.append(("bad rows", -report.rows_bad, {}))
+    if ledger.rows_bad:
+        steps.append(("bad rows", -ledger.rows_bad, {}))
     if survey.groups is not None:
-        steps.append(("candidates", report.found, report.dropped))
-        steps.append(("groups", survey.groups.groups, report.groups_without_pair))
+        steps.append(("candidates", ledger.candidates_found, ledger.candidates_dropped))
+        steps.append(("groups", survey.groups.groups, ledger.groups_without_pair))
         steps.append(("groups with a spread", survey.groups.with_spread, {}))
     steps += [("pairs", pairs.pairs, {}), ("prompts", pairs.prompts, {})]
     most = max(1, *(count for _, count, _ in steps))
     drawn = [row for step in steps for row in _step(*step, most)]
-    says = f"{_count(report.rows_read, 'row')} gave {_count(pairs.pairs, 'pair')}"
+    says = f"{_count(ledger.rows_read, 'row')} gave {_count(pairs.pairs, 'pair')}"
     if pairs.pairs:
         says += f" about {_count(pairs.prompts, 'prompt')}"
     return Chart(says, rows(says, drawn))

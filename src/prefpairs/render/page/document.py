@@ -14,7 +14,7 @@ from importlib.resources import files
 from prefpairs import __version__
 from prefpairs.analysis.survey import Survey
 from prefpairs.analysis.survey_tables import Bar, Cell, Section, Table, sections, warnings
-from prefpairs.ledger import Report
+from prefpairs.ledger import Ledger
 from prefpairs.render.page.charts import Chart, charts
 from prefpairs.render.page.gallery import Gallery
 from prefpairs.render.page.html import Markup, element, lines
@@ -33,14 +33,14 @@ _FUNNEL, _TALL = "What became of it", 6
 
 
 def page(
-    survey: Survey, report: Report, gallery: Gallery, title: str | None = None
+    survey: Survey, ledger: Ledger, gallery: Gallery, title: str | None = None
 ) -> Iterator[bytes]:
     """The whole page in parts, its bytes the same wherever it is made."""
-    heading = title or _named(report)
+    heading = title or _named(ledger)
     script, style = _own("page.js"), _own("page.css")
     body = lines(
-        _top(heading, survey, report),
-        element("main", lines(*_story(survey, report), *_browser(gallery))),
+        _top(heading, survey, ledger),
+        element("main", lines(*_story(survey, ledger), *_browser(gallery))),
         element("footer", element("p", f"prefpairs {__version__}. {_PROMISE}")),
     )
     yield f'<!doctype html>\n<html lang="en">{lines(_head(heading, script, style))}'.encode()
@@ -49,9 +49,9 @@ def page(
     yield f"</script>{lines(element('script', script))}</body>\n</html>\n".encode()
 
 
-def _named(report: Report) -> str:
+def _named(ledger: Ledger) -> str:
     """The inputs, where the page has no title of its own."""
-    names = list(dict.fromkeys(name for name, _ in report.sources))
+    names = list(dict.fromkeys(name for name, _ in ledger.sources))
     more = f" and {len(names) - _FIRST_NAMES:,} more" if len(names) > _FIRST_NAMES else ""
     return ", ".join(names[:_FIRST_NAMES]) + more or "no input"
 
@@ -79,10 +79,10 @@ def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _top(heading: str, survey: Survey, report: Report) -> Markup:
-    told = [("rows", report.rows_read)]
+def _top(heading: str, survey: Survey, ledger: Ledger) -> Markup:
+    told = [("rows", ledger.rows_read)]
     if survey.groups is not None:
-        told += [("candidates", report.found), ("groups", survey.groups.groups)]
+        told += [("candidates", ledger.candidates_found), ("groups", survey.groups.groups)]
     told += [("pairs", survey.pairs.pairs), ("prompts", survey.pairs.prompts)]
     numbers = [
         element("div", element("dt", name), element("dd", f"{count:,}")) for name, count in told
@@ -102,11 +102,11 @@ def _top(heading: str, survey: Survey, report: Report) -> Markup:
     )
 
 
-def _story(survey: Survey, report: Report) -> Iterator[Markup]:
+def _story(survey: Survey, ledger: Ledger) -> Iterator[Markup]:
     """What should be looked at, then every section with its picture and its figures."""
-    drawn = charts(survey, report)
+    drawn = charts(survey, ledger)
     told = [*_worries(warnings(survey))]
-    told += [_section(part, drawn.get(part.title)) for part in sections(survey, report)]
+    told += [_section(part, drawn.get(part.title)) for part in sections(survey, ledger)]
     yield element("div", lines(*told), id="charts", class_="charts")
 
 
