@@ -15,9 +15,9 @@ from usual_rows import AIMS, plain_rows, usual_rows
 from prefpairs.errors import BadRecord, TwoReadings
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.model.identity import digest_response
-from prefpairs.sources import generic
+from prefpairs.sources import GENERIC, generic
 from prefpairs.sources.base import Opened
-from prefpairs.sources.detect import GENERIC, source_of
+from prefpairs.sources.detect import source_of
 
 SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
 READINGS: list[tuple[ReadOptions, Row]] = [

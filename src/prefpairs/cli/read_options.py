@@ -18,8 +18,8 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.marks import MARKS
 from prefpairs.option import argument, flag, one_of, option, options, size_of, split_words
 from prefpairs.reasons import CONFLICTING, SWITCHABLE
-from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.nemo_gym import is_companion
+from prefpairs.sources import GROUP_WORDS, SOURCES, source_named
+from prefpairs.sources.base import Source
 
 if TYPE_CHECKING:
     from prefpairs.chat.unrender import Unrenderer
@@ -186,8 +186,7 @@ class ReadWords(InputWords):
         metavar="auto|prompt|file|PATH,...",
         panel=READ,
         help="Which candidates compete: those of one task (auto), prompt or file, or those "
-        "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
-        "run, step, and sample for one item of the data in all epochs.",
+        f"that agree in these fields. Different prompts never meet. {GROUP_WORDS}",
     )
     step_name: str = option(
         "dpo_candidate_move", metavar="NAME", panel=READ, help="NAT: the TTC step to take."
@@ -250,12 +249,11 @@ class ReadWords(InputWords):
         for path in databases_in(self.inputs or []):
             ledger.note(f"{path} was not read: name the database file itself")
         source = self.source.replace("_", "-")
-        # Loaded before anything is opened: a mistyped name costs nothing, and no signal is lost
-        # in the compiler of a module, which swallows exceptions.
-        for name in SOURCES if source == "auto" else [source]:
-            source_named(name)
+        # Imported before any file is opened: an unknown name then costs nothing, and no signal
+        # arrives while Python compiles a module, which would swallow the exception.
+        sources = [source_named(name) for name in (SOURCES if source == "auto" else [source])]
         return ReadPlan(
-            inputs=_without_companions(given.inputs, source, ledger),
+            inputs=_without_companions(given.inputs, sources, ledger),
             on_error=given.on_error,
             quarantine=given.quarantine,
             tolerated=given.tolerated,
@@ -312,12 +310,20 @@ class ReadWords(InputWords):
         return unrenderer
 
 
-def _without_companions(inputs: Sequence[Input], source: str, ledger: Ledger) -> Sequence[Input]:
-    """The inputs less the files that NeMo Gym writes beside its rollouts."""
-    if source not in ("auto", "nemo-gym"):
-        return inputs
-    ledger.skipped_files = [given.label for given in inputs if is_companion(given.path)]
-    return [given for given in inputs if not is_companion(given.path)]
+def _without_companions(
+    inputs: Sequence[Input], sources: Sequence[Source], ledger: Ledger
+) -> Sequence[Input]:
+    """The inputs without the files that tools write beside their rollouts."""
+    known = [source.companions for source in sources if source.companions is not None]
+    found = [
+        (given, companions.writer)
+        for given in inputs
+        for companions in known
+        if companions.include(given.path)
+    ]
+    ledger.skipped_files = [(given.label, writer) for given, writer in found]
+    skipped = {given for given, _ in found}
+    return [given for given in inputs if given not in skipped]
 
 
 def _group_by(word: str) -> Any:

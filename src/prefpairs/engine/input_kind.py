@@ -6,7 +6,8 @@ Each row tells by itself, so it does not matter which of them comes first.
 from prefpairs.errors import NotJson, TwoReadings
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import holds_pair
-from prefpairs.sources.detect import GENERIC, source_of
+from prefpairs.sources import GENERIC
+from prefpairs.sources.detect import source_of
 
 PAIRS = "pairs"
 

@@ -20,17 +20,15 @@ from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper
 from prefpairs.model.path import MISSING, look_up, paths_of
-from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.base import Opened
-from prefpairs.sources.detect import GENERIC, named_paths, source_of
-from prefpairs.sources.trinity import OWN_FIELDS
+from prefpairs.sources.detect import named_paths, source_of
 
 _MOST_TRIED = 8
 _MOST_BYTES = 4 << 20
 _MOST_KNOWN = 256
 """Rows whose fields are remembered, to be held against a path that was mistyped."""
 
-_POINTING_INTO_STEPS, _ADDING_FIELDS = "nat", "trinity"
 _LOOKED, _FOUND = ("looked",), "found"
 
 
@@ -157,11 +155,10 @@ class Formats:
         if row is None:
             record = bounded(record)
             row = _row_of(record)
-        source = self._source_of(record)
-        if source == _POINTING_INTO_STEPS or row is None:
+        source = source_named(self._source_of(record))
+        if row is None or not source.paths_start_at_row:
             return
-        if source == _ADDING_FIELDS:
-            row = {**decode(OWN_FIELDS), **row}
+        row = {**source.added_fields, **row}
         self.shown.add((_LOOKED, *_facts_of(self._unseen, row)))
         self._forget_seen()
         if self._rows_known < _MOST_KNOWN:

@@ -68,9 +68,8 @@ class Ledger:
     """The counts of one run. The engine fills it in; the command line puts it into words."""
 
     sources: list[tuple[str, str]] = field(default_factory=list)
-    """Each input and the format it was read as."""
-    skipped_files: list[str] = field(default_factory=list)
-    """Files next to rollouts that hold no rollouts."""
+    skipped_files: list[tuple[str, str]] = field(default_factory=list)
+    """Files that contain no rollouts, each with the tool that wrote it beside its rollouts."""
     notes: list[str] = field(default_factory=list)
     rows_by_input: dict[str, int] = field(default_factory=dict)
     rows_read: int = 0

@@ -59,7 +59,7 @@ def validate_summary(ledger: ValidationLedger) -> dict[str, Any]:
 def _rows(ledger: Ledger) -> dict[str, Any]:
     return {
         "inputs": [{"name": name, "source": source} for name, source in ledger.sources],
-        "passed_over": ledger.skipped_files,
+        "passed_over": [name for name, _ in ledger.skipped_files],
         "rows": {
             "read": ledger.rows_read,
             "used": ledger.rows_used,

@@ -1,10 +1,9 @@
-"""One row of a rollout format to candidates. One module a format, all of them pure.
+"""From a row of a rollout format to candidates: one module per format, all of them pure.
 
-A format is added by writing its module and naming it here.
+To add a format, write its module and name it here.
 """
 
 from importlib import import_module
-from typing import cast
 
 from prefpairs.errors import UnknownWord
 from prefpairs.sources.base import Source
@@ -20,9 +19,28 @@ SOURCES = {
 """Every source, in the order in which `auto` tries them."""
 
 
+GENERIC = "generic"
+"""The source of rows that no other source recognises."""
+
+KEY_COLUMNS = {
+    "nemo-gym": ("responses_create_params",),
+    "candidates": ("origin",),
+    "nat": ("intermediate_steps", "trajectory", "payload", "event_type"),
+    "traces": ("turns",),
+    "trinity": ("eid",),
+}
+"""The columns of which every row of a source has at least one; the source itself looks closer."""
+
+GROUP_WORDS = (
+    "Trinity-RFT: also task, run, step, and sample for one item of the data in all epochs."
+)
+"""What --group-by may name besides the fields of a row, for its help."""
+
+
 def source_named(name: str) -> Source:
-    """The source of a name, loaded when it is asked for."""
+    """The source with this name; its module is imported on demand."""
     if name not in SOURCES:
         raise UnknownWord("source", name, ["auto", *SOURCES])
     module = import_module(f"prefpairs.sources.{name.replace('-', '_')}")
-    return cast("Source", module)
+    source: Source = module.SOURCE
+    return source

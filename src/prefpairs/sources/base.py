@@ -1,7 +1,9 @@
-"""What a source is: one module, two functions."""
+"""What a source is: how rows of one rollout format are read, and what else is known of it."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.model.candidate import Candidate
@@ -34,16 +36,35 @@ class Opened(NamedTuple):
     shortcut: Shortcut | None = None
 
 
-class Source(Protocol):
-    """A format of rollouts. Pure: bytes of one record in, candidates and losses out."""
+class Companions(NamedTuple):
+    """Files that a tool writes beside its rollouts and that contain no rollouts."""
 
-    def looks_like(self, record: bytes) -> bool:
-        """Whether a record is of this format."""
-        ...
+    writer: str
+    """The name of the tool, for messages."""
+    names: re.Pattern[str]
+    """Found in the path of each of these files."""
 
-    def open_reader(self, sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
-        """How the records of one file are read.
+    def include(self, path: str) -> bool:
+        """Whether a file is one of them."""
+        return self.names.search(path) is not None
 
-        A sample of them may decide on a quicker way for those like it, never on what is read.
-        """
-        ...
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A format of rollouts. Pure: the bytes of one record in, candidates and losses out."""
+
+    looks_like: Callable[[bytes], bool]
+    """Whether a record is of this format."""
+    open_reader: Callable[[Sequence[bytes], ReadOptions, str], Opened]
+    """How the records of one file are read.
+
+    A sample of them may decide on a quicker way for those like it, never on what is read.
+    """
+    companions: Companions | None = None
+    """The files that are skipped when this source may read the inputs."""
+    added_fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that options may name although no row has them, each with an example of its value."""
+    paths_start_at_row: bool = True
+    """Whether the paths in options start at the row, rather than at a part of it."""
+    advice: Mapping[str, str] = field(default_factory=dict)
+    """What to do about a reason for which most rows were dropped."""

@@ -11,7 +11,7 @@ from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode, decode_counting, finite
 from prefpairs.model.question_columns import COLUMNS, holds_something
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import Opened, Source
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 _ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")
@@ -73,3 +73,6 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
     )
     refine(answer, options, label, reading)
     return reading
+
+
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

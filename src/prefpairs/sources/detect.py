@@ -1,66 +1,46 @@
-"""Of which source a row is, whatever its neighbours are: each is read by the one that knows it."""
+"""Which source reads a row. Each row decides for itself, whatever the rows around it are."""
 
 from collections.abc import Iterable
 from functools import partial
 from operator import is_
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.sources import source_named
+from prefpairs.sources import GENERIC, KEY_COLUMNS, source_named
 
-GENERIC = "generic"
-_NOTHING = Raw(b"")
+_MISSING = Raw(b"")
 
+SOURCE_COLUMNS = tuple(column for columns in KEY_COLUMNS.values() for column in columns)
+"""A row with none of these columns is read by the generic source."""
 
-class _Signs(msgspec.Struct, gc=False):
-    """The fields of which a source other than generic must see at least one."""
-
-    origin: Raw = _NOTHING
-    responses_create_params: Raw = _NOTHING
-    intermediate_steps: Raw = _NOTHING
-    trajectory: Raw = _NOTHING
-    payload: Raw = _NOTHING
-    event_type: Raw = _NOTHING
-    turns: Raw = _NOTHING
-    eid: Raw = _NOTHING
-
-
-_KNOWN_BY = {
-    "nemo-gym": ("responses_create_params",),
-    "candidates": ("origin",),
-    "nat": ("intermediate_steps", "trajectory", "payload", "event_type"),
-    "traces": ("turns",),
-    "trinity": ("eid",),
-}
-SIGNS = tuple(_Signs.__struct_fields__)
-"""Columns of which a row of a shortcut of another source has none."""
-
-_IS_NOTHING = partial(is_, _NOTHING)
-_signs_of = msgspec.json.Decoder(_Signs).decode
+_KeyColumns: Any = msgspec.defstruct(
+    "_KeyColumns", [(column, Raw, _MISSING) for column in SOURCE_COLUMNS], gc=False
+)
+_key_columns_of = msgspec.json.Decoder(_KeyColumns).decode
+_is_missing = partial(is_, _MISSING)
 
 
 def source_of(record: bytes) -> str:
-    """The first source that knows a record: generic, if no other one does.
+    """The name of the first source that recognises a record: generic, if no other one does.
 
-    >>> source_of(b'{"responses_create_params": {}, "reward": 1.0}')
-    'nemo-gym'
     >>> source_of(b'{"question": "Q", "answer": "A", "score": 1}')
     'generic'
     """
-    names: Iterable[str] = _KNOWN_BY
+    names: Iterable[str] = KEY_COLUMNS
     try:
-        signs = _signs_of(record)
+        row = _key_columns_of(record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     else:
-        if all(map(_IS_NOTHING, msgspec.structs.astuple(signs))):
+        if all(map(_is_missing, msgspec.structs.astuple(row))):
             return GENERIC
         names = [
             name
-            for name, fields in _KNOWN_BY.items()
-            if any(getattr(signs, field) is not _NOTHING for field in fields)
+            for name, columns in KEY_COLUMNS.items()
+            if any(getattr(row, column) is not _MISSING for column in columns)
         ]
     return next((name for name in names if source_named(name).looks_like(record)), GENERIC)
 

@@ -40,7 +40,7 @@ from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import RENDERED, Message, Text, is_messages
 from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import Opened, Source
 from prefpairs.sources.generic_plain import shortcut_to
 
 _TRIES, _MOST_KINDS = 3, 20
@@ -302,3 +302,6 @@ def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
     if start == end:
         raise Lost("no_response")
     return messages[:start], messages[start:]
+
+
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

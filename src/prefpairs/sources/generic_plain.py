@@ -46,7 +46,7 @@ from prefpairs.model.pair import OF_PAIRS
 from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import Scanned, Shortcut
-from prefpairs.sources.detect import SIGNS
+from prefpairs.sources.detect import SOURCE_COLUMNS
 
 _FEW = 4
 _SHORT = 15
@@ -107,7 +107,7 @@ def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what may stand there."""
-    others = dict.fromkeys((*SIGNS, *OF_PAIRS), "missing") | MARK_COLUMNS
+    others = dict.fromkeys((*SOURCE_COLUMNS, *OF_PAIRS), "missing") | MARK_COLUMNS
     others |= dict.fromkeys((*THOUGHTS, *CALLS), "nothing")
     if fields.log is not None:
         others |= dict.fromkeys((*MEDIA, *PACKED, *RIVALS), "nothing")

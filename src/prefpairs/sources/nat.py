@@ -22,7 +22,7 @@ from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Text, is_messages, read_messages
 from prefpairs.model.number import read_score
 from prefpairs.sources import nat_plain
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import Opened, Source
 from prefpairs.sources.nat_prompt import prompt_of, without_answer
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
@@ -171,3 +171,15 @@ def _response(output: Any) -> Text | None:
     if is_messages(output):
         return read_messages(output, "data.output")
     return encode(output).decode()
+
+
+SOURCE = Source(
+    looks_like=looks_like,
+    open_reader=open_reader,
+    paths_start_at_row=False,
+    advice={
+        "no_ttc_steps": "NAT leaves TTC steps out of its files unless the configuration says "
+        "eval.general.output.workflow_output_step_filter: [TTC_END]",
+        "other_step_name": "--step-name NAME takes steps of another name",
+    },
+)

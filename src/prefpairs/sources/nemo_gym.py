@@ -20,21 +20,9 @@ from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import Text
 from prefpairs.model.path import look_up
 from prefpairs.sources import nemo_gym_plain
-from prefpairs.sources.base import Opened, Shortcut
+from prefpairs.sources.base import Companions, Opened, Shortcut, Source
 
 _PLACEHOLDER = b"<PLACEHOLDER"
-_COMPANION = re.compile(
-    r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)\.jsonl?(\.gz|\.zst)?$"
-)
-
-
-def is_companion(path: str) -> bool:
-    """Whether a file is one that is written beside the rollouts and holds none.
-
-    >>> is_companion("runs/r_failures.jsonl"), is_companion("runs/r.jsonl")
-    (True, False)
-    """
-    return _COMPANION.search(path) is not None
 
 
 def looks_like(record: bytes) -> bool:
@@ -146,3 +134,16 @@ def _one_transcript(steps: list[list[Any]]) -> list[Any]:
         else:
             whole += step
     return whole
+
+
+SOURCE = Source(
+    looks_like=looks_like,
+    open_reader=open_reader,
+    companions=Companions(
+        "NeMo Gym",
+        re.compile(
+            r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)"
+            r"\.jsonl?(\.gz|\.zst)?$"
+        ),
+    ),
+)

@@ -18,7 +18,7 @@ from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Message, Text, as_chat, read_message
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import Opened, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
 """The fields of a trace that are part of what it was asked, beside its turns."""
@@ -195,3 +195,6 @@ def _message(turn: Any, field: str) -> Message:
     if call and not turn.get("tool_calls"):
         turn["tool_calls"] = [call]
     return read_message(turn, field)
+
+
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

@@ -21,14 +21,11 @@ from prefpairs.fields.ready_pair import refine_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
 from prefpairs.model.candidate import LARGEST_INDEX, read_tools
 from prefpairs.model.common_prefix import back_to_turn, shared_length
-from prefpairs.model.json_codec import decode, decode_counting, encode
+from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import RENDERED, Message, Text, read_messages
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import renumber_calls
-from prefpairs.sources.base import Opened
-
-OWN_FIELDS = encode({"task": "", "run": "", "step": "", "sample": []})
-"""What --group-by and --keep may name besides the fields of a row: its identities."""
+from prefpairs.sources.base import Opened, Source
 
 _RENDERED = (
     "prompt_text holds a chat template already, and is kept as plain text; "
@@ -221,3 +218,10 @@ def _meta(row: dict[str, Any], eid: dict[str, Any]) -> dict[str, Any]:
     if all(isinstance(part, (int, str)) for part in sample.get("sample", ())):
         plain |= sample
     return plain
+
+
+SOURCE = Source(
+    looks_like=looks_like,
+    open_reader=open_reader,
+    added_fields={"task": "", "run": "", "step": "", "sample": []},
+)

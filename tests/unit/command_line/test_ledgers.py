@@ -95,7 +95,7 @@ def test_summary_of_extract() -> None:
     """Keys in order; the largest loss first, equal ones by name."""
     ledger = Ledger(
         sources=[("a.jsonl", "generic")],
-        skipped_files=["a_failures.jsonl"],
+        skipped_files=[("a_failures.jsonl", "NeMo Gym")],
         notes=["a.jsonl is odd"],
         rows_read=10,
         rows_used=5,

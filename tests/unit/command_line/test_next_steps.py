@@ -10,8 +10,10 @@ from prefpairs.model.tool_calls import tool_call
 RUBBISH = "x" * 300
 
 
-def _ledger(rows: dict[str, int], groups: dict[str, int] | None = None) -> Ledger:
-    ledger = Ledger(rows_read=10)
+def _ledger(
+    rows: dict[str, int], groups: dict[str, int] | None = None, source: str = "generic"
+) -> Ledger:
+    ledger = Ledger(rows_read=10, sources=[("r.jsonl", source)])
     ledger.rows_dropped.update(rows)
     ledger.groups_without_pair.update(groups or {})
     return ledger
@@ -23,7 +25,7 @@ def _ledger(rows: dict[str, int], groups: dict[str, int] | None = None) -> Ledge
         (Ledger(), "there were no rows to read"),
         (Ledger(rows_read=1), None),
         (
-            Ledger(skipped_files=["r_failures.jsonl"]),
+            Ledger(skipped_files=[("r_failures.jsonl", "NeMo Gym")]),
             "NeMo Gym writes such files beside its rollouts; --from generic reads them",
         ),
         (
@@ -31,7 +33,7 @@ def _ledger(rows: dict[str, int], groups: dict[str, int] | None = None) -> Ledge
             "2 groups: no group has a candidate left; see the reasons above",
         ),
         (
-            _ledger({"no_ttc_steps": 1}),
+            _ledger({"no_ttc_steps": 1}, source="nat"),
             (
                 "1 row: the row has no TTC_END step; NAT leaves TTC steps out of its files "
                 "unless the configuration says "
@@ -39,7 +41,7 @@ def _ledger(rows: dict[str, int], groups: dict[str, int] | None = None) -> Ledge
             ),
         ),
         (
-            _ledger({"other_step_name": 3, "no_ttc_steps": 1}),
+            _ledger({"other_step_name": 3, "no_ttc_steps": 1}, source="nat"),
             (
                 "3 rows: none of the row's TTC_END steps has the name given by --step-name; "
                 "--step-name NAME takes steps of another name"

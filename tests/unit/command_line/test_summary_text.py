@@ -8,7 +8,7 @@ from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair
 def _ledger() -> Ledger:
     ledger = Ledger(
         sources=[("a.jsonl", "generic"), ("b.jsonl", "nat"), ("c.jsonl", "generic")],
-        skipped_files=["a_failures.jsonl"],
+        skipped_files=[("a_failures.jsonl", "NeMo Gym")],
         notes=["a.jsonl is odd\x1b"],
         rows_read=1200,
         rows_used=1190,

@@ -6,8 +6,8 @@ from itertools import combinations
 import pytest
 
 from prefpairs.fields.answer import ReadOptions
-from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.detect import GENERIC, SIGNS, named_paths, source_of
+from prefpairs.sources import GENERIC, SOURCES, source_named
+from prefpairs.sources.detect import SOURCE_COLUMNS, named_paths, source_of
 
 CANDIDATE = b'{"group":"g","prompt":"Q","response":"A","score":1.0,"index":null,"origin":"f:1"}'
 ROLLOUT = b'{"responses_create_params": {"input": "Q"}, "response": {"output": []}, "reward": 1}'
@@ -64,11 +64,13 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("signs", [*combinations(SIGNS, 1), *combinations(SIGNS, 2)])
-def test_sources_know_rows_by_their_signs(signs: tuple[str, ...]) -> None:
-    """No row is passed over by looking at its signs first."""
+@pytest.mark.parametrize(
+    "columns", [*combinations(SOURCE_COLUMNS, 1), *combinations(SOURCE_COLUMNS, 2)]
+)
+def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
+    """No row is passed over by looking at its columns first."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
-    record = json.dumps({**fields, **{sign: VALUES[sign] for sign in signs}}).encode()
+    record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
     knowing = [name for name in SOURCES if source_named(name).looks_like(record)]
     assert knowing[0] == source_of(record) != GENERIC
 

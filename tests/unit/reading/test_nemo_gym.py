@@ -10,7 +10,7 @@ from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.sources.nemo_gym import is_companion, looks_like, open_reader
+from prefpairs.sources.nemo_gym import SOURCE, looks_like, open_reader
 
 USER = {"role": "user", "content": "Q"}
 
@@ -856,5 +856,6 @@ def test_looks_like(line: bytes, known: bool) -> None:
     ],
 )
 def test_is_companion(path: str, companion: bool) -> None:
-    """Files that stand beside the rollouts are told by their names."""
-    assert is_companion(path) is companion
+    """Files that NeMo Gym writes beside its rollouts are recognised by their names."""
+    assert SOURCE.companions is not None
+    assert SOURCE.companions.include(path) is companion

@@ -226,7 +226,8 @@ def test_companions_are_passed_over(source: str) -> None:
     ledger = Ledger()
     plan = _plan(ledger, inputs=["*.jsonl"], source=source)
     assert [given.label for given in plan.inputs] == ["r.jsonl"]
-    assert ledger.skipped_files == ["r_failures.jsonl", "r_materialized_inputs.jsonl"]
+    names = ("r_failures.jsonl", "r_materialized_inputs.jsonl")
+    assert ledger.skipped_files == [(name, "NeMo Gym") for name in names]
 
 
 def test_companions_of_other_sources_are_files() -> None:

@@ -14,7 +14,7 @@ def test_order_of_the_sources() -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_is_a_module_of_its_name(name: str) -> None:
-    """Each has the two functions of the protocol."""
+    """Each module says what it is as SOURCE."""
     source = source_named(name)
     assert source.looks_like(b"torn {") is False
     assert source.open_reader([], ReadOptions(), "f.jsonl").notes == ()

@@ -124,7 +124,7 @@ def test_companions_of_rollouts() -> None:
         Path("runs", name).write_bytes(b"x")
     pipeline = _pipeline("[read]\ninputs = 'runs'\n[pair]\n", ledger=ledger)
     assert [given.label for given in pipeline.inputs] == ["rollouts.jsonl"]
-    assert ledger.skipped_files == ["rollouts_materialized_inputs.jsonl"]
+    assert ledger.skipped_files == [("rollouts_materialized_inputs.jsonl", "NeMo Gym")]
 
 
 def test_references_are_read_too() -> None:

@@ -7,15 +7,10 @@ from prefpairs.engine.plan import InputPlan, ReadPlan
 from prefpairs.ledger import Ledger
 from prefpairs.model.message import Message, Text
 from prefpairs.reasons import ALL, CONFLICTING
+from prefpairs.sources import GENERIC, SOURCES, source_named
 
 _SHOWN = 240
-_NO_TTC = (
-    "NAT leaves TTC steps out of its files unless the configuration says "
-    "eval.general.output.workflow_output_step_filter: [TTC_END]"
-)
 _OF_LOSSES = {
-    "no_ttc_steps": _NO_TTC,
-    "other_step_name": "--step-name NAME takes steps of another name",
     "no_score": "--score PATH names the field that holds the score",
     "no_prompt": "--prompt PATH names the field that holds the prompt",
     "no_response": "--response PATH names the field that holds the response",
@@ -34,7 +29,8 @@ _OF_GROUPS = {
 def why_nothing(command: str, ledger: Ledger) -> str | None:
     """The likeliest reason for an empty result, with the option that changes it."""
     if not ledger.rows_read and ledger.skipped_files:
-        return "NeMo Gym writes such files beside its rollouts; --from generic reads them"
+        _, writer = ledger.skipped_files[0]
+        return f"{writer} writes such files beside its rollouts; --from {GENERIC} reads them"
     if not ledger.rows_read:
         return "there were no rows to read"
     if any(stage.dropped for stage in ledger.stages):
@@ -79,8 +75,15 @@ def _largest_loss(command: str, ledger: Ledger) -> str | None:
     if not losses:
         return None
     reason, count = losses.most_common(1)[0]
-    advice = _OF_LOSSES.get(reason) if command in ("extract", "pair") else None
+    advice = _advice(reason, ledger) if command in ("extract", "pair") else None
     return f"{plural(count, 'row')}: {ALL[reason]}" + (f"; {advice}" if advice else "")
+
+
+def _advice(reason: str, ledger: Ledger) -> str | None:
+    """What to do about a reason, as the sources that read the rows know best."""
+    names = {name for _, name in ledger.sources}
+    of_sources = [source_named(name).advice for name in SOURCES if name in names]
+    return next((advice[reason] for advice in (*of_sources, _OF_LOSSES) if reason in advice), None)
 
 
 def next_steps(command: str, ledger: Ledger, output: str) -> str:

@@ -63,8 +63,8 @@ def _inputs(ledger: Ledger) -> Iterator[str]:
         names = [visible(name) for name, of in ledger.sources if of == source]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         yield f"{'read as ' + source:18}  {', '.join(names[:_MOST_NAMES])}{more}"
-    for name in ledger.skipped_files:
-        yield f"{'passed over':18}  {visible(name)}: NeMo Gym writes it beside its rollouts"
+    for name, writer in ledger.skipped_files:
+        yield f"{'passed over':18}  {visible(name)}: {writer} writes it beside its rollouts"
 
 
 def _rows(ledger: Ledger) -> Iterator[str]:
