@@ -12,7 +12,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from prefpairs.errors import BadInput, BadRecord, FileTrouble, UsageError
+from prefpairs.errors import BadInput, BadRecord, FileError, UsageError
 from prefpairs.files.tokenizer import (
     Model,
     Tokens,
@@ -49,7 +49,7 @@ def test_count(tmp_path: Path, text: str, count: int) -> None:
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """The trouble has the name that was typed."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         open_tokenizer(f"{tmp_path}/{name}")
     assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", problem)
 
