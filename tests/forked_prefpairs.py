@@ -9,6 +9,7 @@ import atexit
 import gc
 import os
 import pkgutil
+import shlex
 import shutil
 import signal
 import socket
@@ -26,6 +27,8 @@ from typing import IO, Any
 
 import forked_client
 import prefpairs
+
+Done = subprocess.CompletedProcess[str]
 
 _FRESH = ("PYTHON", "LC_", "LANG")
 """Variables that Python reads when it starts."""
@@ -66,6 +69,12 @@ def run(  # noqa: PLR0913 - as subprocess.run
         return subprocess.CompletedProcess(["prefpairs", *words], code, out.result(), err.result())
 
 
+def run_text(*words: str, cwd: str | Path | None = None) -> Done:
+    """Run it without input; what it writes is text."""
+    done = run(*words, cwd=cwd)
+    return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 def _number(file: int | IO[Any]) -> int:
     return file if isinstance(file, int) else file.fileno()
 
@@ -92,10 +101,14 @@ def _wait(client: socket.socket, timeout: float) -> int:
         raise
 
 
-def shell_function() -> str:
-    """A line of shell after which `prefpairs` is such a run."""
-    client = f'"{sys.executable}" -IS "{forked_client.__file__}" "{server()}"'
-    return f'prefpairs() {{ {client} "$@"; }}; '
+def tools() -> str:
+    """A folder for the PATH of a shell in which `prefpairs` is to be such a run."""
+    return os.path.dirname(server())
+
+
+def in_shells() -> dict[str, str]:
+    """The variables of a shell in which `prefpairs` is such a run."""
+    return {**os.environ, "PATH": f"{tools()}{os.pathsep}{os.environ['PATH']}"}
 
 
 @cache
@@ -111,8 +124,13 @@ def server() -> str:
         pass_fds=[listener.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
     listener.close()
+    words = shlex.join([sys.executable, "-IS", forked_client.__file__, address])
+    script = Path(folder, "prefpairs")
+    script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    script.chmod(0o755)
 
     def end() -> None:
         started.kill()

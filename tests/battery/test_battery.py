@@ -18,7 +18,7 @@ from typing import IO
 import pytest
 from backports import zstd
 
-from forked_prefpairs import run, shell_function
+from forked_prefpairs import in_shells, run
 from prefpairs.cli.main import COMMANDS
 
 READERS = {
@@ -226,7 +226,8 @@ def test_a_closed_pipe_is_success(words: list[str]) -> None:
     """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
     command = f"prefpairs {' '.join(words)} | head -n 1"
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", shell_function() + command],
+        ["bash", "-o", "pipefail", "-c", command],
+        env=in_shells(),
         input=data_for(words, 4000),
         capture_output=True,
         check=False,

@@ -14,7 +14,7 @@ from backports import zstd
 from test_battery import data_for, rows_for, run_fresh
 from test_nonblocking import waiting_in
 
-from forked_prefpairs import run, shell_function
+from forked_prefpairs import in_shells, run
 from prefpairs.model.pair import pair_of
 
 IDS = ",".join(pair_of(row)[0].id for row in rows_for(["show"], 400)[::2])
@@ -107,7 +107,8 @@ def test_a_closed_pipe_is_success(words: list[str], tmp_path: Path) -> None:
     words = _with_other(words, tmp_path)
     command = f"prefpairs {' '.join(words)} | head -n 1"
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", shell_function() + command],
+        ["bash", "-o", "pipefail", "-c", command],
+        env=in_shells(),
         input=_data(words, 2000),
         capture_output=True,
         check=False,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from forked_prefpairs import shell_function
+from forked_prefpairs import in_shells
 
 SOURCES = Path(__file__).parents[2] / "src" / "prefpairs"
 CASES = Path(__file__).parents[1] / "cases"
@@ -441,7 +441,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def shell(line: str) -> subprocess.CompletedProcess[str]:
     """A line as a shell runs it."""
     return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", shell_function() + line],
+        ["bash", "-o", "pipefail", "-c", line],
+        env=in_shells(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

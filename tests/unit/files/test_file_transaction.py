@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.errors import FileError
 from prefpairs.files import folder_handle
 from prefpairs.files.file_transaction import FileTransaction
@@ -116,7 +117,7 @@ def test_a_file_system_without_second_names(
 # What is written is what is told of -------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.binary(max_size=400_000), max_size=5), st.sampled_from(["", ".gz", ".zst"]))
 def test_digest_of_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], ending: str

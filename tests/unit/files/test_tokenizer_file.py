@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from hypothesis_examples import examples
 from prefpairs.errors import BadInput, BadRecord, FileError, UsageError
 from prefpairs.files.tokenizer import (
     Model,
@@ -141,9 +142,7 @@ DECODERS = st.recursive(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(decoder=DECODERS, ids=st.lists(st.integers(0, 5), max_size=12))
 @example(decoder=decoders.Replace("", "a"), ids=[0, 0])
 @example(decoder=decoders.Replace(Regex("(?=a)"), "bb"), ids=[1, 1])
