@@ -28,7 +28,7 @@ from prefpairs.cli.manifest import differences, read_manifest
 from prefpairs.cli.read_options import ReadWords
 from prefpairs.cli.terminal.error_text import visible, word_error
 from prefpairs.dataset.row_checks import Length
-from prefpairs.engine.trainer_rows import DIALECTS, unwrap
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
     BadInput,
@@ -59,8 +59,8 @@ from prefpairs.model.schema import MODELS
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.candidates import read_back
 from prefpairs.sources.detect import source_of
+from prefpairs.targets import PAIR_FORMATS, target_named
 from prefpairs.targets import TARGETS as TRAINERS
-from prefpairs.targets import target_named
 
 Target = Callable[[bytes], None]
 
@@ -253,7 +253,7 @@ def _words(error: PrefpairsError) -> None:
 
 def pairs(data: bytes) -> None:
     """A row is a pair in a dialect, a loss or bad; a pair stays as it is when it is read again."""
-    for dialect in ("auto", *DIALECTS):
+    for dialect in ("auto", *PAIR_FORMATS):
         found = _reading(partial(read_pair, unwrap=partial(unwrap, dialect=dialect)), data)
         if isinstance(found, PairReading) and found.lost is None:
             _hold_pair(found)
@@ -319,7 +319,7 @@ def rollouts(data: bytes) -> None:
 
 def ready_pairs(data: bytes) -> None:
     """The same from pairs of any format."""
-    word = _choice(data, (*("auto",) * 22, *DIALECTS))
+    word = _choice(data, (*("auto",) * 22, *PAIR_FORMATS))
     with inside(**{"rows.jsonl": data}):
         words = ("rows.jsonl", *_TOLD, "--from", word, "--on-error")
         failing = run("filter", *words, "fail", *_DROPPED, output="filtered.jsonl")

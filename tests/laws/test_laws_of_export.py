@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import Collected, Row, lines_of
+from run_in_process import Collected, Row, examples, lines_of
 
-from hypothesis_examples import examples
 from prefpairs.chat.rendered import Chat
 from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.example import LOSSY
@@ -24,12 +23,12 @@ from prefpairs.dataset.row_shape import shape_of
 from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
-from prefpairs.engine.trainer_rows import DIALECTS, unwrap
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
 from prefpairs.reasons import ALL, PAIRS_NOTICED
-from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import ExportOptions, Target
 
 LETTERS = TokenOptions(
@@ -314,7 +313,7 @@ def _chat(text: Any, role: str) -> list[Row]:
 
 PAIRED = [name for name in TARGETS if name not in ("trl-kto", "tokens")]
 TYPED = [name for name in TARGETS if target_named(name).typed]
-READABLE = list(DIALECTS)
+READABLE = list(PAIR_FORMATS)
 
 
 @given(PAIRS_IN, asked_of(PAIRED))

@@ -5,20 +5,20 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import Collected, Row, lines_of, named_files
+from run_in_process import Collected, Row, examples, lines_of, named_files
 from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
-from hypothesis_examples import examples
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.distil import distil
 from prefpairs.engine.plan import InputPlan
+from prefpairs.engine.trace_export import TraceExportPlan, export_traces
 from prefpairs.ledger import Ledger
-from prefpairs.targets.sdpo import DistilOptions
+from prefpairs.targets.base import TraceOptions
+from prefpairs.targets.sdpo import TARGET
 
 assert TOKENS.encode is not None
 FACTS = TemplateFacts("dict", reasoning=True, system=True)
 HINTS = {"known": "Try {what} \u00e9 assistant", "bare": "No."}
-OPTIONS = DistilOptions(encode=TOKENS.encode, chat=CHAT, facts=FACTS, hints=HINTS)
+OPTIONS = TraceOptions(encode=TOKENS.encode, chat=CHAT, facts=FACTS, hints=HINTS)
 
 ERRORS: Any = st.sampled_from([{}, {}, {"tool_error": "bare"}, {"tool_error": "unheard of"}])
 ERRORS |= st.builds(lambda what: {"tool_error": "known", "error_meta": {"what": what}}, PIECES)
@@ -34,7 +34,9 @@ def written(rows: list[Row]) -> tuple[list[Row], Ledger]:
     """What export makes of traces."""
     output, ledger = Collected(), Ledger()
     with named_files({"t.jsonl": b"".join(lines_of(*rows))}) as inputs:
-        distil(InputPlan(inputs=inputs), OPTIONS, output, ledger, allow_empty=True)
+        read = InputPlan(inputs=inputs)
+        plan = TraceExportPlan(read=read, target=TARGET, options=OPTIONS)
+        export_traces(plan, output, ledger, allow_empty=True)
     return [json.loads(line) for line in output.lines], ledger
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from run_in_process import examples
 
-from hypothesis_examples import examples
 from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
 from prefpairs.dataset.row_checks import Length, judge
-from prefpairs.engine.trainer_rows import DIALECTS, unwrap
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.pair_row import read_pair
-from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 
 CASES = Path(__file__).parents[1] / "cases" / "export"
 ROWS = [
@@ -57,7 +57,7 @@ def broken_rows(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return name, row
 
 
-@given(broken_rows(), st.sampled_from(["auto", *DIALECTS]))
+@given(broken_rows(), st.sampled_from(["auto", *PAIR_FORMATS]))
 @examples(600)
 def test_a_row_is_read_or_bad(given_row: tuple[str, dict[str, Any]], dialect: str) -> None:
     """Whatever stands in it, it is a pair, a loss with a reason, or a bad row."""

@@ -9,13 +9,13 @@ from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.plan import InputPlan, PairPlan, SievePlan
 from prefpairs.engine.survey_inputs import kind_of_inputs
-from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.errors import MeansNothing, UnknownWord
 from prefpairs.files.pipe_spool import seekable_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.option import given_options, option, options
 from prefpairs.sources import SOURCES
 from prefpairs.strategies.options import PairOptions
+from prefpairs.targets import PAIR_FORMATS
 
 
 @options
@@ -28,7 +28,7 @@ class LookWords(ReadWords):
         metavar="KIND",
         panel=READ,
         help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
-        f"for pairs pairs, {', '.join(DIALECTS)}.",
+        f"for pairs pairs, {', '.join(PAIR_FORMATS)}.",
     )
 
 
@@ -47,15 +47,15 @@ def looked_at(
     """
     given = InputWords.input_plan(reading)
     word = reading.source.replace("_", "-")
-    if word not in ("auto", *SOURCES, PAIRS, *DIALECTS):
-        raise UnknownWord("format", reading.source, ["auto", *SOURCES, PAIRS, *DIALECTS])
+    if word not in ("auto", *SOURCES, PAIRS, *PAIR_FORMATS):
+        raise UnknownWord("format", reading.source, ["auto", *SOURCES, PAIRS, *PAIR_FORMATS])
     with ExitStack() as stack:
-        both = word == "auto" or (word in SOURCES and word in DIALECTS)
+        both = word == "auto" or (word in SOURCES and word in PAIR_FORMATS)
         inputs = given.inputs
         if both:  # they are looked at first, and then read
             inputs = stack.enter_context(seekable_inputs(inputs, aside.temp_dir))
         kind = kind_of_inputs(inputs) if both else None
-        if kind == PAIRS or (not both and word in (PAIRS, *DIALECTS)):
+        if kind == PAIRS or (not both and word in (PAIRS, *PAIR_FORMATS)):
             _refuse_words_of_rollouts(reading, pairing, of_all)
             given = replace(given, inputs=inputs, one_kind=kind)
             yield _plan_of_pairs(given, word, aside.temp_dir)
@@ -69,7 +69,7 @@ def looked_at(
 
 
 def _plan_of_pairs(given: InputPlan, word: str, temp_dir: str | None) -> SievePlan:
-    dialect = word if word in DIALECTS else "auto"
+    dialect = word if word in PAIR_FORMATS else "auto"
     return SievePlan(read=replace(given, dialect=dialect), temp_dir=temp_dir)
 
 

@@ -167,10 +167,10 @@ def _targets() -> dict[str, str]:
 
 
 def _dialects() -> dict[str, str]:
-    from prefpairs.engine.trainer_rows import DIALECTS
+    from prefpairs.targets import PAIR_FORMATS
 
     targets = _targets()
-    return {"auto": "look at the columns", **{name: targets[name] for name in DIALECTS}}
+    return {"auto": "look at the columns", **{name: targets[name] for name in PAIR_FORMATS}}
 
 
 def _kinds() -> dict[str, str]:

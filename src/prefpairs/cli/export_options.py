@@ -8,7 +8,7 @@ from prefpairs.engine.plan import ExportPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
-from prefpairs.targets import TARGETS, target_named
+from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named
 
 if TYPE_CHECKING:
     from prefpairs.chat.template import TemplateFacts
@@ -98,7 +98,7 @@ class ExportWords(TokenWords):
     )
     host: str | None = option(
         None,
-        metavar="openai|azure|together|fireworks",
+        metavar="|".join(HOSTS),
         panel=_FORM,
         help="openai: who runs it; the last two know no tools.",
     )
@@ -231,9 +231,9 @@ class ForWords(ExportWords, _MaybeFor):
 
 
 def _of_pairs(option: str, target: str) -> str:
-    """The name of a target; one of them is made of traces."""
-    if target == "sdpo":
-        raise UsageError(f"{option} sdpo reads traces, not pairs made of them", "export has it")
+    """The name of a target that is made from pairs."""
+    if target in OF_TRACES:
+        raise UsageError(f"{option} {target} reads traces, not pairs made of them", "export has it")
     return target
 
 

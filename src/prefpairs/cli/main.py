@@ -91,11 +91,11 @@ def _run(words: list[str], *, ours: bool) -> int:
     from prefpairs.cli.terminal.error_text import say, say_error, visible
     from prefpairs.cli.terminal.marked_note import remember
     from prefpairs.errors import PrefpairsError
-    from prefpairs.files.standard_output import ClosedPipe, guarded_stdout
+    from prefpairs.files.output import ClosedPipe, until_closed
 
     remember(words)
     try:
-        with guarded_stdout():
+        with until_closed():
             return _do(words, ours=ours)
     except ClosedPipe:
         return 0

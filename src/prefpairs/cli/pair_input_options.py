@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from prefpairs.cli.read_options import READ, InputWords
 from prefpairs.engine.plan import InputPlan
-from prefpairs.engine.trainer_rows import DIALECTS, reader_named
+from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.option import option, options
-
-TRACES = "traces"
-"""What only `export --to sdpo` reads: there are no pairs in its rows."""
+from prefpairs.sources import TRACES
+from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
 
 @options
@@ -21,7 +20,7 @@ class PairInputWords(InputWords):
         metavar="FORMAT",
         panel=READ,
         help="auto (look at the columns of each row), or the format of a trainer: "
-        f"{', '.join(DIALECTS)}; traces, with export --to sdpo.",
+        f"{', '.join(PAIR_FORMATS)}; {TRACES}, with export --to {' or '.join(OF_TRACES)}.",
     )
 
     def input_plan(self) -> InputPlan:

@@ -28,15 +28,15 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import ExportPlan, PairPlan, SievePlan
 from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.errors import UsageError
-from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import Output, is_special
-from prefpairs.files.standard_output import STDOUT
+from prefpairs.files.joint_commit import Together
+from prefpairs.files.output import STDOUT, Output, is_special
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
+from prefpairs.targets import DEFAULT
 
 _MANIFEST = "manifest.json"
 
@@ -81,17 +81,15 @@ class Pipeline:
         return {} if self.output == STDOUT or is_special(self.output) else {WHOLE: self.output}
 
     @contextmanager
-    def opened(
-        self, transaction: FileTransaction, *, keep_if_same: bool
-    ) -> Iterator[Mapping[str, Output]]:
+    def opened(self, together: Together, *, keep_if_same: bool) -> Iterator[Mapping[str, Output]]:
         """An output for each file of the folder, or the only one."""
         if self.folder is not None:
-            with self.folder.opened(self.inputs, transaction, keep_if_same=keep_if_same) as outputs:
+            with self.folder.opened(self.inputs, together, keep_if_same=keep_if_same) as outputs:
                 yield outputs
         else:
             opening = opener_of(self.output, self.plan.export)
             with opening(
-                self.output, self.inputs, keep_if_same=keep_if_same, transaction=transaction
+                self.output, self.inputs, keep_if_same=keep_if_same, together=together
             ) as output:
                 yield {WHOLE: output}
 
@@ -184,7 +182,7 @@ def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:
     with recipe.telling_place("export"):
         plan = recipe.words("export", TargetWords).plan_of(temp_dir)
         if plan is None:
-            raise UsageError("[export] names no target", 'to = "trl"')
+            raise UsageError("[export] names no target", f'to = "{DEFAULT}"')
         return plan
 
 

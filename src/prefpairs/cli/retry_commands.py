@@ -20,6 +20,7 @@ from prefpairs.errors import (
     TwoReadings,
 )
 from prefpairs.files.inputs import STDIN
+from prefpairs.targets import DEFAULT, target_named
 
 _RECIPES = "run"
 
@@ -38,7 +39,7 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
             yield from (_choosing(typed, choice) for choice in error.choices)
         case DoesNotTrain():
             yield typed.with_only(()).as_command(
-                "validate", ["--to", typed.value_of("--to") or "trl"]
+                "validate", ["--to", typed.value_of("--to") or DEFAULT]
             )
         case ArePairs() if typed.command != _RECIPES:
             yield _of_pairs(typed)
@@ -113,9 +114,9 @@ def _of_pairs(typed: Typed) -> str:
     if typed.command not in ("pair", "extract"):
         return typed.without({*_of_rollouts_alone("dedupe"), "--from", "--group"}).as_command()
     if (target := typed.value_of("--to")) is None:
-        return typed.with_only(()).as_command("export", ["--to", "trl"])
+        return typed.with_only(()).as_command("export", ["--to", DEFAULT])
     others = {*_of_rollouts_alone("export"), "--from"}
-    if target != "tokens":  # it was for reading rollouts
+    if not target_named(target).needs_tokenizer:  # it was for reading rollouts
         others.add("--tokenizer")
     return typed.without(others).as_command("export")
 

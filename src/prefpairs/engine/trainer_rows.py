@@ -1,4 +1,4 @@
-"""Rows of a trainer's dataset, read back as rows of pairs: each format is known by its columns."""
+"""Rows of a trainer's dataset, read back as pairs; each format is recognised by its columns."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,24 +10,8 @@ from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.media import with_media
 from prefpairs.model.message import read_messages
 from prefpairs.model.pair import Pair
-from prefpairs.targets import target_named
+from prefpairs.targets import DEFAULT, KEY_COLUMNS, PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import Row
-
-DIALECTS = (
-    "trl",
-    "nemo-rl",
-    "nemo-rl-ranked",
-    "customizer",
-    "customizer-rl",
-    "openai",
-    "llamafactory",
-    "ms-swift",
-    "openrlhf",
-    "axolotl",
-    "trinity",
-    "ultrafeedback",
-)
-"""The targets whose rows can be read back."""
 
 _NAMES = {
     "pair_id": "id",
@@ -40,33 +24,19 @@ _NAMES = {
     "chosen_rating": "chosen_score",
     "rejected_rating": "rejected_score",
 }
-"""What others call the fields of a pair."""
-
+"""What other formats call the fields of a pair."""
 
 _FIELDS = frozenset(Pair._fields)
 
-_COLUMNS = (
-    (frozenset({"context", "completions"}), "nemo-rl-ranked"),
-    (frozenset({"preferred_output"}), "openai"),
-    (frozenset({"chosen_messages", "rejected_messages"}), "trinity"),
-    (frozenset({"rejected_messages"}), "ms-swift"),
-    (frozenset({"messages", "rejected_response"}), "ms-swift"),
-    (frozenset({"conversations"}), "llamafactory"),
-    (frozenset({"chosen_response"}), "customizer"),
-    (frozenset({"instruction", "chosen"}), "llamafactory"),
-    (frozenset({"messages", "chosen"}), "ultrafeedback"),
-)
-"""What tells the formats apart, where rows are not in the form of a pair."""
-
 
 def unwrap(row: Row, dialect: str) -> Row:
-    """The row of a pair that a row stands for; `auto` looks at its columns."""
+    """The row of a pair, from a row in a trainer's format; `auto` looks at its columns."""
     if dialect == "auto" and _is_ours(row):
         return row
     if dialect != "auto":
         return _with_all_said(with_our_names(reader_named(dialect)(row)))
-    name = _looks_like(row)
-    if name == "trl" and not begins_otherwise(row.get("chosen")):
+    name = _format_of(row)
+    if name == DEFAULT and not begins_otherwise(row.get("chosen")):
         row = with_own_prompt(row, name)
     return _with_all_said(with_all_asked(with_our_names(reader_named(name)(row)), name))
 
@@ -81,10 +51,10 @@ def _is_ours(row: Row) -> bool:
 def reader_named(name: str) -> Callable[[Row], Row]:
     """How the rows of a target are read."""
     spelled = name.replace("_", "-")
-    if spelled not in DIALECTS:
-        if spelled == "trl-kto":
-            raise UsageError("the answers of trl-kto stand alone: they are no pairs any more")
-        raise UnknownWord("format of pairs", name, ["auto", *DIALECTS])
+    if spelled not in PAIR_FORMATS:
+        if spelled in TARGETS and target_named(spelled).unpaired:
+            raise UsageError(f"rows of {spelled} hold single answers, not pairs")
+        raise UnknownWord("format of pairs", name, ["auto", *PAIR_FORMATS])
     return target_named(spelled).rules.read
 
 
@@ -117,12 +87,9 @@ def _with_all_said(row: Row) -> Row:
     return {**said, "prompt": prompt}
 
 
-def _looks_like(row: Row) -> str:
-    """The format of a row: that of the first line in the table whose columns it has."""
-    name = next((name for columns, name in _COLUMNS if row.keys() >= columns), "trl")
-    whole = begins_otherwise(row.get("chosen")) or row.get("messages") == row.get("chosen")
-    if name == "ultrafeedback" and not whole:
-        return "axolotl"
-    if name == "llamafactory" and not ("conversations" in row or isinstance(row["chosen"], str)):
-        return "trl"
-    return name
+def _format_of(row: Row) -> str:
+    """The format of a row, by its columns."""
+    for columns, name in KEY_COLUMNS:
+        if row.keys() >= columns and target_named(name).rules.looks_like(row):
+            return name
+    return DEFAULT

@@ -19,8 +19,6 @@ from prefpairs.files.open_input import open_input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.model.json_codec import decode_counting, encode, encode_sorted
 from prefpairs.targets.base import Target
-from prefpairs.targets.nemo_rl import REWARDS
-from prefpairs.targets.trl import PROVENANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +172,7 @@ class _FileReading:
     def _of_file(self, shapes: list[set[str]]) -> Iterator[Finding]:
         rules = self.plan.target.rules
         if self.guessed:
-            trained = {*self.plan.target.columns} - {*PROVENANCE, *REWARDS}
-            yield from self.columns.settle(trained)
+            yield from self.columns.settle(self.plan.target.trained_columns)
         ending = os.path.splitext(self.source.path)[1]
         if rules.suffixes and not self.source.is_stdin and ending not in rules.suffixes:
             yield Finding(Effect.NO_LOAD, "file_name")

@@ -22,6 +22,9 @@ SOURCES = {
 GENERIC = "generic"
 """The source of rows that no other source recognises."""
 
+TRACES = "traces"
+"""The source of the targets that are made from traces."""
+
 KEY_COLUMNS = {
     "nemo-gym": ("responses_create_params",),
     "candidates": ("origin",),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.model.candidate import Candidate
+from prefpairs.model.trace import Trace
 
 Scanned = tuple[bytes, float, int | None, bytes]
 """What the index remembers of a row with one candidate: question, score, index and the digest
@@ -68,3 +69,5 @@ class Source:
     """Whether the paths in options start at the row, rather than at a part of it."""
     advice: Mapping[str, str] = field(default_factory=dict)
     """What to do about a reason for which most rows were dropped."""
+    read_trace: Callable[[bytes], Trace] | None = None
+    """The trace in a record, for targets that are made from traces."""

@@ -16,8 +16,10 @@ from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.identity import digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Message, Text, as_chat, read_message
+from prefpairs.model.number import read_score, round_score
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.model.tool_calls import number_calls
+from prefpairs.model.trace import ToolError, Trace
 from prefpairs.sources.base import Opened, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
@@ -67,6 +69,33 @@ def recoveries(row: dict[str, Any], turns: list[Message]) -> Iterator[tuple[int,
             yield place, mending
         if mending is not None:
             told.add(mending)
+
+
+def read_trace(record: bytes) -> Trace:
+    """The trace of a row."""
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    turns = turns_of(row)
+    given = row["turns"]
+    told = as_chat(whole(row, turns), "user")
+    before = len(told) - len(turns)
+    errors = [
+        ToolError(
+            given[place]["tool_error"],
+            given[place].get("error_meta"),
+            None if mending is None else before + mending,
+        )
+        for place, mending in recoveries(row, turns)
+    ]
+    reward = row.get("final_reward")
+    return Trace(
+        told,
+        read_tools(row.get("tools"), "tools"),
+        errors,
+        None if reward is None else round_score(read_score(reward, "final_reward")),
+        row.get("trace_id"),
+        replaced,
+    )
 
 
 def _spoken(turns: list[Message], places: range) -> int | None:
@@ -197,4 +226,4 @@ def _message(turn: Any, field: str) -> Message:
     return read_message(turn, field)
 
 
-SOURCE = Source(looks_like=looks_like, open_reader=open_reader)
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader, read_trace=read_trace)

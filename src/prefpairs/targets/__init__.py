@@ -1,12 +1,12 @@
-"""One pair to rows of a trainer's format, and its files. One module a trainer, all of them pure.
+"""From a pair to rows of a trainer's format, and its files: one module per trainer, all pure.
 
-A target is added by writing its module and naming it here.
+To add a target, write its module and name it here.
 """
 
 from importlib import import_module
 
 from prefpairs.errors import UnknownWord
-from prefpairs.targets.base import Target
+from prefpairs.targets.base import Target, TraceTarget
 
 TARGETS = {
     "trl": "TRL: DPO, and the other trainers of preferences; explicit prompt, chat",
@@ -27,8 +27,32 @@ TARGETS = {
 """Every target."""
 
 
+PAIR_FORMATS = tuple(name for name in TARGETS if name not in ("trl-kto", "tokens"))
+"""The targets whose rows can be read back as pairs."""
+
+DEFAULT = "trl"
+"""The format of rows that no line of the next table matches, and the target that hints suggest."""
+
+KEY_COLUMNS = (
+    (frozenset({"context", "completions"}), "nemo-rl-ranked"),
+    (frozenset({"preferred_output"}), "openai"),
+    (frozenset({"chosen_messages", "rejected_messages"}), "trinity"),
+    (frozenset({"rejected_messages"}), "ms-swift"),
+    (frozenset({"messages", "rejected_response"}), "ms-swift"),
+    (frozenset({"conversations"}), "llamafactory"),
+    (frozenset({"chosen_response"}), "customizer"),
+    (frozenset({"instruction", "chosen"}), "llamafactory"),
+    (frozenset({"instruction", "chosen"}), DEFAULT),
+    (frozenset({"messages", "chosen"}), "ultrafeedback"),
+    (frozenset({"messages", "chosen"}), "axolotl"),
+)
+"""The format of a row is that of the first line whose columns it has, if `looks_like` agrees."""
+
+HOSTS = ("openai", "azure", "together", "fireworks")
+"""What --host may name."""
+
 OF_TRACES = {"sdpo": "traces as tokens, with and without hints before what mends an error"}
-"""What is made of traces themselves, and not of pairs."""
+"""The targets that are made from traces, not from pairs."""
 
 
 CARD = "README.md"
@@ -56,10 +80,16 @@ OF_TARGETS = frozenset(
 
 
 def target_named(name: str) -> Target:
-    """The target of a name, loaded when it is asked for."""
+    """The target with this name; its module is imported on demand."""
     spelled = name.replace("_", "-")
     if spelled not in TARGETS:
         raise UnknownWord("target", name, list(TARGETS))
     module = import_module(f"prefpairs.targets.{spelled.replace('-', '_')}")
     target: Target = module.TARGET
+    return target
+
+
+def trace_target_named(name: str) -> TraceTarget:
+    """The target with this name that is made from traces."""
+    target: TraceTarget = import_module(f"prefpairs.targets.{name}").TARGET
     return target

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.model.message import Text
 from prefpairs.model.pair import Pair
+from prefpairs.model.trace import Trace
 
 if TYPE_CHECKING:
-    from prefpairs.chat.token_ids import TokenOptions
+    from prefpairs.chat.rendered import Chat
+    from prefpairs.chat.template import TemplateFacts
+    from prefpairs.chat.token_ids import Encoded, TokenOptions
 
 Row = dict[str, Any]
 
@@ -17,6 +20,15 @@ Row = dict[str, Any]
 def role_of(message: Any) -> Any:
     """Who speaks, where that can be said."""
     return message.get("role") if isinstance(message, dict) else None
+
+
+PROVENANCE = frozenset(
+    {
+        *("pair_id", "score_chosen", "score_rejected", "score_gap"),
+        *("chosen_reward", "rejected_reward", "reward_gap"),
+    }
+)
+"""Columns that say where a row came from and how it was scored; no trainer learns from them."""
 
 
 class Unfit(Exception):
@@ -104,6 +116,10 @@ def _nothing_more(_row: Row) -> Iterable[Finding]:
     return ()
 
 
+def _columns_suffice(_row: Row) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What a trainer makes of the rows of its files, whoever wrote them."""
@@ -114,6 +130,8 @@ class Rules:
     """Those of them that may be missing."""
     read: Callable[[Row], Row]
     """The prompt and the answers of a row, under the names of a pair."""
+    looks_like: Callable[[Row], bool] = _columns_suffice
+    """Whether a row that has the key columns of this format is of this format."""
     check: Callable[[Row], Iterable[Finding]] = _nothing_more
     """What is particular to this trainer."""
     reserved: Mapping[str, Effect] = field(default_factory=dict)
@@ -159,6 +177,29 @@ def keeps_nothing(_pair: Pair, _options: "ExportOptions") -> bool:
 def no_extras(_dataset: Dataset) -> Mapping[str, str]:
     """Nothing but the data."""
     return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceOptions:
+    """How traces become rows of tokens."""
+
+    encode: "Callable[[str], Encoded]"
+    chat: "Chat"
+    facts: "TemplateFacts"
+    hints: Mapping[str, str]
+    """The hint for each kind of error."""
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceTarget:
+    """A format whose rows are made from traces."""
+
+    name: str
+    rows: Callable[[Trace, TraceOptions], tuple[Row, list[str]]]
+    """The row of a trace, and a reason for each error that got no hint."""
+    words: frozenset[str]
+    """The options that it has."""
 
 
 class Host(NamedTuple):
@@ -211,6 +252,16 @@ class Target:
     """What it makes of rows that it reads."""
     typed: bool = True
     """The trainer types every column by the first rows of a file."""
+
+    @property
+    def trained_columns(self) -> set[str]:
+        """The columns from which the trainer learns, or which change what it does."""
+        return {*self.columns} - PROVENANCE
+
+    @property
+    def needs_tokenizer(self) -> bool:
+        """Whether its rows are made with the tokenizer of a model."""
+        return "tokenizer" in self.words
 
     def file_of(self, side: str) -> str:
         """The file of a side; what belongs to none is training data."""

@@ -57,6 +57,11 @@ def read(row: Row) -> Row:
     return {"prompt": prompt, **answers, **others}
 
 
+def looks_like(row: Row) -> bool:
+    """Whether a row is of the sharegpt form, or of the alpaca form with texts as answers."""
+    return "conversations" in row or isinstance(row["chosen"], str)
+
+
 def check(row: Row) -> Iterator[Finding]:
     """What LLaMA-Factory makes of a row: what does not fit is dropped."""
     if "instruction" in row:
@@ -238,5 +243,5 @@ TARGET = Target(
     speech=Speech(calls=True, calls_beside_words=False, tools=True),
     single=True,
     templated=False,
-    rules=Rules(needs={}, read=read, check=check, trains="last"),
+    rules=Rules(needs={}, read=read, looks_like=looks_like, check=check, trains="last"),
 )

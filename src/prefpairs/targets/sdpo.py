@@ -6,40 +6,21 @@ nothing there. Two lists of places say which tokens of the one are those of the 
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prefpairs.chat.as_text import are_sound, in_text, is_text, with_objects, with_thoughts
-from prefpairs.chat.rendered import Chat, Span
+from prefpairs.chat.rendered import Span
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.chat.token_ids import Encoded, tokens_of
+from prefpairs.chat.token_ids import tokens_of
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message, says_something
-from prefpairs.targets.base import Row, Unfit
+from prefpairs.model.trace import Trace
+from prefpairs.targets.base import Row, TraceOptions, TraceTarget, Unfit
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _OTHERWISE = "default"
 _NAMELESS = "tool_error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistilOptions:
-    """What makes tokens of traces, and hints of errors."""
-
-    encode: Callable[[str], Encoded]
-    chat: Chat
-    facts: TemplateFacts
-    hints: Mapping[str, str]
-    max_tokens: int | None = None
-
-
-class Site(NamedTuple):
-    """An error, and the turn that mends it, if one does."""
-
-    error: Any
-    meta: Any
-    mending: int | None
 
 
 class _Told(NamedTuple):
@@ -50,18 +31,16 @@ class _Told(NamedTuple):
     turns: list[range]
 
 
-def row_of(
-    turns: Sequence[Message], tools: list[Any] | None, sites: Sequence[Site], options: DistilOptions
-) -> tuple[Row, list[str]]:
+def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
     """The row of a trace, and a reason for each error that got no hint.
 
     Raises Unfit where the trace itself can be no row.
     """
-    if not all(map(is_text, turns)):
+    if not all(map(is_text, trace.turns)):
         raise Unfit("not_text")
-    messages = [_sayable(turn, options.facts) for turn in turns]
-    student = _told(messages, tools, options)
-    hinted, skipped = _hinted(turns, sites, options.hints)
+    messages = [_sayable(turn, options.facts) for turn in trace.turns]
+    student = _told(messages, trace.tools, options)
+    hinted, skipped = _hinted(trace, options.hints)
     row: Row = {
         "input_ids": student.ids,
         "response_mask": student.mask,
@@ -74,7 +53,7 @@ def row_of(
     if not hinted:
         return row, skipped
     try:
-        row |= _taught(messages, tools, hinted, student, options)
+        row |= _taught(messages, trace.tools, hinted, student, options)
     except Unfit as unfit:
         skipped += [unfit.reason] * len(hinted)
     return row, skipped
@@ -99,22 +78,20 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else encode(value).decode()
 
 
-def _hinted(
-    turns: Sequence[Message], sites: Sequence[Site], hints: Mapping[str, str]
-) -> tuple[dict[int, str], list[str]]:
+def _hinted(trace: Trace, hints: Mapping[str, str]) -> tuple[dict[int, str], list[str]]:
     """The hint before each turn that gets one, and why the other errors get none."""
     hinted: dict[int, str] = {}
     skipped: list[str] = []
-    for error, meta, mending in sites:
-        hint = hint_of(error, meta, hints)
-        if mending is None:
+    for error, details, recovery in trace.errors:
+        hint = hint_of(error, details, hints)
+        if recovery is None:
             skipped.append("no_recovery")
-        elif not says_something(turns[mending]):
+        elif not says_something(trace.turns[recovery]):
             skipped.append("empty_recovery")
         elif hint is None:
             skipped.append("no_hint")
         else:
-            hinted[mending] = hint
+            hinted[recovery] = hint
     return hinted, skipped
 
 
@@ -123,7 +100,7 @@ def _taught(
     tools: list[Any] | None,
     hinted: Mapping[int, str],
     student: _Told,
-    options: DistilOptions,
+    options: TraceOptions,
 ) -> Row:
     """The sequence with the hints, and the places at which both have the same tokens."""
     taught: list[Message] = []
@@ -149,7 +126,7 @@ def _taught(
     }
 
 
-def _told(messages: list[Message], tools: list[Any] | None, options: DistilOptions) -> _Told:
+def _told(messages: list[Message], tools: list[Any] | None, options: TraceOptions) -> _Told:
     spoken = options.chat.spans_of(messages, tools)
     encoded = options.encode(spoken.text)
     side = tokens_of(spoken, lambda _: encoded)
@@ -172,3 +149,10 @@ def _sayable(turn: Message, facts: TemplateFacts) -> Message:
     if calls and (facts.tool_args is None or not are_sound(calls)):
         return in_text(said)
     return with_objects([said])[0] if facts.tool_args == "dict" else said
+
+
+TARGET = TraceTarget(
+    name="sdpo",
+    rows=row_of,
+    words=frozenset({"tokenizer", "template", "hints", "max_tokens"}),
+)

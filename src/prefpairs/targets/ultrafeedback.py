@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.conversation_rows import parted
+from prefpairs.dataset.conversation_rows import begins_otherwise, parted
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
@@ -37,6 +37,11 @@ def read(row: Row) -> Row:
     return parted({key: value for key, value in row.items() if key not in copies}, whole=True)
 
 
+def looks_like(row: Row) -> bool:
+    """Whether answers are whole conversations; `messages` may repeat the chosen one."""
+    return begins_otherwise(row.get("chosen")) or row.get("messages") == row.get("chosen")
+
+
 def extras(dataset: Dataset) -> Mapping[str, str]:
     """A card that types every column."""
     return {"README.md": card(dataset, TARGET.columns, _SPLITS)}
@@ -60,6 +65,7 @@ TARGET = Target(
     rules=Rules(
         needs={"chosen": frozenset({"chat"}), "rejected": frozenset({"chat"})},
         read=read,
+        looks_like=looks_like,
         trains="last",
         together=True,
     ),

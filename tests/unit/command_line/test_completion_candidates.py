@@ -4,11 +4,10 @@ import pytest
 
 from prefpairs.cli.completer import completed
 from prefpairs.cli.main import COMMANDS
-from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.reasons import ALL, SWITCHABLE
 from prefpairs.sources import SOURCES
 from prefpairs.strategies import STRATEGIES
-from prefpairs.targets import TARGETS
+from prefpairs.targets import PAIR_FORMATS, TARGETS
 
 
 def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
@@ -32,8 +31,8 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
         ("pair --strategy same_", ["same_prompt"]),
         ("pair --strategy best", ["best-vs-worst", "best-vs-rest"]),
         ("pair --from ", ["auto", *SOURCES]),
-        ("dedupe --from ", ["auto", *DIALECTS]),
-        ("stats --from ", [*dict.fromkeys(["pairs", "auto", *DIALECTS, *SOURCES])]),
+        ("dedupe --from ", ["auto", *PAIR_FORMATS]),
+        ("stats --from ", [*dict.fromkeys(["pairs", "auto", *PAIR_FORMATS, *SOURCES])]),
         ("export --to ", [*TARGETS]),
         ("validate --to=o", ["--to=openai", "--to=openrlhf"]),
         ("pair --on-error ", ["fail", "skip", "quarantine"]),

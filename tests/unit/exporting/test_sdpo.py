@@ -7,22 +7,24 @@ from target_rows import CHATML, calling, letters, model, system, told, user
 
 from prefpairs.chat.rendered import Chat
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.targets.base import Row, Unfit
-from prefpairs.targets.sdpo import DistilOptions, Site, hint_of, row_of
+from prefpairs.model.trace import ToolError, Trace
+from prefpairs.targets.base import Row, TraceOptions, Unfit
+from prefpairs.targets.sdpo import hint_of, row_of
 
 HINTS = {"gone": "Not {name}!", "other": "Hm."}
 TURNS = [system("S"), user("Q"), model("try a"), told("no a"), model("try b"), model("done")]
-SITE = Site("gone", {"name": "a"}, 4)
+ERROR = ToolError("gone", {"name": "a"}, 4)
 
 
-def _options(source: str = CHATML, **more: Any) -> DistilOptions:
+def _options(source: str = CHATML, **more: Any) -> TraceOptions:
     facts = TemplateFacts("dict", reasoning=True, system=True)
     asked = {"encode": letters, "chat": Chat(source, {}), "facts": facts, "hints": HINTS}
-    return DistilOptions(**{**asked, **more})
+    return TraceOptions(**{**asked, **more})
 
 
-def _row(*sites: Site, turns: Any = None, **more: Any) -> tuple[Row, list[str]]:
-    return row_of(turns or TURNS, None, sites, _options(**more))
+def _row(*errors: ToolError, turns: Any = None, **more: Any) -> tuple[Row, list[str]]:
+    trace = Trace(turns or TURNS, None, [*errors], None, None, 0)
+    return row_of(trace, _options(**more))
 
 
 def _text(ids: list[int]) -> str:
@@ -36,7 +38,7 @@ def _at(row: Row, who: str) -> str:
 
 def test_a_hint_stands_in_the_teacher_alone() -> None:
     """Before the turn that mends the error; the student has no filler there."""
-    row, skipped = _row(SITE)
+    row, skipped = _row(ERROR)
     hint = "<|im_start|>system\nNot a!<|im_end|>\n"
     student, teacher = _text(row["input_ids"]), _text(row["teacher_input_ids"])
     place = teacher.index(hint)
@@ -48,7 +50,7 @@ def test_a_hint_stands_in_the_teacher_alone() -> None:
 
 def test_places_name_the_same_tokens() -> None:
     """The turn that mends the error, its end of turn included, and no other one."""
-    row, _ = _row(SITE)
+    row, _ = _row(ERROR)
     assert _at(row, "student") == _at(row, "teacher") == "try b<|im_end|>"
     assert row["student_index"] != row["teacher_index"]
 
@@ -66,7 +68,7 @@ def test_several_errors() -> None:
     """Each recovery, in order; calls and thinking are part of it."""
     mended = calling(content="so", reasoning_content="hm")
     turns = [user("Q"), model("a"), told("no"), mended, told("no"), model("b")]
-    row, _ = _row(Site("other", None, 3), Site("other", None, 5), turns=turns)
+    row, _ = _row(ToolError("other", None, 3), ToolError("other", None, 5), turns=turns)
     assert _at(row, "student") == _at(row, "teacher")
     assert _at(row, "student").startswith("<think>\nhm\n</think>\n\nso\n<tool_call>")
     assert _at(row, "student").endswith("</tool_call><|im_end|>b<|im_end|>")
@@ -74,23 +76,23 @@ def test_several_errors() -> None:
 
 def test_the_first_turn_may_be_a_recovery() -> None:
     """Then the hint stands at the end of what the model is asked."""
-    row, _ = _row(Site("other", None, 1), turns=[user("Q"), model("b")])
+    row, _ = _row(ToolError("other", None, 1), turns=[user("Q"), model("b")])
     assert "Hm.<|im_end|>\n<|im_start|>assistant\nb" in _text(row["teacher_input_ids"])
     assert _at(row, "teacher") == "b<|im_end|>"
 
 
 @pytest.mark.parametrize(
-    ("site", "reason"),
+    ("error", "reason"),
     [
-        (SITE._replace(mending=None), "no_recovery"),
-        (SITE._replace(error="unheard of"), "no_hint"),
-        (SITE._replace(meta={}), "no_hint"),
-        (SITE._replace(mending=5), "empty_recovery"),
+        (ERROR._replace(recovery=None), "no_recovery"),
+        (ERROR._replace(error="unheard of"), "no_hint"),
+        (ERROR._replace(details={}), "no_hint"),
+        (ERROR._replace(recovery=5), "empty_recovery"),
     ],
 )
-def test_errors_without_a_hint(site: Site, reason: str) -> None:
+def test_errors_without_a_hint(error: ToolError, reason: str) -> None:
     """They are told; the trace is a row all the same."""
-    row, skipped = _row(site, turns=[*TURNS[:5], model(" ")])
+    row, skipped = _row(error, turns=[*TURNS[:5], model(" ")])
     assert skipped == [reason]
     assert (row["teacher_input_ids"], row["teacher_length"], row["student_index"]) == ([], 0, [])
     assert row["length"] > 0
@@ -101,18 +103,18 @@ def test_templates_that_refuse_hints() -> None:
     late = (
         "{%- for m in messages[1:] if m.role == 'system' %}{{- raise_exception('') }}{%- endfor %}"
     )
-    row, skipped = _row(SITE, source=late + CHATML)
+    row, skipped = _row(ERROR, source=late + CHATML)
     assert (skipped, row["teacher_input_ids"]) == (["template_refuses"], [])
 
 
 def test_length() -> None:
     """A trace that is too long is none; a teacher that is too long goes alone."""
-    row, _ = _row(SITE)
-    again, skipped = _row(SITE, max_tokens=row["length"])
+    row, _ = _row(ERROR)
+    again, skipped = _row(ERROR, max_tokens=row["length"])
     assert (again["length"], again["teacher_length"]) == (row["length"], 0)
     assert skipped == ["too_many_tokens"]
     with pytest.raises(Unfit) as caught:
-        _row(SITE, max_tokens=row["length"] - 1)
+        _row(ERROR, max_tokens=row["length"] - 1)
     assert caught.value.reason == "too_many_tokens"
 
 
@@ -120,7 +122,7 @@ def test_calls_that_a_template_does_not_know() -> None:
     """They are text, in both sequences."""
     facts = TemplateFacts(None, reasoning=False, system=True)
     turns = [user("Q"), calling(reasoning_content="hm"), told("no"), model("b")]
-    row, _ = _row(Site("other", None, 3), turns=turns, facts=facts)
+    row, _ = _row(ToolError("other", None, 3), turns=turns, facts=facts)
     call = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>'
     assert f"<think>\nhm\n</think>\n\n{call}" in _text(row["input_ids"])
 

@@ -6,7 +6,7 @@ import pytest
 from target_rows import DEEP, PLAIN, extras_of, rows_of
 
 from prefpairs.errors import UnknownWord
-from prefpairs.targets import CARD, OF_TARGETS, TARGETS, target_named
+from prefpairs.targets import CARD, HOSTS, OF_TARGETS, TARGETS, target_named
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -54,3 +54,17 @@ def test_files_of_all_targets() -> None:
         for name in target.files_of(target.files).values()
     }
     assert written == OF_TARGETS | {CARD}
+
+
+def test_hosts_of_the_table() -> None:
+    """--host offers the hosts of the targets that have some."""
+    hosts = [host for name in TARGETS for host in target_named(name).hosts]
+    assert hosts == list(HOSTS)
+
+
+def test_columns_that_no_trainer_learns_from() -> None:
+    """They only say where a row came from."""
+    assert target_named("trl").trained_columns == {"prompt", "chosen", "rejected", "tools"}
+    assert target_named("nemo-rl").trained_columns == {
+        *("prompt", "chosen", "rejected", "chosen_response", "rejected_response"),
+    }

@@ -7,17 +7,18 @@ import pytest
 from target_rows import DEEP, PLAIN, model, rows_of, system, user
 
 from prefpairs.dataset.conversation_rows import parted
-from prefpairs.engine.trainer_rows import DIALECTS, reader_named, unwrap, with_our_names
+from prefpairs.engine.trainer_rows import reader_named, unwrap, with_our_names
 from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.model.pair import pair_of
 from prefpairs.model.question_columns import COLUMNS
 from prefpairs.sources.generic import read_any_shape
+from prefpairs.targets import PAIR_FORMATS
 
 Q, A, B = user("Q"), model("A"), model("B")
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("name", PAIR_FORMATS)
 @pytest.mark.parametrize("pair", [PLAIN, DEEP], ids=["plain", "deep"])
 def test_formats_by_their_columns(name: str, pair: Any) -> None:
     """Every row that is written is known without being told."""
@@ -25,7 +26,7 @@ def test_formats_by_their_columns(name: str, pair: Any) -> None:
     assert unwrap(row, "auto") == unwrap(row, name)
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("name", PAIR_FORMATS)
 def test_plain_pair_there_and_back(name: str) -> None:
     """Its texts, and where they are written its scores, are what they were."""
     read, _ = pair_of(unwrap(rows_of(name, PLAIN)[0], "auto"))
@@ -148,14 +149,14 @@ def test_another_system_message_than_that_of_the_prompt() -> None:
 
 
 def test_reader_of_a_name() -> None:
-    """In both spellings; KTO's rows are no pairs."""
+    """In both spellings; rows of KTO hold single answers."""
     assert reader_named("ms_swift") is reader_named("ms-swift")
-    with pytest.raises(UsageError, match="stand alone"):
+    with pytest.raises(UsageError, match="single answers, not pairs"):
         reader_named("trl_kto")
     for name in ("auto", "xml"):
         with pytest.raises(UnknownWord) as caught:
             reader_named(name)
-        assert caught.value.known == ["auto", *DIALECTS]
+        assert caught.value.known == ["auto", *PAIR_FORMATS]
 
 
 def test_our_names() -> None:

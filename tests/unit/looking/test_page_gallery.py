@@ -5,11 +5,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from survey_of_rows import Row, entry_of
 
-from hypothesis_examples import examples
 from prefpairs.model.pair import pair_of
 from prefpairs.render.page.gallery import Gallery, unevenness
 
@@ -48,7 +47,7 @@ def some(number: int) -> list[Row]:
     ]
 
 
-@examples(40)
+@settings(max_examples=40, deadline=None)
 @given(pairs=st.integers(1, 40), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: int, chance: Random) -> None:
     """The same pairs are held, whatever order they came in, copies and ties included."""

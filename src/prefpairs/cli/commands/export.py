@@ -1,9 +1,9 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
 from prefpairs.cli.export_options import ExportWords, ToWords
-from prefpairs.cli.export_traces import SDPO, export_traces
+from prefpairs.cli.export_traces import export_traces
 from prefpairs.cli.output_places import note_sides_mixed
-from prefpairs.cli.pair_input_options import TRACES, PairInputWords
+from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import AsideWords
 from prefpairs.cli.write_options import PlaceWords, check_written
 from prefpairs.engine.export import export as run
@@ -12,6 +12,8 @@ from prefpairs.engine.plan import DatasetPlan
 from prefpairs.errors import MeansNothing, UsageError
 from prefpairs.files.split_names import side_of
 from prefpairs.ledger import Ledger
+from prefpairs.sources import TRACES
+from prefpairs.targets import OF_TRACES
 
 
 def export(
@@ -44,11 +46,11 @@ def export(
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
     ledger = Ledger()
-    if target.to == SDPO:
-        export_traces(reading, form, writing, ledger)
+    if target.to in OF_TRACES:
+        export_traces(target.to, reading, form, writing, ledger)
         return
     if reading.dialect == TRACES:
-        problem = f"--from {TRACES} goes with --to {SDPO}: traces are no pairs"
+        problem = f"--from {TRACES} goes with --to {' or '.join(OF_TRACES)}: traces are no pairs"
         raise MeansNothing(problem, ["--from"], "pair")
     read = reading.input_plan()
     sides = {given: side_of(given.path) if writing.out_dir else WHOLE for given in read.inputs}

@@ -11,6 +11,7 @@ from prefpairs.engine.plan import DatasetPlan, PairPlan
 from prefpairs.errors import UsageError
 from prefpairs.ledger import Ledger
 from prefpairs.strategies.options import PairOptions
+from prefpairs.targets import OF_TRACES, target_named
 
 
 def pair(
@@ -45,7 +46,7 @@ def pair(
     """
     ledger = Ledger()
     plan = PairPlan(read=reading.plan(ledger), options=pairing, temp_dir=aside.temp_dir)
-    if form.to != "tokens":
+    if not _needs_tokenizer(form.to):
         form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
     export = form.plan_of(aside.temp_dir)
     if export is None:
@@ -66,3 +67,8 @@ def pair(
     check_written([writing.output], form.references())
     with writing.placed("pair", dataset, ledger) as outputs:
         run(plan, outputs, ledger, export=export, allow_empty=writing.allow_empty)
+
+
+def _needs_tokenizer(to: str | None) -> bool:
+    """Whether the rows of a target are made with a tokenizer."""
+    return to is not None and to not in OF_TRACES and target_named(to).needs_tokenizer

@@ -11,11 +11,10 @@ from prefpairs.cli.write_options import TellWords, check_quarantine, check_writt
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.file_digest import digest_file, stamp_of
-from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_stamps import Stamp, noting
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import open_output, write_file
-from prefpairs.files.standard_output import STDOUT, refuse_stdout
+from prefpairs.files.joint_commit import Together
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.ledger import Ledger
 from prefpairs.option import argument, flag, option, options
 
@@ -118,10 +117,10 @@ def _run(words: RunWords, telling: TellWords, ledger: Ledger, noted: Mapping[str
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     told = ", ".join(files) or STDOUT
     hashed = pipeline.manifest is not None
-    with telling.telling(kind, ledger, told, pipeline.plan.read, hashed=hashed) as transaction:
-        transaction.check_last(refuse_manifest)
+    with telling.telling(kind, ledger, told, pipeline.plan.read, hashed=hashed) as together:
+        together.refuse_last(refuse_manifest)
         before = {path: stamp_of(path) for path in _paths(words, pipeline)}
-        with pipeline.opened(transaction, keep_if_same=words.keep_if_same) as outputs:
+        with pipeline.opened(together, keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, ledger, allow_empty=telling.allow_empty)
             for gate in gates:
                 gate.check(summary_of(kind, ledger))
@@ -133,8 +132,8 @@ def _run(words: RunWords, telling: TellWords, ledger: Ledger, noted: Mapping[str
             if stamp is not None
         }
         if words.depfile is not None:
-            _leave_rule(words.depfile, pipeline, stamps, transaction)
-        _leave_manifest(recipe, pipeline, stamps, ledger, transaction)
+            _leave_rule(words.depfile, pipeline, stamps, together)
+        _leave_manifest(recipe, pipeline, stamps, ledger, together)
 
 
 def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> None:
@@ -195,12 +194,12 @@ def _length(paths: list[str]) -> int:
 
 
 def _leave_rule(
-    path: str, pipeline: "Pipeline", stamps: Mapping[str, Stamp], transaction: FileTransaction
+    path: str, pipeline: "Pipeline", stamps: Mapping[str, Stamp], together: Together
 ) -> None:
     """Write the rule for make."""
     from prefpairs.cli.manifest import depfile_of
 
-    write_file(path, depfile_of(pipeline.manifest or "", [*stamps]), transaction)
+    write_file(path, depfile_of(pipeline.manifest or "", [*stamps]), together)
 
 
 def _leave_manifest(
@@ -208,7 +207,7 @@ def _leave_manifest(
     pipeline: "Pipeline",
     stamps: Mapping[str, Stamp],
     ledger: Ledger,
-    transaction: FileTransaction,
+    together: Together,
 ) -> None:
     """Write the manifest: of outputs what was written, and of inputs what was read."""
     from prefpairs.cli.manifest import Hashed, manifest_of
@@ -224,9 +223,9 @@ def _leave_manifest(
         for path, stamp in stamps.items()
     ]
     made = [
-        Hashed(path, transaction.digest_of(path), ledger.lines_written.get(name))
+        Hashed(path, together.written(path), ledger.lines_written.get(name))
         for name, path in pipeline.lasting.items()
     ]
     counts = summary_of(pipeline.kind, ledger)
     manifest = manifest_of(pipeline.manifest, recipe, read, made, counts)
-    write_file(pipeline.manifest, manifest, transaction)
+    write_file(pipeline.manifest, manifest, together)

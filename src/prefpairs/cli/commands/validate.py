@@ -16,18 +16,17 @@ from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
-from prefpairs.files.file_system import errors_named, is_file
 from prefpairs.files.inputs import Input, Limits, find_inputs
-from prefpairs.files.output import open_output, write_file
+from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
 from prefpairs.files.split_names import side_of
-from prefpairs.files.standard_output import STDOUT, refuse_stdout
+from prefpairs.files.staging import is_file, naming_trouble
 from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.ledger import ValidationLedger
 from prefpairs.ledger.summaries import validate_summary
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import REQUIRED, argument, flag, option, options
-from prefpairs.targets import TARGETS
+from prefpairs.targets import HOSTS, TARGETS
 from prefpairs.targets.base import Target
 
 _RULES = "What rows are held against"
@@ -51,7 +50,7 @@ class ValidateWords:
         help="Files of the dataset, or its folder (default: standard input).",
     )
     host: str | None = option(
-        None, metavar="openai|azure|together|fireworks", panel=_RULES, help="openai: who runs it."
+        None, metavar="|".join(HOSTS), panel=_RULES, help="openai: who runs it."
     )
     max_chars: int | None = option(
         None, metavar="N", least=1, panel=_RULES, help="Prompt and answer are cut to N characters."
@@ -205,6 +204,6 @@ def _has_card(folder: str) -> bool:
     card = os.path.join(folder, "README.md")
     if not is_file(card):
         return False
-    with errors_named(card), open(card, "rb") as file:
+    with naming_trouble(card), open(card, "rb") as file:
         head = file.read(1 << 16)
     return head.startswith(b"---") and b"\ndataset_info:" in head

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from prefpairs.cli.terminal.error_text import visible
 from prefpairs.dataset.findings import Effect
-from prefpairs.engine.trainer_rows import DIALECTS
 from prefpairs.engine.validate import Verdict
 from prefpairs.ledger import FIRST_FEW, ValidationLedger
 from prefpairs.model.json_codec import encode_line
 from prefpairs.reasons import TRAPS
+from prefpairs.targets import PAIR_FORMATS
 
 
 def worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
@@ -65,7 +65,7 @@ def _command_for(
     ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool
 ) -> str:
     """The command that writes these rows so that they can be trained on, if there is one."""
-    if target not in DIALECTS:
+    if target not in PAIR_FORMATS:
         return "export writes what can be trained on, from the pairs that these rows came from"
     if not ledger.rows_read:
         return "there were no rows to read"

@@ -10,16 +10,17 @@ from rows_and_output import Lines
 
 from prefpairs.chat.rendered import Chat
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.distil import distil
 from prefpairs.engine.plan import InputPlan
+from prefpairs.engine.trace_export import TraceExportPlan, export_traces
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
-from prefpairs.targets.sdpo import DistilOptions
+from prefpairs.targets.base import TraceOptions
+from prefpairs.targets.sdpo import TARGET
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"
-OPTIONS = DistilOptions(
+OPTIONS = TraceOptions(
     encode=lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))]),
     chat=Chat(SOURCE, {}),
     facts=TemplateFacts("dict", reasoning=True, system=True),
@@ -35,9 +36,10 @@ def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], 
     path = folder / "t.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     output, ledger = Lines(), Ledger()
-    plan = InputPlan(inputs=find_inputs([str(path)]), **words)
+    read = InputPlan(inputs=find_inputs([str(path)]), **words)
+    plan = TraceExportPlan(read=read, target=TARGET, options=OPTIONS)
     try:
-        distil(plan, OPTIONS, output, ledger)
+        export_traces(plan, output, ledger)
     finally:
         written = [json.loads(line) for line in output.lines]
     return written, ledger
