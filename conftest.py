@@ -13,9 +13,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("any_machine", deadline=None)
-settings.load_profile("any_machine")
+# How many of a hundred examples `make quick`, `make test` and `make stress` try. How long one takes
+# says more about the machine than about the code.
+for profile, share in (("quick", 3), ("usual", 30), ("thorough", 100)):
+    settings.register_profile(profile, max_examples=share, deadline=None)
+settings.load_profile("usual")
 
 
 @pytest.fixture(name="nothing_held")

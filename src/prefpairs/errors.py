@@ -26,7 +26,7 @@ PrefpairsError
 ├── GateNotMet             a count is not what --require asks for (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
 ├── DoesNotTrain           a trainer was tried on its dataset, and did not learn it (exit 4)
-└── FileTrouble            the file system said no (exit 5)
+└── FileError              the file system reported an error (exit 5)
 """
 
 import json
@@ -355,7 +355,7 @@ class DoesNotTrain(PrefpairsError):
         self.problems = problems
 
 
-class FileTrouble(PrefpairsError):
+class FileError(PrefpairsError):
     """The file system said no."""
 
     exit_code = 5

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 
 SECONDS, MEMORY = 10, 1_000_000_000
 """What one answer may take of the processor, and what all of them may take of memory."""
@@ -92,7 +92,7 @@ class Limited:
             return self._asked(question)
         except _Killed as error:
             problem = f"was killed twice ({error}), by another program or for want of memory"
-            raise FileTrouble("the process of a chat template or tokenizer", problem) from None
+            raise FileError("the process of a chat template or tokenizer", problem) from None
 
     def _answer_here(self, question: bytes) -> bytes:
         if self._here is None:

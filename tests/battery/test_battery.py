@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import IO
 
 import pytest
 from backports import zstd
 
+from forked_prefpairs import in_shells, run
 from prefpairs.cli.main import COMMANDS
 
 READERS = {
@@ -87,15 +89,20 @@ every_command = pytest.mark.parametrize(
 )
 
 
-def run(
-    *words: str, data: bytes = b"", env: dict[str, str] | None = None, cwd: Path | None = None
+def run_fresh(
+    *words: str,
+    env: dict[str, str],
+    data: bytes = b"",
+    stdout: int | IO[bytes] = subprocess.PIPE,
+    cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program to its end."""
+    """Run the program to its end, in a Python of its own that heeds these variables."""
     return subprocess.run(
         [sys.executable, "-m", "prefpairs", *words],
         input=data,
-        capture_output=True,
-        env={**os.environ, **(env or {})},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **env},
         cwd=cwd,
         timeout=60,
         check=False,
@@ -115,7 +122,7 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
 def test_a_named_pipe_is_the_same(words: list[str], tmp_path: Path) -> None:
     """As `<(zcat rows.jsonl.gz)` gives it: it can be read once, and no row of it is lost."""
     named, pipe = tmp_path / "file" / "rows.jsonl", tmp_path / "pipe" / "rows.jsonl"
-    data = data_for(words, 4000)
+    data = data_for(words, 2000)
     for path in (named, pipe):
         path.parent.mkdir()
     named.write_bytes(data)
@@ -135,12 +142,8 @@ def test_a_pipe_a_file_and_a_redirection_are_the_same(words: list[str], tmp_path
     named = tmp_path / "stdin"
     named.write_bytes(data_for(words))
     with named.open("rb") as file:
-        redirected = subprocess.run(
-            [sys.executable, "-m", "prefpairs", *words],
-            stdin=file,
-            capture_output=True,
-            check=True,
-        )
+        redirected = run(*words, stdin=file)
+    assert redirected.returncode == 0
     assert (
         run(*words, data=data_for(words)).stdout
         == redirected.stdout
@@ -221,10 +224,11 @@ def test_stdout_is_data_and_nothing_else(words: list[str]) -> None:
 @every_command
 def test_a_closed_pipe_is_success(words: list[str]) -> None:
     """`| head -n 1` is the reader's choice: exit 0 and no complaint."""
-    command = f'"{sys.executable}" -m prefpairs {" ".join(words)} | head -n 1'
+    command = f"prefpairs {' '.join(words)} | head -n 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
-        input=data_for(words, 20_000),
+        env=in_shells(),
+        input=data_for(words, 4000),
         capture_output=True,
         check=False,
     )
@@ -237,17 +241,12 @@ def test_a_closed_pipe_is_success(words: list[str]) -> None:
 @every_command
 def test_a_full_disk_is_an_error(words: list[str]) -> None:
     """A write that fails is exit 5 and one sentence, for stdout and for -o."""
-    program = [sys.executable, "-m", "prefpairs", *words]
-    for unbuffered in ("", "1"):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                program,
-                input=data_for(words),
-                stdout=full,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-                check=False,
-            )
+    with open("/dev/full", "wb") as full:
+        buffered = run(*words, data=data_for(words), stdout=full)
+        unbuffered = run_fresh(
+            *words, data=data_for(words), stdout=full, env={"PYTHONUNBUFFERED": "1"}
+        )
+    for done in (buffered, unbuffered):
         assert (done.returncode, b"No space left" in done.stderr) == (5, True)
     to_file = run(*into(words, "/dev/full"), data=data_for(words))
     assert (to_file.returncode, b"No space left" in to_file.stderr) == (5, True)
@@ -269,12 +268,9 @@ def test_standard_output_may_not_be_an_input(words: list[str], tmp_path: Path) -
     """Nothing is appended to an input by `>>`, whether it is named or redirected."""
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(data_for(words))
-    program = [sys.executable, "-m", "prefpairs", *words]
     for inputs in ([str(rows)], []):
         with rows.open("rb") as given, rows.open("ab") as taken:
-            done = subprocess.run(
-                [*program, *inputs], stdin=given, stdout=taken, stderr=subprocess.PIPE, check=False
-            )
+            done = run(*words, *inputs, stdin=given, stdout=taken)
         assert (done.returncode, rows.read_bytes() == data_for(words)) == (2, True)
         assert done.stderr.startswith(b"error: standard output is both input and output\n")
 
@@ -307,7 +303,7 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
         {"PYTHONHASHSEED": "1"},
         {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
     ):
-        assert run(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
+        assert run_fresh(*words, str(rows), env=env, cwd=tmp_path).stdout == plain
 
 
 def _heed_interrupts() -> None:

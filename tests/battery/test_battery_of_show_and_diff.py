@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from test_battery import data_for, rows_for, run
+from test_battery import data_for, rows_for, run_fresh
+from test_nonblocking import waiting_in
 
+from forked_prefpairs import in_shells, run
 from prefpairs.model.pair import pair_of
 
 IDS = ",".join(pair_of(row)[0].id for row in rows_for(["show"], 400)[::2])
@@ -45,10 +46,10 @@ def _data(words: list[str], count: int = 400) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in _rows(words, count)).encode()
 
 
-def _said(words: list[str], data: bytes, folder: Path, **env: str) -> tuple[int, bytes]:
+def _said(words: list[str], data: bytes, folder: Path) -> tuple[int, bytes]:
     """Exit code and output of a command that reads data from a pipe."""
     (folder / "other.jsonl").write_bytes(_data(words, 200))
-    done = run(*_with_other(words, folder), data=data, env=env)
+    done = run(*_with_other(words, folder), data=data)
     return done.returncode, done.stdout
 
 
@@ -95,7 +96,8 @@ def test_same_in_same_out_in_any_surroundings(words: list[str], tmp_path: Path) 
         {"PYTHONHASHSEED": "1", "COLUMNS": "60", "FORCE_COLOR": "1"},
         {"PYTHONHASHSEED": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo", "TERM": "dumb"},
     ):
-        assert _said(words, _data(words), tmp_path, **env) == plain
+        done = run_fresh(*_with_other(words, tmp_path), data=_data(words), env=env)
+        assert (done.returncode, done.stdout) == plain
 
 
 @every_show
@@ -103,11 +105,11 @@ def test_a_closed_pipe_is_success(words: list[str], tmp_path: Path) -> None:
     """`| head -n 1` is the reader's choice."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
     words = _with_other(words, tmp_path)
-    program = [sys.executable, "-m", "prefpairs", *words]
-    command = f"{' '.join(program)} | head -n 1"
+    command = f"prefpairs {' '.join(words)} | head -n 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
-        input=_data(words, 20_000),
+        env=in_shells(),
+        input=_data(words, 2000),
         capture_output=True,
         check=False,
     )
@@ -120,16 +122,11 @@ def test_a_closed_pipe_is_success(words: list[str], tmp_path: Path) -> None:
 def test_a_full_disk_is_an_error(words: list[str], tmp_path: Path) -> None:
     """Exit 5 and one sentence."""
     (tmp_path / "other.jsonl").write_bytes(_data(words, 200))
-    for unbuffered in ("", "1"):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "prefpairs", *_with_other(words, tmp_path)],
-                input=_data(words),
-                stdout=full,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-                check=False,
-            )
+    words, data = _with_other(words, tmp_path), _data(words)
+    with open("/dev/full", "wb") as full:
+        buffered = run(*words, data=data, stdout=full)
+        unbuffered = run_fresh(*words, data=data, stdout=full, env={"PYTHONUNBUFFERED": "1"})
+    for done in (buffered, unbuffered):
         assert (done.returncode, b"No space left" in done.stderr) == (5, True)
 
 
@@ -148,7 +145,9 @@ def test_interrupts_end_it(words: list[str], tmp_path: Path) -> None:
         assert process.stdin is not None
         process.stdin.write(_data(words, 4))
         process.stdin.flush()
-        time.sleep(1)
+        while waiting_in(process.stdin.fileno()):
+            time.sleep(0.02)
+        time.sleep(0.1)
         process.send_signal(number)
         process.communicate(timeout=20)
         assert process.returncode == code

@@ -9,16 +9,16 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from forked_prefpairs import in_shells
+
 SOURCES = Path(__file__).parents[2] / "src" / "prefpairs"
 CASES = Path(__file__).parents[1] / "cases"
-PROGRAM = f'prefpairs() {{ "{sys.executable}" -m prefpairs "$@"; }}; '
 
 OPTION = re.compile(r"(?:^|[ ;(`])(--[a-z][a-z-]+)")
 COMMAND = re.compile(r"`((?:prefpairs|jq|git|zstd) [^`]*)`|(?:^|: )((?:prefpairs|zstd) .*)$")
@@ -441,7 +441,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def shell(line: str) -> subprocess.CompletedProcess[str]:
     """A line as a shell runs it."""
     return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", PROGRAM + line],
+        ["bash", "-o", "pipefail", "-c", line],
+        env=in_shells(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -13,7 +13,9 @@ from termios import FIONREAD
 from threading import Thread
 
 import pytest
-from test_battery import data_for, every_command, run
+from test_battery import data_for, every_command
+
+from forked_prefpairs import run
 
 PAUSE = 0.05
 
@@ -66,7 +68,7 @@ def read_late(words: Sequence[str], stdin: int) -> tuple[int, bytes]:
 @every_command
 def test_a_pause_is_not_the_end(words: list[str]) -> None:
     """All rows are read, however often the writer pauses, and all results written."""
-    data = data_for(words, 4000)
+    data = data_for(words, 2000)
     half = len(data) // 2
     found = read_late(words, with_pauses(data[:half], data[half:-5], data[-5:]))
     assert found == (0, run(*words, data=data).stdout)
@@ -113,7 +115,7 @@ def test_words_wait_for_their_reader(words: list[str], stream: str) -> None:
     )
     os.close(theirs)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(2)
+        process.wait(1)
     with open(ours, "rb") as pipe:
         found = pipe.read()[filled:]
     plain = run(*words)

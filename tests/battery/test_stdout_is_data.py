@@ -1,12 +1,12 @@
 """Nothing but data comes to standard output, whatever name it is given."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from test_battery import data_for
+
+from forked_prefpairs import run
 
 BESIDE = {
     "summary": ["pair", "rows.jsonl", "--summary"],
@@ -41,19 +41,10 @@ def test_only_data_comes_to_standard_output(
         words = [*words, "{}"]
     if words[:2] == ["run", "--depfile"]:
         words = [*words, "--set", "write.output=o.jsonl"]
-    program = [sys.executable, "-m", "prefpairs", *(word.replace("{}", name) for word in words)]
     flags = os.O_RDWR | (0 if (tmp_path / "out").exists() else os.O_CREAT)
     stdout = os.open(tmp_path / "out", flags) if name == "out" or into == "a file" else None
     before = sorted(os.listdir(tmp_path))
-    done = subprocess.run(
-        program,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE if stdout is None else stdout,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        timeout=60,
-        check=False,
-    )
+    done = run(*(word.replace("{}", name) for word in words), stdout=stdout, cwd=tmp_path)
     if stdout is not None:
         os.set_blocking(stdout, False)
         assert into == "a pipe" or os.fstat(stdout).st_size == 0

@@ -8,9 +8,10 @@ import pytest
 from fuzz_mutants import TEXTS, mutant
 from fuzz_seeds import seeds
 from fuzz_targets import TARGETS
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.sources import SOURCES
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -26,7 +27,7 @@ SLOW = {
 }
 SLOW |= {"recipe": 200, "database": 150, "words": 50, "elements": 150}
 USUAL = 400
-"""How many examples each target has."""
+"""How many examples each target has in `make stress`."""
 
 
 _KEYS = (
@@ -62,14 +63,14 @@ def inputs(target: str) -> st.SearchStrategy[bytes]:
     return st.one_of(mutants, mutants, anything, st.binary(max_size=200))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_bytes(target: str) -> None:
     """Whatever stands there, it is read, lost for a reason, or refused by a sentence."""
 
-    @settings(
-        max_examples=SLOW.get(target, USUAL),
-        deadline=None,
+    @examples(
+        SLOW.get(target, USUAL),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(data=inputs(target))

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from prefpairs.chat import template as of_template
 from prefpairs.chat.template import compiled, facts_of
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files import tokenizer as of_tokenizer
 from prefpairs.limited_process import Limited, OverBudget, Refusal
 
@@ -167,7 +167,7 @@ def test_a_process_that_is_killed_while_it_answers(tmp_path: Path) -> None:
     assert Limited(lambda: _killed_once)(str(tmp_path / "once").encode()) == b"answered"
     always = Limited(lambda: _kill)
     for _ in range(2):
-        with pytest.raises(FileTrouble, match=r"was killed twice \(SIGKILL\)"):
+        with pytest.raises(FileError, match=r"was killed twice \(SIGKILL\)"):
             always(b"")
 
 

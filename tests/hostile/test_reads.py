@@ -13,19 +13,18 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
+import forked_prefpairs
+
 A, B = (
     json.dumps({"prompt": "Q", "response": text, "score": score}).encode() + b"\n"
     for text, score in (("A", 1), ("B", 0))
 )
 NOWHERE = {"chosen_origin": "", "rejected_origin": ""}
-PROGRAM = [sys.executable, "-m", "prefpairs"]
 
 
 def run(*words: str | bytes | Path, cwd: Path) -> tuple[int, bytes, str]:
     """The exit code of a run, its data, and what it said."""
-    done = subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, capture_output=True, check=False, timeout=60, stdin=-3
-    )
+    done = forked_prefpairs.run(*map(os.fsdecode, words), cwd=cwd)
     said = done.stderr.decode()
     assert "Traceback" not in said
     return done.returncode, done.stdout, said
@@ -121,7 +120,7 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
         "{} pair - < in",
     ):
         done = subprocess.run(
-            ["bash", "-c", script.format(" ".join(PROGRAM))],
+            ["bash", "-c", script.format(f"{sys.executable} -m prefpairs")],
             cwd=tmp_path,
             capture_output=True,
             check=True,

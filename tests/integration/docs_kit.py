@@ -22,6 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import forked_prefpairs
+
 ROOT = Path(__file__).parents[2]
 OUR_TOOLS = Path(sys.executable).parent
 ELSEWHERE = ("reference", "decisions")
@@ -154,20 +156,21 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
 
 
 def run(
-    commands: Sequence[Command], folder: Path, tools: Path = OUR_TOOLS, **surroundings: str
+    commands: Sequence[Command], folder: Path, tools: Path | None = None, **surroundings: str
 ) -> dict[int, Outcome]:
     """What becomes of each command, by its number; those that do not run here have no outcome.
 
-    `prefpairs` and `python` are those of the folder `tools`.
+    `prefpairs` and `python` are those of the folder `tools`, or ours.
     """
     work, told, home = folder / "work", folder / "told", folder / "home"
     for place in (work, told, home):
         place.mkdir(parents=True)
     shutil.copytree(ROOT / "sample_data", work / "sample_data")
+    folders = [str(tools)] if tools else [forked_prefpairs.tools(), str(OUR_TOOLS)]
     script = "\n".join(_shell(number, command) for number, command in enumerate(commands))
     environment = {
         **surroundings,
-        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([*folders, os.environ["PATH"]]),
         "HOME": str(home),
         "TOLD": str(told),
         "COLUMNS": "100",

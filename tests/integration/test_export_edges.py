@@ -1,12 +1,12 @@
 """Edges of export, from the command line: what was wrong once must not come back."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from forked_prefpairs import run_text
 
 Row = dict[str, Any]
 PLAIN: Row = {"prompt": "Q", "chosen": "Aye", "rejected": "Nay"}
@@ -36,13 +36,7 @@ def told(content: str, name: str = "x") -> Row:
 def export(folder: Path, rows: list[Row], *words: str) -> tuple[int, list[Row], str]:
     """Exit code, rows and words of an export of these rows."""
     (folder / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "prefpairs", "export", *words, "train.jsonl"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_text("export", *words, "train.jsonl", cwd=folder)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_prefpairs import Done, run_text
 from prefpairs.targets import TARGETS, target_named
 
 ROWS = [
@@ -40,13 +41,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("recipe.toml").write_text(RECIPE)
 
 
-def _run(words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "prefpairs", *words.split(), "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(words: str) -> Done:
+    return run_text(*words.split(), "--quiet")
 
 
 def _content() -> Mapping[str, bytes]:

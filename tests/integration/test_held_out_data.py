@@ -2,13 +2,12 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forked_prefpairs import Done, run_text
 from prefpairs.model.identity import digest_prompt
 
 
@@ -17,13 +16,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _run(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "prefpairs", *words, "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(*words: str) -> Done:
+    return run_text(*words, "--quiet")
 
 
 def _write(path: str, *rows: dict[str, Any]) -> None:

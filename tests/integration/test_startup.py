@@ -72,7 +72,6 @@ NOT_FOR_PAIRS = (
     "prefpairs.cli.recipe",
     "prefpairs.engine.rehearse",
     "prefpairs.engine.validate",
-    "prefpairs.files.output_folder",
     "prefpairs.files.parquet_reader",
     "prefpairs.files.parquet_writer",
     "prefpairs.files.template_file",

@@ -11,8 +11,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
 
-from hypothesis import settings
-
 from prefpairs.engine.extract import extract
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
@@ -96,11 +94,6 @@ class Collected:
         """Take one line."""
         self.lines.append(line)
         return None
-
-
-def examples(count: int) -> settings:
-    """The settings of a property that is tried on so many examples."""
-    return settings(max_examples=count, deadline=None)
 
 
 def line_of(row: Any) -> bytes:

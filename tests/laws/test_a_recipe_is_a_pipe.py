@@ -16,9 +16,10 @@ from rollouts_of_any_format import (
     contest_rows,
     rollout_lines,
 )
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 from stages_in_process import Sieved, sieve_lines, sieve_rollouts
 
+from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.contamination import Reference

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from run_in_process import examples
 
+from hypothesis_examples import examples
 from prefpairs.errors import NotJson
 from prefpairs.model.json_codec import DEEPEST, decode, decode_counting, encode
 

@@ -8,10 +8,11 @@ from corrupted_rows import odd_values
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rows_of_any_columns import rows_of_any_names
-from run_in_process import Row, examples
+from run_in_process import Row
 from scan_in_process import indexed
 from usual_rows import AIMS, plain_rows, usual_rows
 
+from hypothesis_examples import examples
 from prefpairs.errors import BadRecord, TwoReadings
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.model.identity import digest_response

@@ -11,7 +11,6 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     extract_lines,
     input_of,
     lines_of,
@@ -20,6 +19,7 @@ from run_in_process import (
     pair_piped,
 )
 
+from hypothesis_examples import examples
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import candidates_of, fill

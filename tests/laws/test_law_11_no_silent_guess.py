@@ -19,7 +19,6 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     line_of,
     lines_of,
     pair_lines,
@@ -28,6 +27,7 @@ from run_in_process import (
     pair_shards,
 )
 
+from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.errors import PrefpairsError
 from prefpairs.fields.answer import ReadOptions

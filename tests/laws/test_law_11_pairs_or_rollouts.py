@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import examples
 
+from hypothesis_examples import examples
 from prefpairs.cli.main import main
 
 PAIR = {"prompt": "Q", "chosen": "good", "rejected": "bad"}

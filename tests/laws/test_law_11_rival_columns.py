@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from rows_with_rival_columns import JUDGED, LEAVES, LISTS, SAID, VERDICTS, Pairs, World, worlds
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.errors import OtherRows, PrefpairsError, TwoReadings
 from prefpairs.fields.answer import ReadOptions
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rollouts_of_any_format import STRATEGIES, any_scores, asked, contest_rows, lines
-from run_in_process import Asked, Row, examples, extract_lines, lines_of, pair_lines
+from run_in_process import Asked, Row, extract_lines, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.strategies.options import PairOptions
 

@@ -17,8 +17,9 @@ from rollouts_of_any_format import (
     gym_outputs,
     lines,
 )
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.strategies.options import PairOptions
 
 EVERY_PAIR = PairOptions(high_threshold=0.0, low_threshold=1.0, max_pairs_per_group=100)

@@ -18,8 +18,9 @@ from rollouts_of_any_format import (
     nat_rows,
     rollout_lines,
 )
-from run_in_process import Asked, Outcome, Row, examples, extract_lines, lines_of, pair_lines
+from run_in_process import Asked, Outcome, Row, extract_lines, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.names import TURNS

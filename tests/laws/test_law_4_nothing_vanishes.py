@@ -26,7 +26,6 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     extract_lines,
     input_of,
     line_of,
@@ -35,6 +34,7 @@ from run_in_process import (
     pair_shards,
 )
 
+from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.reasons import ALL

@@ -27,7 +27,6 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     extract_lines,
     lines_of,
     pair_array,
@@ -39,6 +38,7 @@ from run_in_process import (
     pair_shards,
 )
 
+from hypothesis_examples import examples
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.strategies.options import PairOptions
 

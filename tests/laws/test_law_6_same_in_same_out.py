@@ -21,8 +21,9 @@ from rollouts_of_any_format import (
     nat_rows,
     pair_options,
 )
-from run_in_process import Asked, Row, examples, input_of, lines_of, pair_lines
+from run_in_process import Asked, Row, input_of, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.strategies.options import PairOptions
 

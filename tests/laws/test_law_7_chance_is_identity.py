@@ -20,13 +20,13 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     lines_of,
     pair_lines,
     pair_piped,
     pair_shards,
 )
 
+from hypothesis_examples import examples
 from prefpairs.model.identity import draw
 from prefpairs.strategies.options import PairOptions
 

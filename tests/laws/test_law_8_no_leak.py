@@ -17,10 +17,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pair_rows import different_rows, rows_across, splits
-from run_in_process import Collected, Row, examples, lines_of
+from run_in_process import Collected, Row, lines_of
 from stages_in_process import sieve_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
+from hypothesis_examples import examples
 from prefpairs.dataset.trainer_prompt import prompt_seen_of
 from prefpairs.engine.earlier_split import sides_in
 from prefpairs.engine.export import export

@@ -30,8 +30,9 @@ from many_rows_oracle import (
     rows_for,
     run,
 )
-from run_in_process import examples
 from sizes_in_code import SIZES, sizes
+
+from hypothesis_examples import examples
 
 ALL_SMALL = [{name: size.small[at] for name, size in SIZES.items()} for at in (0, 1, -1)]
 SMALL = [(name, value) for name, size in SIZES.items() for value in size.small]

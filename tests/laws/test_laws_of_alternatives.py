@@ -13,13 +13,13 @@ from run_in_process import (
     Asked,
     Outcome,
     Row,
-    examples,
     lines_of,
     pair_lines,
     pair_packed,
     pair_piped,
 )
 
+from hypothesis_examples import examples
 from prefpairs.errors import NotOneEach
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.reasons import CONFLICTING

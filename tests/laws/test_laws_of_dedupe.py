@@ -23,9 +23,10 @@ from pair_rows import (
     tools_of,
 )
 from rollouts_of_any_format import shards_of
-from run_in_process import Row, examples, lines_of
+from run_in_process import Row, lines_of
 from stages_in_process import Sieved, sieve_lines, sieve_shards
 
+from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.dedupe import Dedupe

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import Collected, Row, examples, lines_of
+from run_in_process import Collected, Row, lines_of
 
+from hypothesis_examples import examples
 from prefpairs.chat.rendered import Chat
 from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.example import LOSSY

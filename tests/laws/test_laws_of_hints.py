@@ -5,9 +5,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import Collected, Row, examples, lines_of, named_files
+from run_in_process import Collected, Row, lines_of, named_files
 from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
+from hypothesis_examples import examples
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.trace_export import TraceExportPlan, export_traces

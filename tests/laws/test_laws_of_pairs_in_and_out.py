@@ -27,7 +27,7 @@ from rollouts_of_any_format import (
     rollout_lines,
     shards_of,
 )
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 from stages_in_process import (
     Sieved,
     sieve_array,
@@ -39,6 +39,7 @@ from stages_in_process import (
 )
 from usual_rollouts import WORDS
 
+from hypothesis_examples import examples
 from prefpairs.reasons import ALL
 from prefpairs.stages.base import Sieve
 from prefpairs.stages.dedupe import Dedupe

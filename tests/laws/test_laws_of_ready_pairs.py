@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from run_in_process import (
     Asked,
     Row,
-    examples,
     lines_of,
     pair_array,
     pair_lines,
@@ -16,6 +15,8 @@ from run_in_process import (
     pair_piped,
     pair_shards,
 )
+
+from hypothesis_examples import examples
 
 WORDS = st.sampled_from(["", " ", "a", "b", "c"])
 TURNS = st.builds(

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import pair_lines_mixed
 from rollouts_of_any_format import asked, lines, shards_of
-from run_in_process import Asked, Row, examples, pair_lines
+from run_in_process import Asked, Row, pair_lines
 from survey_plans import looked_at
 
+from hypothesis_examples import examples
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.document import page

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import examples
 
+from hypothesis_examples import examples
 from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
 from prefpairs.dataset.row_checks import Length, judge
 from prefpairs.engine.trainer_rows import unwrap

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import different_rows, numbered_rows, pair_lines_mixed, samples
 from rollouts_of_any_format import shards_of
-from run_in_process import Row, examples, lines_of
+from run_in_process import Row, lines_of
 from stages_in_process import Sieved, sieve_lines, sieve_shards
 
+from hypothesis_examples import examples
 from prefpairs.stages.sample import Sample
 
 CHANCE = st.randoms(use_true_random=False)

@@ -23,9 +23,10 @@ from pair_rows import (
     splits,
 )
 from rollouts_of_any_format import asked_across, contest_rows, shards_of
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 from stages_in_process import Sieved, sieve_lines, sieve_shards
 
+from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
 from prefpairs.stages.pair_entry import Entry

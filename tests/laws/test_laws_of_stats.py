@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import answers_of, identity_of, pair_lines_mixed, question_of, tools_of
 from rollouts_of_any_format import asked, lines, shards_of
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 from stages_in_process import sieve_lines
 from survey_plans import looked_at
 
+from hypothesis_examples import examples
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.engine.survey_inputs import survey

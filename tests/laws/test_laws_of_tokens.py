@@ -5,9 +5,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from run_in_process import Row, examples
+from run_in_process import Row
 from small_tokenizer import CHAT, END, TEXTS, TOKENS, decoded
 
+from hypothesis_examples import examples
 from prefpairs.dataset.example import example_of
 from prefpairs.dataset.row_checks import judge
 from prefpairs.model.pair import pair_of

@@ -7,8 +7,9 @@ from corrupted_rows import odd_values
 from hypothesis import example, given
 from hypothesis import strategies as st
 from nat_items import AIMS, STEP_NAME, plain_items, usual_items
-from run_in_process import Row, examples
+from run_in_process import Row
 
+from hypothesis_examples import examples
 from prefpairs.fields.answer import ReadOptions, as_they_stand
 from prefpairs.sources import nat, nat_plain
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from run_in_process import Row, examples
+from run_in_process import Row
 from scan_in_process import indexed
 from usual_rollouts import message, plain_lines, usual_rollouts
 
+from hypothesis_examples import examples
 from prefpairs.errors import NotJson
 from prefpairs.fields.answer import Reading, ReadOptions, as_they_stand
 from prefpairs.model.candidate import Candidate

@@ -26,8 +26,9 @@ from rollouts_of_any_format import (
     gym_rows,
     pair_options,
 )
-from run_in_process import Asked, Row, examples, lines_of, pair_lines
+from run_in_process import Asked, Row, lines_of, pair_lines
 
+from hypothesis_examples import examples
 from prefpairs.strategies.options import PairOptions
 
 SOURCES = [

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import pair_lines_mixed
-from run_in_process import Row, examples
+from run_in_process import Row
 
+from hypothesis_examples import examples
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.pair_row import PairReading, read_pair

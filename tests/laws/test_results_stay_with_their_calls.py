@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rows_with_tool_calls import SOURCES, Dialogue, bindings_of, dialogues, pair_row, rows_of
-from run_in_process import Asked, Row, examples, extract_lines, lines_of, pair_lines
+from run_in_process import Asked, Row, extract_lines, lines_of, pair_lines
 from stages_in_process import sieve_lines
 
+from hypothesis_examples import examples
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.model.message import as_chat
 from prefpairs.model.pair import pair_line, pair_of

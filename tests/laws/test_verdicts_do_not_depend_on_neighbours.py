@@ -15,7 +15,6 @@ from rows_with_tool_calls import SOURCES
 from run_in_process import (
     Asked,
     Outcome,
-    examples,
     extract_lines,
     lines_of,
     pair_lines,
@@ -23,6 +22,7 @@ from run_in_process import (
     pair_shards,
 )
 
+from hypothesis_examples import examples
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.model.json_codec import DEEPEST, decode
 

@@ -23,8 +23,9 @@ from rollouts_of_any_format import (
     nat_rows,
 )
 from rows_of_any_columns import guessed_rows
-from run_in_process import Collected, Row, examples, lines_of
+from run_in_process import Collected, Row, lines_of
 
+from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.engine.pair import pair

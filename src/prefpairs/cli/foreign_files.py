@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from prefpairs.dataset.card import SIGNED
-from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson, UsageError
+from prefpairs.errors import BadInput, FileError, InputChanged, NotJson, UsageError
 from prefpairs.files.file_digest import digest_file
-from prefpairs.files.staging import is_file, naming_trouble, status_of
+from prefpairs.files.file_system import errors_named, is_file, status_of
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
@@ -54,7 +54,7 @@ def refuse_strangers(folder: str, kinds: Mapping[str, IsOurs]) -> None:
 
 def _is_strange(path: str, is_ours: IsOurs) -> bool:
     """Whether a file is there that is not ours. That it cannot be told is an error, not a no."""
-    with naming_trouble(path):
+    with errors_named(path):
         there = status_of(path)
         if there is None or stat.S_ISDIR(there.st_mode):  # a folder is never replaced
             return False
@@ -64,7 +64,7 @@ def _is_strange(path: str, is_ours: IsOurs) -> bool:
 
 def _begin_of(path: str) -> bytes | None:
     """The first row of a file and some more; None if it is no regular file."""
-    with naming_trouble(path):
+    with errors_named(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -81,13 +81,13 @@ def _listed(folder: str) -> dict[str, tuple[int, str]]:
     from prefpairs.cli.manifest import read_manifest
 
     path = os.path.join(folder, MANIFEST)
-    with suppress(BadInput, FileTrouble):
+    with suppress(BadInput, FileError):
         return {file.path: (file.size, file.sha256) for file in read_manifest(path).outputs}
     return {}
 
 
 def _is_as_listed(folder: str, name: str, listed: Mapping[str, tuple[int, str]]) -> bool:
-    with suppress(FileTrouble, InputChanged):
+    with suppress(FileError, InputChanged):
         return listed.get(name) == tuple(digest_file(os.path.join(folder, name)))
     return False
 

@@ -91,11 +91,11 @@ def _run(words: list[str], *, ours: bool) -> int:
     from prefpairs.cli.terminal.error_text import say, say_error, visible
     from prefpairs.cli.terminal.marked_note import remember
     from prefpairs.errors import PrefpairsError
-    from prefpairs.files.output import ClosedPipe, until_closed
+    from prefpairs.files.standard_output import ClosedPipe, guarded_stdout
 
     remember(words)
     try:
-        with until_closed():
+        with guarded_stdout():
             return _do(words, ours=ours)
     except ClosedPipe:
         return 0

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefpairs import __version__
 from prefpairs.cli.recipe import Recipe
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_system import errors_named, exists, is_file
 from prefpairs.files.read_counter import Passed
-from prefpairs.files.staged_file import Written
-from prefpairs.files.staging import is_file, is_there, naming_trouble
+from prefpairs.files.staged_file import FileDigest
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
 
@@ -59,7 +59,7 @@ class Hashed(NamedTuple):
     """A file, what was read from it or written to it, and how many records it holds."""
 
     path: str
-    digest: Written
+    digest: FileDigest
     records: int | None = None
 
 
@@ -133,7 +133,7 @@ def _seen_from(folder: str, path: str) -> str:
 
 def refuse_strange_manifest(path: str, recipe: str) -> None:
     """Raise if what would be written over is no manifest, or that of another recipe."""
-    if not is_there(path):
+    if not exists(path):
         return
     elsewhere = "[write] manifest = FILE names another place, --force replaces it"
     try:
@@ -183,12 +183,12 @@ def read_manifest(path: str) -> ManifestModel:
 
 def _text_of(path: str) -> bytes:
     """All of a file that is a regular one, and no larger than manifests are."""
-    with naming_trouble(path):
+    with errors_named(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
-                raise FileTrouble(path, "is a directory")
+                raise FileError(path, "is a directory")
             if not stat.S_ISREG(status.st_mode):
                 raise BadInput(path, "no manifest: it is no regular file")
             if status.st_size > _MOST_BYTES:
@@ -227,7 +227,7 @@ def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:
 
 
 def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
-    if not is_there(path):
+    if not exists(path):
         return "is missing"
     if not is_file(path):  # a device has no end
         return "is no file"

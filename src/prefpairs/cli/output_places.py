@@ -14,13 +14,12 @@ from prefpairs.cli.foreign_files import (
     refuse_strangers,
 )
 from prefpairs.engine.plan import ExportPlan
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
+from prefpairs.files.file_system import errors_named, exists, is_file
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
-from prefpairs.files.output import Output
-from prefpairs.files.output_folder import open_folder
+from prefpairs.files.output import Output, open_output_folder
 from prefpairs.files.split_names import side_of
-from prefpairs.files.staging import is_file, is_there, naming_trouble
 from prefpairs.ledger import Ledger
 from prefpairs.stages.split_ratios import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
@@ -63,12 +62,12 @@ class Folder:
     def refuse_strangers(self) -> None:
         """Raise if a file would be lost that no run wrote, or stay that is about other data."""
         for path in (os.path.join(self.path, name) for name in self.of_others):
-            if is_there(path):
+            if exists(path):
                 problem = f"{path} is a file of another target"
                 raise UsageError(problem, "name another folder, or remove it")
         if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
             problem = "another run wrote a dataset there meanwhile; nothing was changed"
-            raise FileTrouble(self.path, problem)
+            raise FileError(self.path, problem)
         if not self.force:
             refuse_strangers(self.path, self.kinds)
 
@@ -76,20 +75,20 @@ class Folder:
     def opened(
         self,
         inputs: Sequence[Input],
-        together: Together,
+        transaction: FileTransaction,
         *,
         keep_if_same: bool = False,
     ) -> Iterator[Mapping[str, Output]]:
         """The output of each name."""
         files = [*self.files.values()]
-        together.refuse_last(self.refuse_strangers)
-        with open_folder(
+        transaction.check_last(self.refuse_strangers)
+        with open_output_folder(
             self.path,
             files,
             self.family,
             inputs,
             keep_if_same=keep_if_same,
-            together=together,
+            transaction=transaction,
         ) as outputs:
             yield {name: outputs[file] for name, file in self.files.items()}
 
@@ -153,5 +152,5 @@ def _is_our_card(path: str) -> bool:
     """Whether a README.md is one that we wrote."""
     if not is_file(path):
         return False
-    with naming_trouble(path), open(path, "rb") as file:
+    with errors_named(path), open(path, "rb") as file:
         return is_signed(file.read(1 << 16))

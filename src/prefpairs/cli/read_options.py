@@ -10,9 +10,9 @@ from prefpairs.cli.score_option import notes_on_direction, scores_of
 from prefpairs.engine.plan import InputPlan, ReadPlan, Tolerated
 from prefpairs.errors import UsageError
 from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.file_system import is_folder
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
-from prefpairs.files.output import refuse_stdout
-from prefpairs.files.staging import is_folder
+from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.files.tokenizer import open_decoder
 from prefpairs.ledger import Ledger
 from prefpairs.model.marks import MARKS

@@ -28,9 +28,10 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import ExportPlan, PairPlan, SievePlan
 from prefpairs.engine.stage_files import files_named_by, with_files
 from prefpairs.errors import UsageError
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
-from prefpairs.files.output import STDOUT, Output, is_special
+from prefpairs.files.output import Output, is_special
+from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode
 from prefpairs.stages.base import Sieve
@@ -81,15 +82,17 @@ class Pipeline:
         return {} if self.output == STDOUT or is_special(self.output) else {WHOLE: self.output}
 
     @contextmanager
-    def opened(self, together: Together, *, keep_if_same: bool) -> Iterator[Mapping[str, Output]]:
+    def opened(
+        self, transaction: FileTransaction, *, keep_if_same: bool
+    ) -> Iterator[Mapping[str, Output]]:
         """An output for each file of the folder, or the only one."""
         if self.folder is not None:
-            with self.folder.opened(self.inputs, together, keep_if_same=keep_if_same) as outputs:
+            with self.folder.opened(self.inputs, transaction, keep_if_same=keep_if_same) as outputs:
                 yield outputs
         else:
             opening = opener_of(self.output, self.plan.export)
             with opening(
-                self.output, self.inputs, keep_if_same=keep_if_same, together=together
+                self.output, self.inputs, keep_if_same=keep_if_same, transaction=transaction
             ) as output:
                 yield {WHOLE: output}
 

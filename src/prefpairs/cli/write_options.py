@@ -14,26 +14,19 @@ from prefpairs.cli.terminal.summary_text import summary_of, summary_text
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.errors import (
-    FileTrouble,
+    FileError,
     GateNotMet,
     NothingCameOut,
     PrefpairsError,
     TwoReadings,
     UsageError,
 )
+from prefpairs.files.file_system import exists, is_folder, missing_folder, target_of
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.folder_handle import keep_files
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
-from prefpairs.files.leftovers import spare
-from prefpairs.files.output import (
-    STDOUT,
-    ClosedPipe,
-    Output,
-    open_output,
-    refuse_same_file,
-    refuse_stdout,
-    write_file,
-)
-from prefpairs.files.staging import is_folder, is_there, missing_folder, target_of
+from prefpairs.files.output import Output, open_output, refuse_same_file, write_file
+from prefpairs.files.standard_output import STDOUT, ClosedPipe, refuse_stdout
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options
@@ -81,7 +74,7 @@ class TellWords:
     @contextmanager
     def telling(
         self, command: str, ledger: Ledger, written: str, plan: InputPlan, *, hashed: bool = False
-    ) -> Iterator[Together]:
+    ) -> Iterator[FileTransaction]:
         """Show how far a run is; write its summary, and say it, however it ends.
 
         The files of a run that ends well appear together, its summary among them.
@@ -89,11 +82,11 @@ class TellWords:
         refuse_stdout("--summary", self.summary)
         try:
             with (
-                Together(hashed=hashed) as together,
+                FileTransaction(hashed=hashed) as transaction,
                 show_progress(ledger.progress, read_whole(plan), quiet=self.quiet),
             ):
-                yield together
-                self._write_summary(command, ledger, together)
+                yield transaction
+                self._write_summary(command, ledger, transaction)
         except NothingCameOut as error:
             self._summarise_failure(command, ledger, aloud=True)
             error.hint = error.hint or why_nothing(command, ledger)
@@ -128,8 +121,8 @@ class TellWords:
         folder.refuse_strangers()
         gates = self.gates(command)
         with (
-            self.telling(command, ledger, ", ".join(folder.paths.values()), plan) as together,
-            folder.opened(plan.inputs, together) as outputs,
+            self.telling(command, ledger, ", ".join(folder.paths.values()), plan) as transaction,
+            folder.opened(plan.inputs, transaction) as outputs,
         ):
             yield outputs
             for gate in gates:
@@ -145,16 +138,16 @@ class TellWords:
 
     def _summarise_failure(self, command: str, ledger: Ledger, *, aloud: bool) -> None:
         """A summary that cannot be written, either, does not hide why the run failed."""
-        with suppress(FileTrouble):
+        with suppress(FileError):
             self._write_summary(command, ledger)
         if aloud:
             self._say_summary(command, ledger, STDOUT)
 
     def _write_summary(
-        self, command: str, ledger: Ledger, together: Together | None = None
+        self, command: str, ledger: Ledger, transaction: FileTransaction | None = None
     ) -> None:
         if self.summary is not None:
-            write_file(self.summary, encode_pretty(summary_of(command, ledger)), together)
+            write_file(self.summary, encode_pretty(summary_of(command, ledger)), transaction)
 
     def _say_summary(self, command: str, ledger: Ledger, written: str) -> None:
         if not self.quiet:
@@ -191,8 +184,8 @@ class WriteWords(TellWords):
         check_written(written, [*plan.inputs, *also_read])
         gates = self.gates(command)
         with (
-            self.telling(command, ledger, self.output, plan) as together,
-            opening(self.output, plan.inputs, together=together) as output,
+            self.telling(command, ledger, self.output, plan) as transaction,
+            opening(self.output, plan.inputs, transaction=transaction) as output,
         ):
             yield output
             for gate in gates:
@@ -315,7 +308,7 @@ def check_written(
 
     What can be told before a run is told before it. `new` is a folder that the run may make.
     """
-    spare(0 if given.is_stdin else given.path for given in inputs)
+    keep_files(0 if given.is_stdin else given.path for given in inputs)
     if STDOUT in written:
         refuse_same_file(STDOUT, inputs)
     files = [path for path in written if path is not None and path != STDOUT]
@@ -324,7 +317,7 @@ def check_written(
             raise UsageError("an output has no name", "is a variable of your shell empty?")
         folder = os.path.dirname(target_of(path))
         made = is_folder(folder, path) or (new is not None and _is_within(folder, new))
-        if not made and not is_there(path):
+        if not made and not exists(path):
             raise missing_folder(path)
         refuse_same_file(path, inputs)
     for path, count in Counter(map(os.path.realpath, files)).items():

@@ -3,12 +3,12 @@
 import os
 
 from prefpairs.engine.filed_pairs import reader_of
-from prefpairs.errors import BadInput, BadRecord, FileTrouble
+from prefpairs.errors import BadInput, BadRecord, FileError
 from prefpairs.fields.pair_row import PairReading
+from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.files.open_input import open_input
 from prefpairs.files.split_names import side_named
-from prefpairs.files.staging import is_folder, is_there
 from prefpairs.stages.split import Split
 from prefpairs.stages.split_conflicts import KeptSides
 
@@ -16,13 +16,13 @@ from prefpairs.stages.split_conflicts import KeptSides
 def old_files(folder: str) -> list[Input]:
     """The files of a folder that are a side by their name."""
     if not is_folder(folder):
-        missing = not is_there(folder)
+        missing = not exists(folder)
         problem = "no such directory" if missing else "not a directory"
-        raise FileTrouble(folder, problem, missing=missing)
+        raise FileError(folder, problem, missing=missing)
     inputs = (given._replace(label=given.path) for given in find_inputs([folder]))
     found = [given for given in inputs if _side_of(given, folder)]
     if not found:
-        raise FileTrouble(folder, "no file in it is named train, val or test")
+        raise FileError(folder, "no file in it is named train, val or test")
     return found
 
 

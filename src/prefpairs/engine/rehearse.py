@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prefpairs.engine.tiny_model import byte_tokenizer, random_model
-from prefpairs.errors import FileTrouble
-from prefpairs.files.staging import is_folder, is_there
+from prefpairs.errors import FileError
+from prefpairs.files.file_system import exists, is_folder
 from prefpairs.optional_libraries import missing_library
 
 STEPS = 20
@@ -74,8 +74,8 @@ class Rehearsal:
 
 def rehearse(plan: RehearsePlan) -> Rehearsal:
     """Load the dataset, let DPO tokenize all of it, and train on a few rows."""
-    if not is_there(plan.path):
-        raise FileTrouble(plan.path, "no such file")
+    if not exists(plan.path):
+        raise FileError(plan.path, "no such file")
     rehearsal = Rehearsal()
     with _offline() as folder:
         trl = _imported()

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from prefpairs.errors import BadInput
+from prefpairs.files.file_system import errors_named
 from prefpairs.files.read_counter import WatchedFile
-from prefpairs.files.staging import naming_trouble
 
 MOST_BYTES = 16_000_000
 """No recipe, no chat template and no configuration is larger."""
@@ -55,7 +55,7 @@ def noting() -> Iterator[dict[str, Stamp]]:
 
 def read_noted(path: str, most: int = MOST_BYTES) -> bytes:
     """All bytes of a small file that is an input; a device may have no end."""
-    with naming_trouble(path):
+    with errors_named(path):
         note(path)
         with io.BufferedReader(WatchedFile(path, None)) as file:
             data = file.read(most + 1)

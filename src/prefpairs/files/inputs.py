@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileError, UsageError
+from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.path_patterns import ABSENT, is_pattern, listed, paths_like
-from prefpairs.files.staging import is_folder, is_there
 from prefpairs.limited_process import memory_taken
 
 STDIN = "-"
@@ -80,7 +80,7 @@ def within_memory(limits: Limits) -> Limits:
 def _memory_left() -> int | None:
     """What a limit on memory leaves us, if there is one."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or not is_there("/proc/self/statm"):
+    if most == resource.RLIM_INFINITY or not exists("/proc/self/statm"):
         return None
     return max(0, most - memory_taken())
 
@@ -166,7 +166,7 @@ def _paths_of(word: str) -> list[str]:
             problem = "no .jsonl, .json, .parquet or .trxp file in this directory"
             if others := databases_in([word]):
                 problem += f"; {others[0]} is read if it is named itself"
-            raise FileTrouble(word, problem)
+            raise FileError(word, problem)
         return found
     matches = paths_like(word) if is_pattern(word) else []
     if not matches:
@@ -180,7 +180,7 @@ def _status_of(word: str) -> os.stat_result | None:
         return os.stat(word)
     except OSError as error:
         if is_pattern(word) and error.errno not in (*ABSENT, errno.ENAMETOOLONG):
-            raise FileTrouble.of(word, error) from None
+            raise FileError.of(word, error) from None
         return None  # if there is nothing to read, _absence says why
 
 
@@ -205,7 +205,7 @@ def databases_in(words: Sequence[str]) -> list[str]:
     ]
 
 
-def _absence(word: str) -> FileTrouble | UsageError:
+def _absence(word: str) -> FileError | UsageError:
     """Why there is nothing under a name: no such file, or a folder that may not be looked into."""
     if not word:
         return UsageError("an input has no name", "is a variable of your shell empty?")
@@ -219,8 +219,8 @@ def _absence(word: str) -> FileTrouble | UsageError:
         os.stat(word)
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-            return FileTrouble.of(word, error)
-    return FileTrouble(word, "no such file", missing=True)
+            return FileError.of(word, error)
+    return FileError(word, "no such file", missing=True)
 
 
 def _data_in(folder: str) -> list[str]:
@@ -231,7 +231,7 @@ def _names_in(folder: str) -> list[str]:
     try:
         return [entry.name for entry in listed(folder)]
     except OSError as error:
-        raise FileTrouble.of(folder, error) from None
+        raise FileError.of(folder, error) from None
 
 
 def _identity(path: str) -> object:

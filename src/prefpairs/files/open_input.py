@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from prefpairs.errors import BadInput, FileTrouble, InputChanged, NotJson
+from prefpairs.errors import BadInput, FileError, InputChanged, NotJson
 from prefpairs.files.decompression import HEAD, PACKED, Counted, unpacked, with_head
 from prefpairs.files.input_stamps import note
 from prefpairs.files.inputs import Input
@@ -212,7 +212,7 @@ class NamingTrouble:
             hint = _SMALLER_WINDOW if _WINDOW in str(error) else None
             raise BadInput(self._label, _packing_problem(error), hint) from None
         if isinstance(error, OSError):
-            raise FileTrouble.of(self._label, error) from None
+            raise FileError.of(self._label, error) from None
 
 
 def _packing_problem(error: BaseException) -> str:

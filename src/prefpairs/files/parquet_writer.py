@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from prefpairs.errors import UsageError
+from prefpairs.files.file_system import errors_named
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
 from prefpairs.files.output import refuse_same_file, replaced_file
-from prefpairs.files.staging import naming_trouble
 from prefpairs.model.json_codec import decode, encode, encode_sorted
 from prefpairs.optional_libraries import install_command, missing_library
 
@@ -96,7 +96,7 @@ def open_table(
     inputs: Sequence[Input] = (),
     *,
     keep_if_same: bool = False,
-    together: Together | None = None,
+    transaction: FileTransaction | None = None,
 ) -> Iterator[Table]:
     """A Parquet file, which appears when the block ends well."""
     try:
@@ -107,8 +107,8 @@ def open_table(
         raise UsageError("writing .parquet needs pyarrow 19 or newer", install_command("parquet"))
     refuse_same_file(path, inputs)
     with (
-        naming_trouble(path),
-        replaced_file(path, keep_if_same=keep_if_same, together=together) as file,
+        errors_named(path),
+        replaced_file(path, keep_if_same=keep_if_same, transaction=transaction) as file,
     ):
         table = Table(file)
         try:

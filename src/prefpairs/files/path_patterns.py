@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 
 _MAGIC = re.compile(r"[*?[]")
 _ANY_DEPTH = "**"
@@ -101,4 +101,4 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def _raise_trouble(path: str, error: OSError) -> None:
     """Raise what the system says, with the name; that nothing is there is no trouble."""
     if error.errno not in ABSENT:
-        raise FileTrouble.of(path.rstrip("/") or "the working directory", error) from None
+        raise FileError.of(path.rstrip("/") or "the working directory", error) from None

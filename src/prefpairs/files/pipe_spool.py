@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import IO
 
+from prefpairs.files.file_system import BUFFER, errors_named, exists, is_file, temporary_folder
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.inputs import Input
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.files.read_counter import WatchedFile
-from prefpairs.files.staging import BUFFER, is_file, is_there, naming_trouble
-from prefpairs.files.temp_dir import temporary_folder
 
 _STDIN, _NAME = 0, "stdin"
 
@@ -29,14 +28,14 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
     if source.is_stdin:
         with seekable_stdin(folder):
             yield source
-    elif not is_there(source.path) or is_file(source.path):
+    elif not exists(source.path) or is_file(source.path):
         yield source
     else:
         where = folder or temporary_folder()
-        with held_signals(), naming_trouble(where):
+        with held_signals(), errors_named(where):
             aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
         with aside:
-            with naming_trouble(source.label):
+            with errors_named(source.label):
                 pipe = WatchedFile(source.path, None)
             with pipe:
                 _put_aside(pipe, source.label, aside.file, where)
@@ -51,7 +50,7 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
         return
     with held_signals():
         where = folder or temporary_folder()  # which tries it out with a file
-    with naming_trouble(where), held_signals():
+    with errors_named(where), held_signals():
         aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
     with aside:
         with WatchedFile(_STDIN, None, closefd=False) as pipe:
@@ -67,11 +66,11 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
 
 def _put_aside(pipe: WatchedFile, name: str, aside: IO[bytes], where: str) -> None:
     """Read a pipe to its end into a file, which is then read from its beginning."""
-    with naming_trouble(name):
+    with errors_named(name):
         while block := pipe.read(BUFFER):
-            with naming_trouble(where):
+            with errors_named(where):
                 aside.write(block)
-    with naming_trouble(where):
+    with errors_named(where):
         aside.seek(0)
 
 
@@ -86,5 +85,5 @@ def peeked_input(source: Input) -> Iterator[OpenInput]:
 
 
 def _is_file() -> bool:
-    with naming_trouble(_NAME):
+    with errors_named(_NAME):
         return stat.S_ISREG(os.fstat(_STDIN).st_mode)

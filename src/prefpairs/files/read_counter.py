@@ -4,8 +4,8 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+from prefpairs.files.file_system import BUFFER
 from prefpairs.files.nonblocking import wait_to_read
-from prefpairs.files.staging import BUFFER
 
 Passed = Callable[[int], None]
 """Told how many bytes were read, as they stand in the file: once for each large block."""

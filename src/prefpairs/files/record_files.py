@@ -8,13 +8,12 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import IO
 
-from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.errors import FileError, InputChanged
+from prefpairs.files.file_system import BUFFER, errors_named, temporary_folder
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.input_stamps import TICK
 from prefpairs.files.inputs import Input
 from prefpairs.files.open_input import fingerprint
-from prefpairs.files.staging import BUFFER, naming_trouble
-from prefpairs.files.temp_dir import temporary_folder
 
 _MOST_OPEN = 16
 _SHARE_OPEN = 4
@@ -42,7 +41,7 @@ class RecordFile:
         """A descriptor of the same file to read from; InputChanged if it is another one."""
         if self._source.is_stdin:
             return os.dup(0)
-        with naming_trouble(self.label):
+        with errors_named(self.label):
             descriptor = os.open(self._source.path, os.O_RDONLY)
         self.check(descriptor)
         return descriptor
@@ -62,7 +61,7 @@ class RecordFile:
         """
         status = self._compare(self._source.path)
         if status.st_ctime_ns != self._changed:
-            with naming_trouble(self.label), open(self._source.path, "rb") as file:
+            with errors_named(self.label), open(self._source.path, "rb") as file:
                 same = file.read(len(content) + 1) == content
             if not same:
                 raise InputChanged(self.label)
@@ -71,7 +70,7 @@ class RecordFile:
         try:
             status = os.stat(file)
         except OSError as error:
-            raise FileTrouble.of(self.label, error) from None
+            raise FileError.of(self.label, error) from None
         if fingerprint(status) != self._seen:
             raise InputChanged(self.label)
         return status
@@ -86,7 +85,7 @@ class Spool:
     label = "the temporary file"
 
     def __init__(self, folder: str | None) -> None:
-        with held_signals(), naming_trouble(folder or temporary_folder()):
+        with held_signals(), errors_named(folder or temporary_folder()):
             self._file: IO[bytes] = tempfile.TemporaryFile(  # noqa: SIM115 - closed by close()
                 buffering=BUFFER, dir=folder, prefix="prefpairs-"
             )
@@ -99,7 +98,7 @@ class Spool:
         try:
             self._file.write(line)
         except OSError as error:
-            raise FileTrouble.of(self.label, error) from None
+            raise FileError.of(self.label, error) from None
         self._size += len(line)
         self._unflushed = True
         return offset
@@ -112,7 +111,7 @@ class Spool:
         """Make everything appended so far readable; more may follow."""
         if not self._unflushed:
             return
-        with naming_trouble(self.label):
+        with errors_named(self.label):
             self._file.flush()
         self._unflushed = False
 
@@ -167,7 +166,7 @@ class RecordFiles:
                     raise InputChanged(self._files[number].label)
                 data += more
         except OSError as error:
-            raise FileTrouble.of(self._files[number].label, error) from None
+            raise FileError.of(self._files[number].label, error) from None
         return data
 
     def check(self) -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadInput
+from prefpairs.files.file_system import exists, is_file
 from prefpairs.files.inputs import Input, Limits, too_much
 from prefpairs.files.lines import Refused
 from prefpairs.files.open_input import NEWER_FRAMES, OLD_PICKLE, PICKLES
 from prefpairs.files.pickle_values import Damaged
-from prefpairs.files.staging import is_file, is_there
 from prefpairs.files.trxp_reader import item_line
 
 _BLOB = "_blob"
@@ -94,7 +94,7 @@ def _refuse_log(source: Input) -> None:
     """
     path = os.path.realpath(source.path)
     log = f"{path}-wal"
-    if is_there(log) and os.path.getsize(log):
+    if exists(log) and os.path.getsize(log):
         raise BadInput(
             source.label,
             f"not all of it is in the database: {os.path.basename(log)} holds newer changes",
@@ -111,7 +111,7 @@ def _connected(path: str, limits: Limits) -> sqlite3.Connection:
     """
     path = os.path.realpath(path)  # its log and its journal lie beside the file, not beside a link
     place = Path(path).as_uri()
-    words = "mode=ro" if is_there(f"{path}-journal") else "mode=ro&immutable=1"
+    words = "mode=ro" if exists(f"{path}-journal") else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
     database.text_factory = lambda text: text.decode("utf-8", "replace")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.item)

@@ -1,4 +1,4 @@
-"""One file that is being written, and later takes its name."""
+"""A file that is written under a temporary name and renamed when the run succeeds."""
 
 import filecmp
 import hashlib
@@ -7,127 +7,130 @@ import os
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from prefpairs.errors import FileTrouble
-from prefpairs.files.staging import BUFFER, Place, is_file, naming_trouble
+from prefpairs.errors import FileError
+from prefpairs.files.file_system import BUFFER, errors_named, is_file
+from prefpairs.files.folder_handle import FolderHandle
 
 
-class Written(NamedTuple):
-    """What a manifest says of a file."""
+class FileDigest(NamedTuple):
+    """Size and digest of a file, as manifests list them."""
 
     size: int
     sha256: str
 
 
-class Staged:
-    """A file under a temporary name, and the name that it will have.
+class StagedFile:
+    """A file under a temporary name, and the name it will have.
 
-    It is written in the `place`, and will stand in the `home`.
+    It is written in `staging_folder`, and is moved to `final_folder`. Both may be the same.
     """
 
     keep_if_same = False
 
     def __init__(
-        self, path: str, home: Place, temporary: str, name: str, raw: "WrittenFile"
+        self, path: str, folder: FolderHandle, temporary: str, name: str, raw: "WrittenFile"
     ) -> None:
         self.path = path
-        self.place = self.home = home
+        self.staging_folder = self.final_folder = folder
         self.name = name
         self._temporary = temporary
         self._raw = raw
         self.file = io.BufferedWriter(raw, BUFFER)
-        self._old: os.stat_result | None = None
+        self._same_file: os.stat_result | None = None
+        """The old file, if it has the same bytes and is to be kept."""
         self._backup: str | None = None
         self._replaces = False
-        self._come = False
+        self._moved = False
 
     @property
     def target(self) -> str:
-        """Where it will stand."""
-        return os.path.join(self.home.path, self.name)
+        """The path it will have, with links resolved."""
+        return os.path.join(self.final_folder.path, self.name)
 
-    def complete(self) -> None:
-        """All of it was written: wait until it is on the disk."""
+    def finish(self) -> None:
+        """Everything was written: wait until it is on the disk."""
         self.file.flush()
         os.fsync(self._raw.fileno())
 
-    def written(self) -> Written:
-        """What was written."""
-        return Written(self._raw.size, self._raw.sha256())
+    def digest(self) -> FileDigest:
+        """Size and digest of what was written."""
+        return FileDigest(self._raw.size, self._raw.sha256())
 
-    def find_same(self) -> None:
-        """See whether the file that stands there has the same bytes, if that matters."""
-        old = self.home.status(self.name) if self.keep_if_same else None
-        here = os.path.join(self.place.path, self._temporary)
-        if old is not None and same_bytes(here, self.target):
-            self._old = old
+    def compare_with_old(self) -> None:
+        """With `keep_if_same`, find out whether the old file has the same bytes."""
+        old = self.final_folder.status(self.name) if self.keep_if_same else None
+        written = os.path.join(self.staging_folder.path, self._temporary)
+        if old is not None and same_bytes(written, self.target):
+            self._same_file = old
 
-    def stays(self) -> bool:
-        """Whether the old file has the same bytes, and is still the one that was compared."""
-        if self._old is not None and not _is_same(self._old, self.home.status(self.name)):
-            self._old = None
-        return self._old is not None
+    def old_file_stays(self) -> bool:
+        """Whether the old file has the same bytes and was not changed since it was compared."""
+        here = self.final_folder.status(self.name)
+        if self._same_file is not None and not _is_unchanged(self._same_file, here):
+            self._same_file = None
+        return self._same_file is not None
 
     def back_up(self) -> None:
-        """Give the old file a second name, so that there is a way back.
+        """Give the old file a second name, so that it can be restored.
 
-        Where the file system has no such names, the new file stays, complete, whatever comes.
+        If the file system has no hard links, the new file remains, complete, even if others fail.
         """
         with suppress(OSError):
-            if self.home.status(self.name) is not None:
-                name = self.home.new_name(self.name)
-                self.home.link(self.name, name)
+            if self.final_folder.status(self.name) is not None:
+                name = self.final_folder.temporary_name(self.name)
+                self.final_folder.link(self.name, name)
                 self._backup = name
 
-    def appear(self) -> None:
-        """Take the name, unless the old file stays."""
-        with naming_trouble(self.path):
-            if not self.stays():
-                self._replaces = self.home.status(self.name) is not None
-                self.place.move(self._temporary, self.home, self.name)
-                self._come = True
+    def move_into_place(self) -> None:
+        """Take the final name, unless the old file stays."""
+        with errors_named(self.path):
+            if not self.old_file_stays():
+                self._replaces = self.final_folder.status(self.name) is not None
+                self.staging_folder.move(self._temporary, self.final_folder, self.name)
+                self._moved = True
 
     def check(self) -> None:
-        """Raise unless what stands under the name is what was written."""
-        with naming_trouble(self.path):
-            if not (self.is_there() if self._old is None else self.stays()):
+        """Raise unless the file under the final name is the one that was written."""
+        with errors_named(self.path):
+            if not (self.is_in_place() if self._same_file is None else self.old_file_stays()):
                 problem = "it is not what this run wrote: another program changed it meanwhile"
-                raise FileTrouble(self.path, problem)
+                raise FileError(self.path, problem)
 
-    def make_last(self) -> None:
+    def sync_name(self) -> None:
         """Wait until the name is on the disk, too."""
-        with naming_trouble(self.path):
-            self.home.sync()
+        with errors_named(self.path):
+            self.final_folder.sync()
 
-    def is_there(self) -> bool:
-        """Whether the file that was written, and all of it, stands under its name."""
-        there = self.home.status(self.name)
+    def is_in_place(self) -> bool:
+        """Whether the final name leads to the file that was written, and all of it is there."""
+        there = self.final_folder.status(self.name)
         ours = os.fstat(self._raw.fileno())
         return (
             there is not None and os.path.samestat(there, ours) and there.st_size == self._raw.size
         )
 
-    def go_back(self) -> None:
-        """Give the old file its name again, unless a file of somebody else has it."""
+    def roll_back(self) -> None:
+        """Restore the old file, unless another program's file has the name by now."""
         with suppress(OSError):
-            if self._come and self.is_there():
+            if self._moved and self.is_in_place():
                 if self._backup is not None:
-                    self.home.move(self._backup, self.home, self.name)
+                    self.final_folder.move(self._backup, self.final_folder, self.name)
                     self._backup = None
                 elif not self._replaces:
-                    self.home.unlink(self.name)
+                    self.final_folder.unlink(self.name)
 
-    def end(self) -> None:
-        """Leave nothing but the file itself, if it has come."""
+    def clean_up(self) -> None:
+        """Remove backup and temporary file, and close."""
         if self._backup is not None:
-            self.home.remove(self._backup)
-        if not self._come:
-            self.place.remove(self._temporary)
+            self.final_folder.remove(self._backup)
+        if not self._moved:
+            self.staging_folder.remove(self._temporary)
         with suppress(OSError):
             self.file.close()
 
 
 class WrittenFile(io.FileIO):
-    """A file that knows the size and, if asked for, the SHA-256 of what was written to it."""
+    """A file that counts what is written to it and, if asked to, computes its SHA-256."""
 
     def __init__(self, descriptor: int, *, hashed: bool) -> None:
         super().__init__(descriptor, "wb")
@@ -143,20 +146,19 @@ class WrittenFile(io.FileIO):
         return count
 
     def sha256(self) -> str:
-        """The digest of all that was written, where it was asked for."""
+        """The digest of everything written, if the file was opened with `hashed`."""
         assert self._sha256 is not None
         return self._sha256.hexdigest()
 
 
 def same_bytes(path: str, other: str) -> bool:
-    """Whether two files hold the same, if the other one is a file at all."""
+    """Whether `other` is a file with the same content."""
     return is_file(other) and filecmp.cmp(path, other, shallow=False)
 
 
-def _is_same(one: os.stat_result, other: os.stat_result | None) -> bool:
-    """Whether nothing happened to a file between two looks at it."""
+def _is_unchanged(before: os.stat_result, now: os.stat_result | None) -> bool:
     return (
-        other is not None
-        and os.path.samestat(one, other)
-        and (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+        now is not None
+        and os.path.samestat(before, now)
+        and (before.st_size, before.st_mtime_ns) == (now.st_size, now.st_mtime_ns)
     )

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from prefpairs.errors import BadInput, FileTrouble, NotJson
+from prefpairs.errors import BadInput, FileError, NotJson
+from prefpairs.files.file_system import is_folder
 from prefpairs.files.input_stamps import read_noted
-from prefpairs.files.staging import is_folder
 from prefpairs.model.json_codec import decode
 
 
@@ -12,7 +12,7 @@ def read_template(path: str) -> str:
     """The source of the chat template; of several, the one for tools, else the default."""
     if is_folder(path):
         problem = "it is a folder; name the chat_template.jinja or tokenizer_config.json in it"
-        raise FileTrouble(path, problem)
+        raise FileError(path, problem)
     data = read_noted(path).removeprefix(b"\xef\xbb\xbf")
     if not data.lstrip().startswith(b"{") or data.lstrip().startswith((b"{%", b"{{", b"{#")):
         try:

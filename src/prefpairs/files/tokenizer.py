@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from prefpairs.errors import BadInput, BadRecord, FileTrouble, NotJson
+from prefpairs.errors import BadInput, BadRecord, FileError, NotJson
+from prefpairs.files.file_system import errors_named, is_file, is_folder
 from prefpairs.files.input_stamps import note, read_noted
 from prefpairs.files.inputs import Limits, within_memory
-from prefpairs.files.staging import is_file, is_folder, naming_trouble
 from prefpairs.files.tokenizer_bounds import (
     decoder_runs_away,
     encoder_runs_away,
@@ -195,7 +195,7 @@ def _opened(path: str, *, exact: bool) -> Any:
     except ImportError:
         raise missing_library("--tokenizer", "tokens") from None
     if not is_file(path):
-        raise FileTrouble(path, "is a directory" if is_folder(path) else "no such file")
+        raise FileError(path, "is a directory" if is_folder(path) else "no such file")
     note(path)
     made = (Tokenizer.from_str, _exact(path)) if exact else (Tokenizer.from_file, path)
     make = partial(_whole_texts, *made)
@@ -256,7 +256,7 @@ def _naming(path: str, problem: str, *others: type[Exception]) -> Iterator[None]
 
 def _exact(path: str) -> str:
     """The file with offsets that leave out no space: some tokenizers trim them."""
-    with naming_trouble(path), open(path, "rb") as file:
+    with errors_named(path), open(path, "rb") as file:
         data = file.read()
     try:
         config = decode(data)

@@ -83,7 +83,7 @@ def test_bad_rows_of_several_kinds() -> None:
             ["no pair came out, so nothing was written"],
             "3 groups",
         ),
-        (errors.FileTrouble("o.jsonl", "disk full"), ["o.jsonl: disk full"], None),
+        (errors.FileError("o.jsonl", "disk full"), ["o.jsonl: disk full"], None),
         (
             errors.GateNotMet("pairs>=5000\x1b", 1234),
             ["--require pairs>=5000\\x1b is not met: it is 1,234"],
@@ -252,7 +252,7 @@ def test_plural(count: int, said: str) -> None:
 def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Sentences, an empty line, the hint; all on standard error."""
     say_error(errors.UsageError("a and b", "give one"))
-    say_error(errors.FileTrouble("o", "full"))
+    say_error(errors.FileError("o", "full"))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (
         "",
@@ -265,7 +265,7 @@ def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
     [
         errors.BadInput("m.json", "no manifest: \x1b[31m"),
         errors.BadInput("m.json", "no manifest", "\x1b[31m"),
-        errors.FileTrouble("o.jsonl", "there is no directory \x1b[31m"),
+        errors.FileError("o.jsonl", "there is no directory \x1b[31m"),
         errors.ReadsAsDates("the output", "meta.\x1b[31m"),
         errors.WouldBeLost(1, 1, "trl", ["\x1b[31m"]),
         _bad(errors.BadField("a", 1, "what meta.\x1b[31m says")),

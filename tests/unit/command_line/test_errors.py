@@ -26,7 +26,7 @@ from prefpairs import errors
         (errors.TooManyPairs(11, 10), 2),
         (errors.NothingCameOut("pair"), 3),
         (errors.NotThere("pair", ["x"]), 3),
-        (errors.FileTrouble("f", "full"), 5),
+        (errors.FileError("f", "full"), 5),
     ],
 )
 def test_exit_codes(error: Any, code: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import prefpairs
 from prefpairs.cli.main import COMMANDS, main
-from prefpairs.files.output import ClosedPipe
+from prefpairs.files.standard_output import ClosedPipe
 
 ROWS = [
     {"prompt": "Q", "response": answer, "score": score} for answer, score in (("A", 1), ("B", 0))

@@ -12,7 +12,7 @@ from prefpairs.cli.write_options import FolderWords, WriteWords, check_written
 from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import (
     BadRecords,
-    FileTrouble,
+    FileError,
     GateNotMet,
     NothingCameOut,
     UnknownWord,
@@ -184,7 +184,7 @@ def test_an_output_without_a_place(path: str, problem: str) -> None:
         lambda: write_file(path, b"new"),
     ]
     for write in writes:
-        with pytest.raises(FileTrouble) as caught:
+        with pytest.raises(FileError) as caught:
             write()
         assert (caught.value.path, caught.value.problem) == (
             path,

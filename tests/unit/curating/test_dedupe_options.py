@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.dedupe import dedupe
 from prefpairs.engine.stage_files import files_named_by, with_files
-from prefpairs.errors import BadInput, FileTrouble, UnknownWord, UsageError
+from prefpairs.errors import BadInput, FileError, UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.dedupe import Dedupe
 
@@ -67,7 +67,7 @@ def test_sieve_of_all_words() -> None:
         ({"near_on": "chosen"}, UsageError),
         ({"near": 0.8, "near_on": "rejected"}, UnknownWord),
         ({"against_field": "text"}, UsageError),
-        ({"against": ["nothing.jsonl"]}, FileTrouble),
+        ({"against": ["nothing.jsonl"]}, FileError),
         ({"against": ["bench.jsonl", "./bench.jsonl"], "against_field": "text"}, UsageError),
         ({"against": ["bench.jsonl"]}, BadInput),
         ({"against": ["bench.jsonl"], "against_field": "txt"}, BadInput),

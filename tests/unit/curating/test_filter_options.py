@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
 from prefpairs.engine.stage_files import with_files
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
 from prefpairs.option import filled, options_in
 from prefpairs.stages.filter import Filter
 
@@ -78,7 +78,7 @@ def test_bounds_may_meet() -> None:
 
 def test_tokenizer(tmp_path: Path) -> None:
     """It is opened before any pair is read."""
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         with_files(Filter(max_tokens=9, tokenizer=str(tmp_path / "tokenizer.json")))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.cli.export_options import ExportWords, TargetWords
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 
@@ -112,7 +112,7 @@ def test_template_that_is_none(content: str, problem: str) -> None:
 
 def test_template_that_cannot_be_read() -> None:
     """No file, and a configuration without one."""
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         _plan(template="nothing.jinja")
     Path("tokenizer_config.json").write_text("{}", "utf-8")
     with pytest.raises(BadInput):

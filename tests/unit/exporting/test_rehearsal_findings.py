@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prefpairs.engine.rehearse import Rehearsal, RehearsePlan, rehearse
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
 from prefpairs.optional_libraries import install_command
 
 SOUND = Rehearsal(
@@ -93,7 +93,7 @@ def test_nothing_ran() -> None:
 
 def test_missing_dataset(tmp_path: Path) -> None:
     """An error before any library is asked for, and nothing is set."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         rehearse(RehearsePlan(path=f"{tmp_path}/nothing"))
     assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/nothing", "no such file")
     assert os.environ["HF_HOME"] == ""

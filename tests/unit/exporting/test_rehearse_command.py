@@ -8,7 +8,7 @@ from command_call import called
 
 from prefpairs.cli.commands.rehearse import RehearseWords, rehearse
 from prefpairs.cli.terminal.error_text import word_error
-from prefpairs.errors import DoesNotTrain, FileTrouble, UnknownWord
+from prefpairs.errors import DoesNotTrain, FileError, UnknownWord
 from prefpairs.option import REQUIRED, options_in
 
 
@@ -44,7 +44,7 @@ def test_missing_dataset(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], *, as_json: bool
 ) -> None:
     """An error, and no figures."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _run(tmp_path / "nothing", json=as_json)
     assert caught.value.path == str(tmp_path / "nothing")
     assert capfd.readouterr().out == ""

@@ -9,7 +9,7 @@ import pytest
 from rows_and_output import Row
 
 from prefpairs.engine.typed_rows import Drafts
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 
 COLUMNS = {"text": None, "label": None, "tools": "[]", "score": None}
 
@@ -150,5 +150,5 @@ def test_large_numbers(drafts: Drafts) -> None:
 
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
     """An error that names it."""
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         Drafts(COLUMNS, str(tmp_path / "none"))

@@ -10,7 +10,7 @@ from command_call import called
 
 from prefpairs.cli.commands.validate import ValidateWords, validate
 from prefpairs.dataset.row_checks import Length
-from prefpairs.errors import FileTrouble, UnknownWord, UsageError, WouldBeLost
+from prefpairs.errors import FileError, UnknownWord, UsageError, WouldBeLost
 from prefpairs.files.inputs import Input
 from prefpairs.targets import target_named
 from prefpairs.targets.openai import check_strictly
@@ -89,7 +89,7 @@ def test_summary_over_its_input() -> None:
 
 def test_missing_file() -> None:
     """The error names it."""
-    with pytest.raises(FileTrouble, match="nothing"):
+    with pytest.raises(FileError, match="nothing"):
         _run(inputs=["nothing.jsonl"])
 
 
@@ -109,7 +109,7 @@ def test_a_file_of_a_folder_that_cannot_be_looked_at() -> None:
     """It is not passed over."""
     _write("d/train.jsonl", ROW)
     Path("d/val.jsonl").symlink_to("val.jsonl")
-    with pytest.raises(FileTrouble, match=r"d/val\.jsonl"):
+    with pytest.raises(FileError, match=r"d/val\.jsonl"):
         _labels("d")
 
 

@@ -16,7 +16,7 @@ from prefpairs.dataset.arrow_columns import FIRST_BLOCK
 from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.dataset.row_checks import Length
 from prefpairs.engine.validate import ValidatePlan, Verdict, validate
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.targets import target_named
@@ -149,7 +149,7 @@ def test_limit() -> None:
 
 def test_file_that_is_not_there() -> None:
     """The error names it."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _judge(Input("nothing.jsonl", "nothing.jsonl"))
     assert caught.value.path == "nothing.jsonl"
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.files.byte_ranges import byte_ranges, lines_between
 
 
@@ -87,7 +88,7 @@ def test_byte_ranges_behind_a_start(path: Path, opened: int) -> None:
     assert byte_ranges(opened, 3, 9, 5) == [(3, 6), (6, 9)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     lines=st.lists(st.integers(0, 30), max_size=12),
     number=st.integers(1, 9),

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.errors import FileError, InputChanged
 from prefpairs.files.file_digest import digest_file, stamp_of
-from prefpairs.files.staged_file import Written
+from prefpairs.files.staged_file import FileDigest
 
 
 def test_digest_of_a_file(tmp_path: Path) -> None:
     """Its size and its SHA-256, as sha256sum says it."""
     path = tmp_path / "a"
     path.write_bytes(b"abc")
-    assert digest_file(str(path)) == Written(
+    assert digest_file(str(path)) == FileDigest(
         size=3, sha256="ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
 
@@ -23,7 +23,7 @@ def test_digest_of_a_file(tmp_path: Path) -> None:
 def test_digest_of_nothing(tmp_path: Path) -> None:
     """An empty file has one, too."""
     (tmp_path / "a").touch()
-    assert digest_file(str(tmp_path / "a")) == Written(
+    assert digest_file(str(tmp_path / "a")) == FileDigest(
         size=0, sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     )
 
@@ -53,7 +53,7 @@ def test_digest_through_a_link(tmp_path: Path) -> None:
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """What the system says, and of which file."""
     path = str(tmp_path / name)
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         digest_file(path)
     assert (caught.value.path, caught.value.problem) == (path, problem)
 
@@ -87,7 +87,7 @@ def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert stamp_of(str(tmp_path / "pipe")) is None
     assert stamp_of(os.devnull) is None
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         stamp_of(str(tmp_path / "none"))
     assert caught.value.problem == "No such file or directory"
 

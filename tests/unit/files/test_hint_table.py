@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import BadInput, FileTrouble
+from prefpairs.errors import BadInput, FileError
 from prefpairs.files.hint_table import read_hints
 
 
@@ -26,5 +26,5 @@ def test_bad_files(tmp_path: Path, data: bytes, problem: str) -> None:
         read_hints(str(path))
     assert caught.value.path == str(path)
     assert caught.value.problem.startswith(problem)
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         read_hints(str(tmp_path / "none.toml"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
 from prefpairs.files.inputs import Input, find_inputs, labels
 
 
@@ -24,7 +24,7 @@ def _labels(*words: str) -> list[str]:
 def _problem(*words: str) -> str:
     try:
         find_inputs(words)
-    except (FileTrouble, UsageError) as error:
+    except (FileError, UsageError) as error:
         return error.problem
     return "none"
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import FileTrouble
-from prefpairs.files.staging import Place, is_file, is_folder, is_there
+from prefpairs.errors import FileError
+from prefpairs.files.file_system import exists, is_file, is_folder
+from prefpairs.files.folder_handle import FolderHandle
 
 _DIES = """
 import os, signal, sys
-from prefpairs.files.staging import Place
-place = Place(os.path.dirname(sys.argv[1]))
-make = place.new_folder if sys.argv[2] == "folder" else place.new_file
+from prefpairs.files.folder_handle import FolderHandle
+place = FolderHandle(os.path.dirname(sys.argv[1]))
+make = place.create_temporary_folder if sys.argv[2] == "folder" else place.create_temporary_file
 made = make(os.path.basename(sys.argv[1]))
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -37,21 +38,21 @@ def test_what_a_dead_process_left_is_swept(tmp_path: Path, kind: str) -> None:
     left = _left_by_a_dead_process(tmp_path / "o.jsonl", kind)
     if kind == "folder":
         (left / "part").write_bytes(b"x")
-    place = Place(str(tmp_path))
-    other, _ = place.new_file("other.jsonl")
+    place = FolderHandle(str(tmp_path))
+    other, _ = place.create_temporary_file("other.jsonl")
     assert left.exists()
     place.unlink(other)
-    mine, _ = place.new_file("o.jsonl")
+    mine, _ = place.create_temporary_file("o.jsonl")
     assert os.listdir(tmp_path) == [mine]
 
 
 def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
     """Two runs may write the same target at a time."""
-    place = Place(str(tmp_path))
-    first, _ = place.new_file("o.jsonl")
-    second, _ = place.new_file("o.jsonl")
-    folder, _ = place.new_folder("o.jsonl")
-    place.sweep("o.jsonl")
+    place = FolderHandle(str(tmp_path))
+    first, _ = place.create_temporary_file("o.jsonl")
+    second, _ = place.create_temporary_file("o.jsonl")
+    folder, _ = place.create_temporary_folder("o.jsonl")
+    place.remove_leftovers("o.jsonl")
     assert {*os.listdir(tmp_path)} == {first, second, folder}
 
 
@@ -68,7 +69,7 @@ def test_what_a_living_process_makes_stays(tmp_path: Path) -> None:
 def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
     """What is not named as we name things is not ours."""
     (tmp_path / name).write_bytes(b"theirs")
-    Place(str(tmp_path)).sweep("o.jsonl")
+    FolderHandle(str(tmp_path)).remove_leftovers("o.jsonl")
     assert os.listdir(tmp_path) == [name]
 
 
@@ -77,7 +78,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_bytes(b"kept")
     (tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp").symlink_to(kept)
-    Place(str(tmp_path)).sweep("o.jsonl")
+    FolderHandle(str(tmp_path)).remove_leftovers("o.jsonl")
     assert sorted(os.listdir(tmp_path)) == [".o.jsonl.prefpairs-abcdefgh.tmp", "kept"]
 
 
@@ -94,7 +95,7 @@ def test_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         lock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    name, _ = Place(str(tmp_path)).new_file("o.jsonl")
+    name, _ = FolderHandle(str(tmp_path)).create_temporary_file("o.jsonl")
     assert name not in taken
     assert os.listdir(tmp_path) == [name]
 
@@ -111,7 +112,7 @@ def test_while_a_sweeper_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         lock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", held)
-    name, _ = Place(str(tmp_path)).new_file("o.jsonl")
+    name, _ = FolderHandle(str(tmp_path)).create_temporary_file("o.jsonl")
     assert len(os.listdir(tmp_path)) == 2
     assert (tmp_path / name).exists()
 
@@ -123,16 +124,16 @@ def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    place = Place(str(tmp_path))
-    name, _ = place.new_file("o.jsonl")
-    place.sweep("o.jsonl")
+    place = FolderHandle(str(tmp_path))
+    name, _ = place.create_temporary_file("o.jsonl")
+    place.remove_leftovers("o.jsonl")
     assert os.listdir(tmp_path) == [name]
 
 
 def test_a_pipe_with_such_a_name(tmp_path: Path) -> None:
     """It is not ours, and nobody waits for it."""
     os.mkfifo(tmp_path / ".o.jsonl.prefpairs-abcdefgh.tmp")
-    Place(str(tmp_path)).sweep("o.jsonl")
+    FolderHandle(str(tmp_path)).remove_leftovers("o.jsonl")
     assert os.listdir(tmp_path) == [".o.jsonl.prefpairs-abcdefgh.tmp"]
 
 
@@ -140,8 +141,8 @@ def test_names_of_long_characters(tmp_path: Path) -> None:
     """The longest name that can be written has room beside it."""
     target = tmp_path / ("\N{GRINNING FACE}" * 62)
     left = _left_by_a_dead_process_of(target)
-    place = Place(str(tmp_path))
-    name, _ = place.new_file(target.name)
+    place = FolderHandle(str(tmp_path))
+    name, _ = place.create_temporary_file(target.name)
     assert not left.exists()
     place.move(name, place, target.name)
     assert os.listdir(tmp_path) == [target.name]
@@ -155,7 +156,7 @@ def _left_by_a_dead_process_of(target: Path) -> Path:
 
 def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweeper that comes between making a folder and opening it: another one is made."""
-    place, opening = Place(str(tmp_path)), os.open
+    place, opening = FolderHandle(str(tmp_path)), os.open
     taken: list[str] = []
 
     def late(path: str, *rest: int, **more: Any) -> int:
@@ -165,17 +166,17 @@ def test_folder_swept_before_it_was_opened(tmp_path: Path, monkeypatch: pytest.M
         return opening(path, *rest, **more)
 
     monkeypatch.setattr(os, "open", late)
-    name, _ = place.new_folder("o")
+    name, _ = place.create_temporary_folder("o")
     assert os.listdir(tmp_path) == [name]
     assert taken != [name]
 
 
-@pytest.mark.parametrize("ask", [is_there, is_file, is_folder])
+@pytest.mark.parametrize("ask", [exists, is_file, is_folder])
 def test_trouble_is_no_answer(tmp_path: Path, ask: Callable[[str], bool]) -> None:
     """What cannot be looked at may be there; what is behind a file is not."""
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "file").touch()
-    with pytest.raises(FileTrouble, match="symbolic links"):
+    with pytest.raises(FileError, match="symbolic links"):
         ask(str(tmp_path / "round"))
     assert not ask(str(tmp_path / "nothing"))
     assert not ask(str(tmp_path / "file" / "x"))

@@ -15,7 +15,7 @@ import pytest
 from backports import zstd
 from pyarrow.parquet import write_table
 
-from prefpairs.errors import BadInput, FileTrouble
+from prefpairs.errors import BadInput, FileError
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
@@ -252,7 +252,7 @@ def test_torn_array(tmp_path: Path) -> None:
 
 def test_missing_file(tmp_path: Path) -> None:
     """The label and the system's word for it."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _read(tmp_path / "nothing.jsonl")
     assert (caught.value.path, caught.value.problem) == (
         "nothing.jsonl",

@@ -11,10 +11,11 @@ from threading import Thread
 import pytest
 from backports import zstd
 
-from prefpairs.errors import BadRecords, FileTrouble, UsageError
+from prefpairs.errors import BadRecords, FileError, UsageError
 from prefpairs.files.inputs import Input
-from prefpairs.files.output import ClosedPipe, open_output, refuse_stdout, write_file
+from prefpairs.files.output import open_output, write_file
 from prefpairs.files.staged_file import same_bytes
+from prefpairs.files.standard_output import ClosedPipe, refuse_stdout
 
 
 def _write(path: Path | str, *lines: bytes) -> None:
@@ -129,7 +130,7 @@ def test_place_where_no_file_can_be(tmp_path: Path, name: str) -> None:
     """A missing folder, and a folder of that name."""
     (tmp_path / "folder").mkdir()
     path = str(tmp_path / name)
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _write(path, b"a\n")
     assert caught.value.path == path
 
@@ -221,7 +222,7 @@ def test_standard_output_that_cannot_be_written(tmp_path: Path) -> None:
     with (
         (tmp_path / "r").open("rb") as file,
         _descriptor(1, file.fileno()),
-        pytest.raises(FileTrouble) as caught,
+        pytest.raises(FileError) as caught,
     ):
         _write("-", b"a\n")
     assert (caught.value.path, caught.value.problem) == ("standard output", "Bad file descriptor")

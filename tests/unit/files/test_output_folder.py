@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
+from prefpairs.files.folder_handle import FolderHandle
 from prefpairs.files.inputs import Input
-from prefpairs.files.output_folder import open_folder
-from prefpairs.files.staging import Place
+from prefpairs.files.output import open_output_folder
 
 FAMILY = ("a", "b", "c")
 
@@ -19,13 +19,13 @@ FAMILY = ("a", "b", "c")
 def _write(
     folder: Path | str, names: Sequence[str] = ("a", "b"), content: bytes = b"new\n"
 ) -> None:
-    with open_folder(str(folder), names, FAMILY) as files:
+    with open_output_folder(str(folder), names, FAMILY) as files:
         for name in names:
             files[name].write(content)
 
 
 def _fail(folder: Path, names: Sequence[str] = ("a", "b")) -> None:
-    with open_folder(str(folder), names, FAMILY) as files:
+    with open_output_folder(str(folder), names, FAMILY) as files:
         files["a"].write(b"new\n")
         raise KeyboardInterrupt
 
@@ -52,7 +52,7 @@ def _mask(mask: int) -> Iterator[None]:
 
 def test_new_folder(tmp_path: Path) -> None:
     """It appears with all of its files, also those in which nothing stands."""
-    with open_folder(str(tmp_path / "o"), ["a", "b"], FAMILY) as files:
+    with open_output_folder(str(tmp_path / "o"), ["a", "b"], FAMILY) as files:
         files["a"].write(b"one\n")
         files["a"].write(b"two\n")
         assert not (tmp_path / "o").exists()
@@ -70,7 +70,7 @@ def test_names_of_a_new_folder(tmp_path: Path, name: str) -> None:
 def test_old_folder(tmp_path: Path) -> None:
     """Old files of the family go, with those that were not asked for; all others stay."""
     folder = _old(tmp_path / "o", "a", "c", "mine")
-    with open_folder(str(folder), ["a", "b"], FAMILY) as files:
+    with open_output_folder(str(folder), ["a", "b"], FAMILY) as files:
         files["a"].write(b"new\n")
         assert (folder / "a").read_bytes() == b"old\n"
         assert not (folder / "b").exists()
@@ -109,7 +109,7 @@ def test_file_of_that_name(tmp_path: Path, special: bool) -> None:
         os.mkfifo(path)
     else:
         path.write_bytes(b"old\n")
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _write(path)
     assert (caught.value.path, caught.value.problem) == (str(path), "is a file, not a directory")
     assert os.listdir(tmp_path) == ["o"]
@@ -117,7 +117,7 @@ def test_file_of_that_name(tmp_path: Path, special: bool) -> None:
 
 def test_folder_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """Only the last one is made; a mistyped path is no reason to make three."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _write(f"{tmp_path}/x/o/")
     assert caught.value.problem == f"there is no directory {tmp_path}/x"
     assert os.listdir(tmp_path) == []
@@ -130,7 +130,7 @@ def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "link").symlink_to(f"o/{name}")
     with (
         pytest.raises(UsageError, match="is both input and output"),
-        open_folder(str(folder), ["a"], FAMILY, [Input(str(tmp_path / "link"), "link")]),
+        open_output_folder(str(folder), ["a"], FAMILY, [Input(str(tmp_path / "link"), "link")]),
     ):
         pass
     assert _content(folder) == {"a": b"old\n", "c": b"old\n"}
@@ -139,7 +139,7 @@ def test_input_in_the_folder(tmp_path: Path, name: str) -> None:
 def test_input_beside_the_files(tmp_path: Path) -> None:
     """A folder may hold its own input."""
     folder = _old(tmp_path / "o", "mine")
-    with open_folder(str(folder), ["a"], FAMILY, [Input(str(folder / "mine"), "mine")]):
+    with open_output_folder(str(folder), ["a"], FAMILY, [Input(str(folder / "mine"), "mine")]):
         pass
     assert _content(folder) == {"a": b"", "mine": b"old\n"}
 
@@ -168,12 +168,12 @@ def test_files_that_would_not_change(tmp_path: Path) -> None:
     """They stay with their time if that is asked for; what is not the same, or too much, goes."""
     folder = _old(tmp_path / "o", "a", "b", "c")
     os.utime(folder / "a", ns=(5, 5))
-    with open_folder(str(folder), ["a", "b"], FAMILY, keep_if_same=True) as files:
+    with open_output_folder(str(folder), ["a", "b"], FAMILY, keep_if_same=True) as files:
         files["a"].write(b"old\n")
         files["b"].write(b"new\n")
     assert (folder / "a").stat().st_mtime_ns == 5
     assert _content(folder) == {"a": b"old\n", "b": b"new\n"}
-    with open_folder(str(folder), ["a"], FAMILY) as files:
+    with open_output_folder(str(folder), ["a"], FAMILY) as files:
         files["a"].write(b"old\n")
     assert (folder / "a").stat().st_mtime_ns > 5
     assert _content(folder) == {"a": b"old\n"}
@@ -183,7 +183,7 @@ def test_long_name(tmp_path: Path) -> None:
     """Files are put beside the old ones first, and nothing of that stays."""
     folder = _old(tmp_path / "o")
     name = "x" * 240
-    with open_folder(str(folder), [name], [name]) as files:
+    with open_output_folder(str(folder), [name], [name]) as files:
         files[name].write(b"new\n")
     assert _content(folder) == {name: b"new\n"}
 
@@ -193,15 +193,15 @@ def test_file_that_cannot_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     """Whichever of the renames fails, the old files stand there as before."""
     folder = _old(tmp_path / "o", "a", "b", "c")
     calls = iter(range(1, 100))
-    move = Place.move
+    move = FolderHandle.move
 
-    def failing(place: Place, name: str, to: Place, new: str) -> None:
+    def failing(place: FolderHandle, name: str, to: FolderHandle, new: str) -> None:
         if next(calls) == fails:
             raise OSError(5, "Input/output error")
         move(place, name, to, new)
 
-    monkeypatch.setattr(Place, "move", failing)
-    with pytest.raises(FileTrouble):
+    monkeypatch.setattr(FolderHandle, "move", failing)
+    with pytest.raises(FileError):
         _write(folder)
     assert _content(folder) == dict.fromkeys("abc", b"old\n")
 
@@ -226,12 +226,12 @@ def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
     aside.mkdir()
     (aside / "0").write_bytes(b"old\n")
 
-    def failing(_place: Place, _name: str, _to: Place, _new: str) -> None:
+    def failing(_place: FolderHandle, _name: str, _to: FolderHandle, _new: str) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Place, "move", failing)
-        with pytest.raises(FileTrouble):
+        patched.setattr(FolderHandle, "move", failing)
+        with pytest.raises(FileError):
             _write(folder)
     assert (aside / "0").read_bytes() == b"old\n"
     _write(folder)
@@ -243,15 +243,15 @@ def test_neither_new_nor_old_files_can_come(
 ) -> None:
     """Nothing is destroyed: what cannot come back stays aside, and the others are back."""
     folder = _old(tmp_path / "o", "a", "b")
-    move = Place.move
+    move = FolderHandle.move
 
-    def failing(place: Place, name: str, to: Place, new: str) -> None:
+    def failing(place: FolderHandle, name: str, to: FolderHandle, new: str) -> None:
         if new == "a":
             raise OSError(5, "Input/output error")
         move(place, name, to, new)
 
-    monkeypatch.setattr(Place, "move", failing)
-    with pytest.raises(FileTrouble):
+    monkeypatch.setattr(FolderHandle, "move", failing)
+    with pytest.raises(FileError):
         _write(folder)
     names = [path for path in folder.rglob("*") if path.is_file()]
     assert [path.read_bytes() for path in names] == [b"old\n", b"old\n"]

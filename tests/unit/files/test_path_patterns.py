@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 from prefpairs.files.inputs import find_inputs
 from prefpairs.files.path_patterns import is_pattern, paths_like
 
@@ -108,7 +108,7 @@ def test_no_folder_is_passed_over(tmp_path: Path, word: str, mode: int) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "runs" / "shut").chmod(mode)
     try:
-        with within(str(tmp_path)), as_nobody(), pytest.raises(FileTrouble) as caught:
+        with within(str(tmp_path)), as_nobody(), pytest.raises(FileError) as caught:
             find_inputs([word])
     finally:
         (tmp_path / "runs" / "shut").chmod(0o755)

@@ -17,9 +17,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.files.pickle_reader import unpickled
 from prefpairs.files.pickle_values import Damaged, NotRead
 
@@ -245,7 +246,7 @@ def _as_text(value: Any) -> str:
     return re.sub(r"'([^']*)': ", r"\1: ", repr(value))
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(st.lists(st.sampled_from(INSTRUCTIONS), max_size=40), st.sampled_from([4, 5]))
 def test_what_is_read_is_what_python_reads(program: list[bytes], protocol: int) -> None:
     """Whatever instructions come one after the other: that value, or a refusal."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 from prefpairs.files.inputs import find_inputs
 from prefpairs.files.pipe_spool import peeked_input, seekable_stdin
 
@@ -60,7 +60,7 @@ def test_trouble_with_the_folder_names_it() -> None:
     """As every trouble with a file does."""
     with (
         stdin_of(piped(b"abc\n")),
-        pytest.raises(FileTrouble, match="no/such/folder"),
+        pytest.raises(FileError, match="no/such/folder"),
         seekable_stdin("no/such/folder"),
     ):
         pass

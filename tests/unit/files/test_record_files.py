@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileTrouble, InputChanged
+from prefpairs.errors import FileError, InputChanged
 from prefpairs.files.inputs import Input
 from prefpairs.files.record_files import RecordFile, RecordFiles, Spool
 
@@ -90,7 +90,7 @@ def test_file_that_is_gone(tmp_path: Path) -> None:
     """The system's word for it."""
     files = _files(tmp_path / "r.jsonl")
     (tmp_path / "r.jsonl").unlink()
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         files.read(0, 0, 6)
     assert (caught.value.path, caught.value.problem) == ("r.jsonl", "No such file or directory")
 
@@ -188,7 +188,7 @@ def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
     files.add(_held(tmp_path / "r.jsonl"))
     files.read(0, 0, 6)
     (tmp_path / "r.jsonl").unlink()
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         files.check()
     assert (caught.value.path, caught.value.problem) == ("r.jsonl", "No such file or directory")
 
@@ -242,7 +242,7 @@ def test_closing_closes_the_spool() -> None:
 
 def test_spool_in_a_missing_folder(tmp_path: Path) -> None:
     """The folder is named."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         Spool(str(tmp_path / "nowhere"))
     assert (caught.value.path, caught.value.problem) == (
         str(tmp_path / "nowhere"),

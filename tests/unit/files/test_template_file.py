@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import BadInput, FileTrouble
+from prefpairs.errors import BadInput, FileError
 from prefpairs.files.template_file import read_template
 
 
@@ -92,7 +92,7 @@ def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """The trouble has the name that was typed."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         read_template(f"{tmp_path}/{name}")
     assert caught.value.path == f"{tmp_path}/{name}"
     assert problem.lower() in caught.value.problem.lower()

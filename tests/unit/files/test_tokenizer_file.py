@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from prefpairs.errors import BadInput, BadRecord, FileTrouble, UsageError
+from hypothesis_examples import examples
+from prefpairs.errors import BadInput, BadRecord, FileError, UsageError
 from prefpairs.files.tokenizer import (
     Model,
     Tokens,
@@ -49,7 +50,7 @@ def test_count(tmp_path: Path, text: str, count: int) -> None:
 )
 def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
     """The trouble has the name that was typed."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         open_tokenizer(f"{tmp_path}/{name}")
     assert (caught.value.path, caught.value.problem) == (f"{tmp_path}/{name}", problem)
 
@@ -141,9 +142,7 @@ DECODERS = st.recursive(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(decoder=DECODERS, ids=st.lists(st.integers(0, 5), max_size=12))
 @example(decoder=decoders.Replace("", "a"), ids=[0, 0])
 @example(decoder=decoders.Replace(Regex("(?=a)"), "bb"), ids=[1, 1])

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trinity_files import around, frame, item, packed, run, tensors, whole, with_tokens
 
+from hypothesis_examples import examples
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.lines import Refused
@@ -303,7 +304,7 @@ def test_a_long_item_is_a_long_line(tmp_path: Path) -> None:
         assert [record.whole for record in opened.records] == [False, True]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_any_byte_may_be_wrong(data: st.DataObject) -> None:
     """Rows or a refusal, soon; no other exception."""

@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.diff import DiffWords, diff
 from prefpairs.cli.main import main
-from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.model.pair import pair_of
 
 ROWS = [
@@ -88,7 +88,7 @@ def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
 
 def test_missing_file() -> None:
     """The error names it."""
-    with pytest.raises(FileTrouble, match=r"nothing\.jsonl"):
+    with pytest.raises(FileError, match=r"nothing\.jsonl"):
         _run("a.jsonl", "nothing.jsonl")
 
 

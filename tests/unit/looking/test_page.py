@@ -6,11 +6,12 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from page_of_rows import Parsed, page_of
 from survey_of_rows import Row
 
+from hypothesis_examples import examples
 from prefpairs.render.page.html import written_out
 
 _ELEMENTS = (
@@ -72,7 +73,7 @@ def rows(draw: st.DrawFn) -> Row:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(given_rows=st.lists(rows(), min_size=1, max_size=4), title=TEXTS)
 def test_whatever_pairs_say_no_element_is_theirs(given_rows: list[Row], title: str) -> None:
     """The page parses; all elements and attributes are ours, and the data are the very texts."""

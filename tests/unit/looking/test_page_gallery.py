@@ -5,10 +5,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from survey_of_rows import Row, entry_of
 
+from hypothesis_examples import examples
 from prefpairs.model.pair import pair_of
 from prefpairs.render.page.gallery import Gallery, unevenness
 
@@ -47,7 +48,7 @@ def some(number: int) -> list[Row]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(pairs=st.integers(1, 40), chance=st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: int, chance: Random) -> None:
     """The same pairs are held, whatever order they came in, copies and ties included."""

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from decimal import Decimal
 from itertools import islice
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
 from prefpairs.strategies.options import PairOptions
 
@@ -56,7 +57,7 @@ def _within(group: Group, places: range | None) -> list[int]:
 
 
 @given(GROUPS, OPTIONS, RANGES, RANGES)
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(400, derandomize=True)
 def test_against_all_pairs(
     group: Group, options: PairOptions, chosen: range | None, rejected: range | None
 ) -> None:

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.model.identity import draw
 from prefpairs.strategies.hash_ring import Ring
 
@@ -16,7 +17,7 @@ MEMBERS = st.lists(
 
 
 @given(MEMBERS, st.integers(0, 31), st.integers(1, 4), st.sampled_from([-1.0, 0.0, 0.1, 0.3]))
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(400, derandomize=True)
 def test_against_a_plain_walk(
     members: list[tuple[int, float, str]], start: int, count: int, highest: float
 ) -> None:

@@ -16,7 +16,7 @@ from prefpairs.engine.index_fill import fill
 from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
-from prefpairs.errors import FileTrouble
+from prefpairs.errors import FileError
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
@@ -145,6 +145,6 @@ def test_trouble_has_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(index_fill, "byte_ranges", fail)
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _filled(path, workers=2)
     assert caught.value.args == ("r.jsonl", "Input/output error")

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.errors import UnknownWord
 from prefpairs.model.number import gap_between
 from prefpairs.strategies import ALIASES, STRATEGIES, strategy_named
@@ -33,7 +34,7 @@ OPTIONS = st.builds(
 SIZE = 3_000
 
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
-brute_force = settings(max_examples=150, deadline=None, derandomize=True)
+brute_force = examples(150, derandomize=True)
 
 
 def _pairs(name: str, group: Group, options: PairOptions) -> list[Positions]:

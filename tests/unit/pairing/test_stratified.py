@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.model.number import gap_between
 from prefpairs.strategies.allowed_pairs import Group, Positions
 from prefpairs.strategies.options import PairOptions
@@ -156,7 +157,7 @@ def test_across_prompts_low_ones_are_spread() -> None:
     st.sampled_from([(0.7, 0.4), (0.5, 0.5)]),
     st.sampled_from([1, 2, 100]),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300, derandomize=True)
 def test_across_prompts_against_all_pairs(
     members: list[tuple[float, str]],
     min_gap: float,

@@ -10,7 +10,7 @@ import pytest
 
 from prefpairs.engine.plan import InputPlan, Tolerated
 from prefpairs.engine.row_reader import Rows, reading_rows
-from prefpairs.errors import BadRecords, FileTrouble, NotJson, UsageError
+from prefpairs.errors import BadRecords, FileError, NotJson, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
@@ -117,7 +117,7 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
     path.write_bytes(b"in\n")
     given = [Input(str(path), "r.jsonl")]
     plans = [
-        (InputPlan(inputs=given, quarantine=str(tmp_path / "x" / "bad.jsonl")), FileTrouble),
+        (InputPlan(inputs=given, quarantine=str(tmp_path / "x" / "bad.jsonl")), FileError),
         (InputPlan(inputs=given, quarantine=str(path)), UsageError),
     ]
     for plan, error in plans:

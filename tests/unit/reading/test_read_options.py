@@ -8,7 +8,7 @@ import pytest
 
 from prefpairs.cli.read_options import AsideWords, InputWords, ReadWords
 from prefpairs.engine.plan import InputPlan, ReadPlan
-from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
@@ -285,5 +285,5 @@ def test_template_of_prompts() -> None:
 
 def test_tokenizer_that_is_not_there() -> None:
     """It is opened before anything is read."""
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         _plan(tokenizer="t.json")

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_examples import examples
 from prefpairs.errors import NotJson
 from prefpairs.model import value_size
 from prefpairs.model.json_codec import decode
@@ -42,7 +43,7 @@ def allowed(line: bytes) -> int:
     return value_size.most_taken_by(line) + SMALL
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(VALUES, st.booleans())
 def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool) -> None:
     """Whatever stands many times in a line, and however its characters are written."""
@@ -50,7 +51,7 @@ def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool)
     assert taken(data := line.encode("utf-8", "replace")) <= allowed(data)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(VALUES, st.integers(min_value=1, max_value=3000), st.text(max_size=3))
 def test_no_object_takes_more_than_its_signs_stand_for(value: Any, members: int, of: str) -> None:
     """An object of any number of different keys, at whatever size it grew last."""
@@ -66,7 +67,6 @@ def test_light_lines_need_no_look(unit: str) -> None:
     assert value_size._weight(line) <= len(line) * most  # noqa: SLF001
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet='ab"\\,:[]{}', max_size=12), min_size=1, max_size=30), st.data())
 def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject) -> None:
     """However they are escaped, and wherever the line is cut into pieces."""

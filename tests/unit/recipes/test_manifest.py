@@ -24,7 +24,7 @@ from prefpairs.cli.manifest import (
     refuse_strange_manifest,
 )
 from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
-from prefpairs.errors import BadInput, FileTrouble, UsageError
+from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files.file_digest import digest_file
 from prefpairs.stages.sample import Sample
 
@@ -244,7 +244,7 @@ def test_bytes_that_are_no_manifest(content: bytes) -> None:
 @pytest.mark.parametrize("name", ["none.json", "data"])
 def test_manifest_that_is_not_there(name: str) -> None:
     """Trouble of the file system, not of the manifest."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         read_manifest(name)
     assert caught.value.path == name
 

@@ -25,7 +25,7 @@ from prefpairs.cli.recipe import (
 )
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.cli.typer_adapter import command_of, options_of
-from prefpairs.errors import FileTrouble, UnknownWord, UsageError
+from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.option import given_options, options_in
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
@@ -600,10 +600,10 @@ def test_words_of_any_form_of_table() -> None:
 
 def test_file_that_is_no_recipe() -> None:
     """It is not there, or a folder, or no text."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         read_recipe("none.toml", [])
     assert (caught.value.path, caught.value.problem) == ("none.toml", "No such file or directory")
-    with pytest.raises(FileTrouble, match="Is a directory"):
+    with pytest.raises(FileError, match="Is a directory"):
         read_recipe(".", [])
     with pytest.raises(UsageError, match=r"r\.toml is not UTF-8"):
         _recipe("[pair]\n# é".encode("latin-1"))

@@ -12,10 +12,10 @@ from prefpairs.cli.recipe_plan import Pipeline, outline_of, pipeline_of
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
-from prefpairs.errors import FileTrouble, UsageError
+from prefpairs.errors import FileError, UsageError
 from prefpairs.fields.answer import ReadOptions
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
 from prefpairs.ledger import Ledger
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
@@ -190,7 +190,7 @@ def test_place_of_words_that_do_not_fit(text: str, sentence: str) -> None:
 
 def test_input_that_is_not_there() -> None:
     """Trouble of the file system, as on the command line."""
-    with pytest.raises(FileTrouble) as caught:
+    with pytest.raises(FileError) as caught:
         _pipeline("[read]\ninputs = 'none.jsonl'\n[pair]\n")
     assert (caught.value.path, caught.value.problem) == ("none.jsonl", "no such file")
 
@@ -279,8 +279,8 @@ OURS = (
 
 def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = OURS) -> None:
     with (
-        Together() as together,
-        pipeline.opened(together, keep_if_same=keep_if_same) as outputs,
+        FileTransaction() as transaction,
+        pipeline.opened(transaction, keep_if_same=keep_if_same) as outputs,
     ):
         for output in outputs.values():
             output.write(content)
@@ -300,7 +300,10 @@ def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = OURS) -> 
 def test_opened(text: str, sides: list[str], files: list[str]) -> None:
     """An output a side; what would not change keeps its time if that is asked."""
     pipeline = _pipeline(text)
-    with Together() as together, pipeline.opened(together, keep_if_same=True) as outputs:
+    with (
+        FileTransaction() as transaction,
+        pipeline.opened(transaction, keep_if_same=True) as outputs,
+    ):
         assert [*outputs] == sides
         for output in outputs.values():
             output.write(OURS)

@@ -21,8 +21,8 @@ from prefpairs.cli.commands.verify import VerifyWords, verify
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import (
     BadRecords,
+    FileError,
     FilesDiffer,
-    FileTrouble,
     GateNotMet,
     InputChanged,
     NothingCameOut,
@@ -334,8 +334,8 @@ def test_dry_run_over_an_earlier_one() -> None:
         (RECIPE + WHOLE, {"settings": ["write.manifest=runs/in.jsonl"]}, UsageError),
         (RECIPE + WHOLE, {"settings": ["write.manifest=recipe.toml"]}, UsageError),
         (RECIPE + WHOLE, {"settings": ["write.manifest=data/o.jsonl"]}, UsageError),
-        (RECIPE + WHOLE, {"settings": ["write.manifest=none/m.json"]}, FileTrouble),
-        (RECIPE + WHOLE, {"settings": ["write.output=none/o.jsonl"]}, FileTrouble),
+        (RECIPE + WHOLE, {"settings": ["write.manifest=none/m.json"]}, FileError),
+        (RECIPE + WHOLE, {"settings": ["write.output=none/o.jsonl"]}, FileError),
         (RECIPE + WHOLE, {"settings": ["write.summary=data/o.jsonl"]}, UsageError),
         (RECIPE + WHOLE, {"depfile": "data/manifest.json"}, UsageError),
         (RECIPE + WHOLE, {"depfile": "recipe.toml"}, UsageError),
@@ -347,7 +347,7 @@ def test_dry_run_over_an_earlier_one() -> None:
         (RECIPE + WHOLE, {"require": ["oddity>=1"]}, UnknownWord),
         (RECIPE + WHOLE, {"settings": ["write.require=oddity>=1"]}, UnknownWord),
         (RECIPE + WHOLE, {"settings": ["write.require=sides.val=1"]}, UsageError),
-        (RECIPE + WHOLE, {"recipe": "none.toml"}, FileTrouble),
+        (RECIPE + WHOLE, {"recipe": "none.toml"}, FileError),
     ],
 )
 @pytest.mark.parametrize("keep", [False, True])

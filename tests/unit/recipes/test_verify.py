@@ -10,7 +10,7 @@ from prefpairs.cli.commands.verify import VerifyWords, verify
 from prefpairs.cli.manifest import Hashed, manifest_of
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.terminal.error_text import word_error
-from prefpairs.errors import BadInput, FilesDiffer, FileTrouble
+from prefpairs.errors import BadInput, FileError, FilesDiffer
 from prefpairs.files.file_digest import digest_file
 
 
@@ -106,7 +106,7 @@ def test_no_manifest() -> None:
     """Neither a file of pairs nor one that is not there is one."""
     with pytest.raises(BadInput, match="no manifest"):
         verify(asked=VerifyWords(manifest="a.jsonl"))
-    with pytest.raises(FileTrouble):
+    with pytest.raises(FileError):
         verify(asked=VerifyWords(manifest="none.json"))
 
 
@@ -149,7 +149,7 @@ def test_a_pipe_in_the_place_of_a_file() -> None:
     with pytest.raises(FilesDiffer) as caught:
         verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.differences == ["output o.jsonl is no file"]
-    with pytest.raises(FileTrouble, match="is no regular file"):
+    with pytest.raises(FileError, match="is no regular file"):
         digest_file("o.jsonl")
 
 

@@ -16,7 +16,8 @@ from prefpairs.engine.diff import DiffPlan, read_both
 from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import STDIN, labels
-from prefpairs.files.output import STDOUT, open_output
+from prefpairs.files.output import open_output
+from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress
 from prefpairs.model.json_codec import encode_pretty

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from prefpairs.engine.rehearse import STEPS, Rehearsal, RehearsePlan
 from prefpairs.engine.rehearse import rehearse as run
 from prefpairs.errors import DoesNotTrain
-from prefpairs.files.output import STDOUT, open_output
+from prefpairs.files.output import open_output
+from prefpairs.files.standard_output import STDOUT
 from prefpairs.model.json_codec import encode_line
 from prefpairs.option import REQUIRED, argument, flag, one_of, option, options
 

@@ -9,7 +9,8 @@ from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.write_options import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
-from prefpairs.files.output import STDOUT, is_stdout, open_output
+from prefpairs.files.output import open_output
+from prefpairs.files.standard_output import STDOUT, is_stdout
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, option, options
 from prefpairs.render.page.document import page

@@ -11,10 +11,11 @@ from prefpairs.cli.write_options import TellWords, check_quarantine, check_writt
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import UsageError
 from prefpairs.files.file_digest import digest_file, stamp_of
+from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.input_stamps import Stamp, noting
 from prefpairs.files.inputs import Input
-from prefpairs.files.joint_commit import Together
-from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
+from prefpairs.files.output import open_output, write_file
+from prefpairs.files.standard_output import STDOUT, refuse_stdout
 from prefpairs.ledger import Ledger
 from prefpairs.option import argument, flag, option, options
 
@@ -117,10 +118,10 @@ def _run(words: RunWords, telling: TellWords, ledger: Ledger, noted: Mapping[str
     files = [*pipeline.outputs, *([pipeline.manifest] if pipeline.manifest else [])]
     told = ", ".join(files) or STDOUT
     hashed = pipeline.manifest is not None
-    with telling.telling(kind, ledger, told, pipeline.plan.read, hashed=hashed) as together:
-        together.refuse_last(refuse_manifest)
+    with telling.telling(kind, ledger, told, pipeline.plan.read, hashed=hashed) as transaction:
+        transaction.check_last(refuse_manifest)
         before = {path: stamp_of(path) for path in _paths(words, pipeline)}
-        with pipeline.opened(together, keep_if_same=words.keep_if_same) as outputs:
+        with pipeline.opened(transaction, keep_if_same=words.keep_if_same) as outputs:
             sieve(pipeline.plan, outputs, ledger, allow_empty=telling.allow_empty)
             for gate in gates:
                 gate.check(summary_of(kind, ledger))
@@ -132,8 +133,8 @@ def _run(words: RunWords, telling: TellWords, ledger: Ledger, noted: Mapping[str
             if stamp is not None
         }
         if words.depfile is not None:
-            _leave_rule(words.depfile, pipeline, stamps, together)
-        _leave_manifest(recipe, pipeline, stamps, ledger, together)
+            _leave_rule(words.depfile, pipeline, stamps, transaction)
+        _leave_manifest(recipe, pipeline, stamps, ledger, transaction)
 
 
 def _check_files(words: RunWords, telling: TellWords, pipeline: "Pipeline") -> None:
@@ -194,12 +195,12 @@ def _length(paths: list[str]) -> int:
 
 
 def _leave_rule(
-    path: str, pipeline: "Pipeline", stamps: Mapping[str, Stamp], together: Together
+    path: str, pipeline: "Pipeline", stamps: Mapping[str, Stamp], transaction: FileTransaction
 ) -> None:
     """Write the rule for make."""
     from prefpairs.cli.manifest import depfile_of
 
-    write_file(path, depfile_of(pipeline.manifest or "", [*stamps]), together)
+    write_file(path, depfile_of(pipeline.manifest or "", [*stamps]), transaction)
 
 
 def _leave_manifest(
@@ -207,7 +208,7 @@ def _leave_manifest(
     pipeline: "Pipeline",
     stamps: Mapping[str, Stamp],
     ledger: Ledger,
-    together: Together,
+    transaction: FileTransaction,
 ) -> None:
     """Write the manifest: of outputs what was written, and of inputs what was read."""
     from prefpairs.cli.manifest import Hashed, manifest_of
@@ -223,9 +224,9 @@ def _leave_manifest(
         for path, stamp in stamps.items()
     ]
     made = [
-        Hashed(path, together.written(path), ledger.lines_written.get(name))
+        Hashed(path, transaction.digest_of(path), ledger.lines_written.get(name))
         for name, path in pipeline.lasting.items()
     ]
     counts = summary_of(pipeline.kind, ledger)
     manifest = manifest_of(pipeline.manifest, recipe, read, made, counts)
-    write_file(pipeline.manifest, manifest, together)
+    write_file(pipeline.manifest, manifest, transaction)

@@ -21,9 +21,9 @@ from prefpairs.engine.pair_picker import show as show_pairs
 from prefpairs.engine.plan import InputPlan, PairPlan
 from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.errors import MeansNothing, NotThere, UsageError
+from prefpairs.files.file_system import errors_named
 from prefpairs.files.inputs import STDIN
 from prefpairs.files.read_counter import WatchedFile
-from prefpairs.files.staging import naming_trouble
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
 from prefpairs.render.line_wrapping import Span
@@ -140,7 +140,7 @@ class ShowReadWords(ReadWords):
             raise UsageError("--id - reads standard input, which is an input already", "name files")
         if sys.stdin is None:
             return []
-        with naming_trouble("stdin"), WatchedFile(0, None, closefd=False) as stdin:
+        with errors_named("stdin"), WatchedFile(0, None, closefd=False) as stdin:
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
     def group_plan(self, pairing: PairOptions, temp_dir: str | None, ledger: Ledger) -> PairPlan:

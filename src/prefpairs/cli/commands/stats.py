@@ -12,7 +12,8 @@ from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.write_options import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
-from prefpairs.files.output import STDOUT, open_output
+from prefpairs.files.output import open_output
+from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options

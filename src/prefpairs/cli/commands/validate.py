@@ -16,10 +16,11 @@ from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.files.file_system import errors_named, is_file
 from prefpairs.files.inputs import Input, Limits, find_inputs
-from prefpairs.files.output import STDOUT, open_output, refuse_stdout, write_file
+from prefpairs.files.output import open_output, write_file
 from prefpairs.files.split_names import side_of
-from prefpairs.files.staging import is_file, naming_trouble
+from prefpairs.files.standard_output import STDOUT, refuse_stdout
 from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.ledger import ValidationLedger
@@ -204,6 +205,6 @@ def _has_card(folder: str) -> bool:
     card = os.path.join(folder, "README.md")
     if not is_file(card):
         return False
-    with naming_trouble(card), open(card, "rb") as file:
+    with errors_named(card), open(card, "rb") as file:
         head = file.read(1 << 16)
     return head.startswith(b"---") and b"\ndataset_info:" in head

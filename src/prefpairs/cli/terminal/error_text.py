@@ -22,8 +22,8 @@ from prefpairs.errors import (
     BadRecords,
     CannotHold,
     DoesNotTrain,
+    FileError,
     FilesDiffer,
-    FileTrouble,
     GateNotMet,
     InputChanged,
     MeansNothing,
@@ -39,7 +39,7 @@ from prefpairs.errors import (
     UsageError,
     WouldBeLost,
 )
-from prefpairs.files.output import STEERING
+from prefpairs.files.standard_output import STEERING
 from prefpairs.model.pair import Pair
 from prefpairs.reasons import ALL
 
@@ -149,7 +149,7 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
                 rows = f"{error.rows:,} of {plural(error.of, 'row')}"
                 lost.append(f"{rows} would not train as they should with {error.target}")
             return lost, error.hint
-        case FileTrouble():
+        case FileError():
             near = _like(error.path) if error.missing else None
             return [f"{error.path}: {error.problem}"], near
     return _word_foreign(error)

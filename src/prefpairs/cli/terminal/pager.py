@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO, Any, NamedTuple, Self, cast
 
-from prefpairs.files.output import STDOUT, ClosedPipe, Output, open_output
+from prefpairs.files.output import Output, open_output
+from prefpairs.files.standard_output import STDOUT, ClosedPipe
 from prefpairs.render.line_wrapping import Row
 
 PLAIN_WIDTH = 100

@@ -18,7 +18,7 @@ from prefpairs.cli.terminal.progress_bar import bar_line
 from prefpairs.engine.plan import InputPlan
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.inputs import Input
-from prefpairs.files.shared_terminal import drawn
+from prefpairs.files.standard_output import drawing
 from prefpairs.ledger.progress import Progress, Step
 
 AFTER = 2.0
@@ -49,7 +49,7 @@ def show_progress(
     bar = _Bar(progress, inputs)
     _bars.append(bar)
     try:
-        with drawn(bar.leave):
+        with drawing(bar.leave):
             bar.go_on()
             yield
     finally:

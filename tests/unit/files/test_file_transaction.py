@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.errors import FileTrouble
-from prefpairs.files import staging
-from prefpairs.files.joint_commit import Together
-from prefpairs.files.output import open_output, write_file
-from prefpairs.files.output_folder import open_folder
+from hypothesis_examples import examples
+from prefpairs.errors import FileError
+from prefpairs.files import folder_handle
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.folder_handle import FolderHandle
+from prefpairs.files.output import open_output, open_output_folder, write_file
 from prefpairs.files.parquet_writer import open_table
-from prefpairs.files.staging import Place
 
 
 def _content(folder: Path) -> dict[str, bytes]:
@@ -34,15 +34,17 @@ def _content(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _write_all(folder: Path, together: Together, new: bytes = b"new\n") -> None:
+def _write_all(folder: Path, transaction: FileTransaction, new: bytes = b"new\n") -> None:
     with (
-        open_folder(str(folder / "d"), ["a", "s/b"], ["a", "s/b", "c"], together=together) as files,
-        open_output(str(folder / "o.jsonl"), together=together) as output,
+        open_output_folder(
+            str(folder / "d"), ["a", "s/b"], ["a", "s/b", "c"], transaction=transaction
+        ) as files,
+        open_output(str(folder / "o.jsonl"), transaction=transaction) as output,
     ):
         for file in (*files.values(), output):
             file.write(new)
-    write_file(str(folder / "s.json"), new, together)
-    write_file(str(folder / "d" / "manifest.json"), new, together)
+    write_file(str(folder / "s.json"), new, transaction)
+    write_file(str(folder / "d" / "manifest.json"), new, transaction)
 
 
 OLD = {
@@ -66,8 +68,8 @@ def test_all_appear(tmp_path: Path, there: bool) -> None:
     """A folder, a file, and files beside and inside of them, none before the end."""
     if there:
         _old(tmp_path)
-    with Together() as together:
-        _write_all(tmp_path, together)
+    with FileTransaction() as transaction:
+        _write_all(tmp_path, transaction)
         before = {name: text for name, text in _content(tmp_path).items() if "tmp" not in name}
         assert before == (OLD if there else {})
     assert _content(tmp_path) == NEW
@@ -82,18 +84,18 @@ def test_all_or_nothing(
     if there:
         _old(tmp_path)
     calls = iter(range(1, 100))
-    move = Place.move
+    move = FolderHandle.move
 
-    def failing(place: Place, name: str, to: Place, new: str) -> None:
+    def failing(place: FolderHandle, name: str, to: FolderHandle, new: str) -> None:
         if next(calls) == fails:
             raise OSError(5, "Input/output error")
         move(place, name, to, new)
 
     if fails > (8 if there else 3):
         return
-    monkeypatch.setattr(Place, "move", failing)
-    with pytest.raises(FileTrouble, match="Input/output error"), Together() as together:
-        _write_all(tmp_path, together)
+    monkeypatch.setattr(FolderHandle, "move", failing)
+    with pytest.raises(FileError, match="Input/output error"), FileTransaction() as transaction:
+        _write_all(tmp_path, transaction)
     assert _content(tmp_path) == (OLD if there else {})
 
 
@@ -106,16 +108,16 @@ def test_a_file_system_without_second_names(
     def none(*_: object) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr(Place, "link", none)
-    with Together() as together:
-        _write_all(tmp_path, together)
+    monkeypatch.setattr(FolderHandle, "link", none)
+    with FileTransaction() as transaction:
+        _write_all(tmp_path, transaction)
     assert _content(tmp_path) == NEW
 
 
 # What is written is what is told of -------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.binary(max_size=400_000), max_size=5), st.sampled_from(["", ".gz", ".zst"]))
 def test_digest_of_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], ending: str
@@ -123,15 +125,15 @@ def test_digest_of_what_was_written(
     """It is that of the file, packed or not, in whatever pieces it came."""
     folder = tmp_path_factory.mktemp("here")
     path = str(folder / f"o.jsonl{ending}")
-    with Together(hashed=True) as together:
+    with FileTransaction(hashed=True) as transaction:
         with (
-            open_output(path, together=together) as output,
-            open_folder(str(folder / "d"), ["a"], ["a"], together=together) as files,
+            open_output(path, transaction=transaction) as output,
+            open_output_folder(str(folder / "d"), ["a"], ["a"], transaction=transaction) as files,
         ):
             for part in parts:
                 output.write(part)
                 files["a"].write(part)
-        written = [together.written(path), together.written(str(folder / "d" / "a"))]
+        written = [transaction.digest_of(path), transaction.digest_of(str(folder / "d" / "a"))]
     for found, name in zip(written, (path, str(folder / "d" / "a")), strict=True):
         content = Path(name).read_bytes()
         assert found == (len(content), hashlib.sha256(content).hexdigest())
@@ -140,12 +142,12 @@ def test_digest_of_what_was_written(
 def test_digest_of_a_table(tmp_path: Path) -> None:
     """Parquet, too."""
     path = str(tmp_path / "o.parquet")
-    with Together(hashed=True) as together:
-        with open_table(path, together=together) as table:
+    with FileTransaction(hashed=True) as transaction:
+        with open_table(path, transaction=transaction) as table:
             table.begin({"a": "string"})
             for number in range(3000):
                 table.write(b'{"a": "%d"}\n' % number)
-        written = together.written(path)
+        written = transaction.digest_of(path)
     content = Path(path).read_bytes()
     assert written == (len(content), hashlib.sha256(content).hexdigest())
 
@@ -155,15 +157,15 @@ def _interfering(
     monkeypatch: pytest.MonkeyPatch, name: str, doing: Callable[[], Any]
 ) -> Iterator[None]:
     """Another program does something just after a file got its name."""
-    move = Place.move
+    move = FolderHandle.move
 
-    def moving(place: Place, old: str, to: Place, new: str) -> None:
+    def moving(place: FolderHandle, old: str, to: FolderHandle, new: str) -> None:
         move(place, old, to, new)
         if new == name:
             doing()
 
     with monkeypatch.context() as patched:
-        patched.setattr(Place, "move", moving)
+        patched.setattr(FolderHandle, "move", moving)
         yield
 
 
@@ -188,10 +190,10 @@ def test_what_stands_there_is_what_was_written(
 
     with (
         _interfering(monkeypatch, path.name, interfere),
-        pytest.raises(FileTrouble, match="another program changed it") as caught,
-        Together() as together,
+        pytest.raises(FileError, match="another program changed it") as caught,
+        FileTransaction() as transaction,
     ):
-        _write_all(tmp_path, together)
+        _write_all(tmp_path, transaction)
     assert caught.value.path == str(path)
     found = _content(tmp_path)
     found.pop("theirs", None)
@@ -221,8 +223,8 @@ def test_a_run_waits_for_another_one(tmp_path: Path) -> None:
     done = []
 
     def write() -> None:
-        with Together() as together:
-            _write_all(tmp_path, together)
+        with FileTransaction() as transaction:
+            _write_all(tmp_path, transaction)
         done.append(time.monotonic())
 
     thread = threading.Thread(target=write)
@@ -241,20 +243,20 @@ def test_a_run_does_not_wait_for_ever(
 ) -> None:
     """Exit 5, with a sentence that names the cause; all is as it was."""
     _old(tmp_path)
-    monkeypatch.setattr(staging, "LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(folder_handle, "LONGEST_WAIT", 0.1)
     with (
         _held(tmp_path / held),
-        pytest.raises(FileTrouble, match="another run has kept the folder locked"),
-        Together() as together,
+        pytest.raises(FileError, match="another run has kept the folder locked"),
+        FileTransaction() as transaction,
     ):
-        _write_all(tmp_path, together)
+        _write_all(tmp_path, transaction)
     assert _content(tmp_path) == OLD
 
 
 _DIES = """
 import os, signal, sys, time
-from prefpairs.files.staging import Place
-place = Place(sys.argv[1])
+from prefpairs.files.folder_handle import FolderHandle
+place = FolderHandle(sys.argv[1])
 place.lock(time.monotonic())
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -267,17 +269,17 @@ def test_no_lock_is_left(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", _DIES, str(folder)], check=False)
         assert done.returncode == -signal.SIGKILL
     start = time.monotonic()
-    with Together() as together:
-        _write_all(tmp_path, together)
+    with FileTransaction() as transaction:
+        _write_all(tmp_path, transaction)
     assert time.monotonic() - start < 5
     assert _content(tmp_path) == NEW
 
 
 def test_two_runs_make_one_new_folder(tmp_path: Path) -> None:
     """The second one finds it there, and puts its files into it."""
-    with Together() as first:
+    with FileTransaction() as first:
         _write_all(tmp_path, first, b"first\n")
-        with Together() as second:
+        with FileTransaction() as second:
             _write_all(tmp_path, second, b"second\n")
         assert set(_content(tmp_path / "d").values()) == {b"second\n"}
     assert set(_content(tmp_path).values()) == {b"first\n"}
@@ -297,13 +299,13 @@ def test_a_folder_that_is_moved_during_a_run(tmp_path: Path, moved: str, replace
     folder, elsewhere = (here / moved).resolve(), tmp_path / "elsewhere"
 
     def write_and_move() -> None:
-        with Together() as together:
-            _write_all(here, together)
+        with FileTransaction() as transaction:
+            _write_all(here, transaction)
             folder.rename(elsewhere)
             if replaced:
                 folder.mkdir()
 
-    with pytest.raises(FileTrouble, match="the folder was moved or replaced during the run"):
+    with pytest.raises(FileError, match="the folder was moved or replaced during the run"):
         write_and_move()
     old = {name.removeprefix("d/"): text for name, text in OLD.items() if name.startswith("d/")}
     assert _content(elsewhere) == (old if moved == "d" else OLD)
@@ -315,11 +317,11 @@ def test_the_folder_of_a_new_one_is_moved(tmp_path: Path) -> None:
     here.mkdir()
 
     def write_and_move() -> None:
-        with open_folder(str(here / "d"), ["a"], ["a"]) as files:
+        with open_output_folder(str(here / "d"), ["a"], ["a"]) as files:
             files["a"].write(b"new\n")
             here.rename(tmp_path / "elsewhere")
 
-    with pytest.raises(FileTrouble, match="the folder was moved or replaced during the run"):
+    with pytest.raises(FileError, match="the folder was moved or replaced during the run"):
         write_and_move()
     assert os.listdir(tmp_path / "elsewhere") == []
 
@@ -340,8 +342,8 @@ def test_a_folder_that_may_be_written_to_but_not_read(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", refusing)
-        with Together() as together:
-            _write_all(tmp_path, together)
+        with FileTransaction() as transaction:
+            _write_all(tmp_path, transaction)
     assert _content(tmp_path) == NEW
     assert sorted(os.listdir(tmp_path)) == ["d", "o.jsonl", "s.json"]
 
@@ -357,21 +359,21 @@ def test_a_link_that_is_switched(tmp_path: Path, *, dataset: bool) -> None:
     link.symlink_to("a")
     folder = str(link / "d")
 
-    def run(together: Together) -> None:
+    def run(transaction: FileTransaction) -> None:
         if dataset:
-            with open_folder(folder, ["o"], ["o"], together=together) as files:
+            with open_output_folder(folder, ["o"], ["o"], transaction=transaction) as files:
                 files["o"].write(b"new")
         else:
-            write_file(f"{folder}/o", b"new", together)
+            write_file(f"{folder}/o", b"new", transaction)
         link.unlink()
         link.symlink_to("b")
-        together.written(f"{folder}/o")
-        write_file(f"{folder}/s.json", b"new", together)
+        transaction.digest_of(f"{folder}/o")
+        write_file(f"{folder}/s.json", b"new", transaction)
 
     with (
-        pytest.raises(FileTrouble, match="a link in this path was changed during the run"),
-        Together(hashed=True) as together,
+        pytest.raises(FileError, match="a link in this path was changed during the run"),
+        FileTransaction(hashed=True) as transaction,
     ):
-        run(together)
+        run(transaction)
     link.unlink()
     assert _content(tmp_path) == before

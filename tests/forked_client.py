@@ -1,0 +1,68 @@
+"""Asks a server of forked_prefpairs.py for a run; as a script, it is `prefpairs` for shells.
+
+It imports next to nothing: `python -IS forked_client.py SOCKET WORDS` takes 15 ms.
+"""
+
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterable, Mapping
+
+NUMBER = struct.Struct("=q")
+_LENGTHS = struct.Struct("=qqq")
+
+
+def ask(
+    address: str,
+    words: Iterable[str],
+    descriptors: Iterable[int],
+    variables: Mapping[str, str],
+    folder: str,
+) -> socket.socket:
+    """Start a run with these as its standard streams: its number and exit code come from there."""
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(address)
+    parts = [
+        [os.fsencode(word) for word in words],
+        [os.fsencode(f"{name}={value}") for name, value in variables.items()],
+        [os.fsencode(folder)],
+    ]
+    content = b"".join(part + b"\0" for some in parts for part in some)
+    header = _LENGTHS.pack(len(content), len(parts[0]), len(parts[1]))
+    socket.send_fds(server, [header], [*descriptors])
+    server.sendall(content)
+    return server
+
+
+def asked(client: socket.socket) -> tuple[list[int], list[str], dict[str, str], str]:
+    """What such a client asks for: descriptors, words, variables and the folder."""
+    header, descriptors, _, _ = socket.recv_fds(client, _LENGTHS.size, 3)
+    length, words, variables = _LENGTHS.unpack(header)
+    given = [os.fsdecode(part) for part in receive(client, length).split(b"\0")]
+    pairs = (part.partition("=") for part in given[words : words + variables])
+    return descriptors, given[:words], {name: value for name, _, value in pairs}, given[-2]
+
+
+def receive(sender: socket.socket, count: int) -> bytes:
+    """So many bytes."""
+    parts = []
+    while count and (part := sender.recv(count)):
+        parts.append(part)
+        count -= len(part)
+    if count:
+        raise EOFError
+    return b"".join(parts)
+
+
+def receive_number(sender: socket.socket) -> int:
+    """The number of a process, or its exit code: less than nothing if a signal ended it."""
+    (number,) = NUMBER.unpack(receive(sender, NUMBER.size))
+    return int(number)
+
+
+if __name__ == "__main__":
+    run = ask(sys.argv[1], sys.argv[2:], (0, 1, 2), os.environ, os.getcwd())
+    receive_number(run)
+    code = receive_number(run)
+    os._exit(code if code >= 0 else 128 - code)
