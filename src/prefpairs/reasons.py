@@ -37,7 +37,7 @@ CONFLICTING = "conflicting_scores"
 SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", CONFLICTING)
 """The losses that --keep-rows turns off."""
 
-MENDS = {
+NOTICES = {
     "trailing_turn_cut": "tool or user turns after the model's last turn were removed",
     "tokens_left_out": "the tokens that came with it are no longer those of its text (--prompt, "
     "--response, --response-part, --reasoning drop)",
@@ -117,7 +117,7 @@ PAIRS = {
 }
 """Why a pair was lost on its way."""
 
-PAIRS_NOTICED = {
+PAIR_NOTICES = {
     "contradiction_kept": "another pair prefers the other answer; see --conflicts",
     "shared_turns_moved": "turns shared by both answers were moved into the prompt",
     "later_turns_left_out": "only the first turn that differs is written (--turns)",
@@ -238,9 +238,9 @@ TRAPS = {
 TABLES = {
     "Rows and candidates that are dropped": LOSSES,
     "Pairs that are dropped": PAIRS,
-    "Pairs that are noticed": PAIRS_NOTICED,
+    "Pairs that are noticed": PAIR_NOTICES,
     "Rows that are bad": BAD,
-    "What is mended or noticed": MENDS,
+    "What is mended or noticed": NOTICES,
     "Groups that give no pair": GROUPS,
     "What validate finds": TRAPS,
 }

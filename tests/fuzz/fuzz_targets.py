@@ -27,7 +27,7 @@ from prefpairs.cli.main import main
 from prefpairs.cli.manifest import differences, read_manifest
 from prefpairs.cli.read_options import ReadWords
 from prefpairs.cli.terminal.error_text import visible, word_error
-from prefpairs.dataset.row_checks import Length
+from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
@@ -277,7 +277,7 @@ def rules(data: bytes) -> None:
         for name in TRAINERS:
             ledger = ValidationLedger()
             given = [Input("rows", "rows.jsonl")]
-            plan = ValidatePlan(inputs=given, target=target_named(name), length=Length(20))
+            plan = ValidatePlan(inputs=given, target=target_named(name), length=LengthLimit(20))
             with suppress(BadInput):
                 for verdict in validate(plan, ledger):
                     assert verdict.finding.sentence

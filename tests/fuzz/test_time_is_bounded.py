@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
-from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import drop_reasoning, split_reasoning
 from prefpairs.model.tool_calls import renumber_calls, tool_call
-from prefpairs.stages.refusals import is_refusal
-from prefpairs.stages.truncation import is_truncated
+from prefpairs.stages.answer_defects import is_refusal, is_truncated
 from prefpairs.targets import target_named
 
 MANY = 50_000
@@ -60,7 +59,7 @@ def test_texts(text: str) -> None:
         lambda: drop_reasoning(said(text)),
         lambda: is_truncated(pair),
         lambda: is_refusal(text),
-        lambda: judge({"conversations": [turn], "chosen": turn, "rejected": turn}, rules),
+        lambda: check_row({"conversations": [turn], "chosen": turn, "rejected": turn}, rules),
     ]
     assert max(map(seconds, looks)) < SECONDS
 
@@ -68,7 +67,7 @@ def test_texts(text: str) -> None:
 @pytest.mark.parametrize("offset", [0, FIRST_BLOCK])
 def test_columns_of_many_fields(offset: int) -> None:
     """A row of many fields costs each of them once, be they known or not."""
-    columns = Columns()
+    columns = InferredColumns()
     rows = [{f"{kind}{place}": kind for place in range(FIELDS)} for kind in (1, "a", 1.5)]
     assert seconds(lambda: [list(columns.see(row, offset)) for row in rows]) < SECONDS
 

@@ -79,7 +79,6 @@ NOT_FOR_PAIRS = (
     "prefpairs.model.schema",
     "prefpairs.dataset.card",
     "prefpairs.dataset.row_checks",
-    "prefpairs.dataset.releases",
     "prefpairs.chat.template",
     "prefpairs.targets.trl",
 )

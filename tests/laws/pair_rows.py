@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pair_oracle import content_of, digest
 from run_in_process import Row, lines_of
 
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.dedupe import SAME_IN, Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -235,12 +235,12 @@ def splits(*, by: Sequence[str] = ("prompt", "group", "meta.task")) -> st.Search
     )
 
 
-def chains(*, ordered: bool = True) -> st.SearchStrategy[list[Sieve]]:
+def chains(*, ordered: bool = True) -> st.SearchStrategy[list[Stage]]:
     """Up to three commands, one after the other; or such of which the last alone may order."""
-    sieves: st.SearchStrategy[Sieve] = st.one_of(dedupes(), samples(ordered=ordered), filters())
+    sieves: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(ordered=ordered), filters())
     if ordered:
         return st.lists(sieves, min_size=1, max_size=3)
-    last: st.SearchStrategy[list[Sieve]] = st.one_of(st.just([]), samples().map(lambda one: [one]))
+    last: st.SearchStrategy[list[Stage]] = st.one_of(st.just([]), samples().map(lambda one: [one]))
     return st.tuples(st.lists(sieves, min_size=1, max_size=3), last).map(
         lambda both: [*both[0], *both[1]]
     )

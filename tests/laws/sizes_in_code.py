@@ -69,9 +69,9 @@ SIZES: dict[str, Size] = {
     "stages.near_duplicates._MOST_CACHED": Size((1, 8, 50), "100,000 pairs, nearly alike"),
     "stages.digest_table._FIRST_SLOTS": Size(_POWERS, "683 pairs"),
     "stages.sample._FEWEST_PRUNED": Size(_ANY, "any 1,024 pairs"),
-    "stages.entry_columns._RUN": Size(_ANY, "32,768 pairs"),
+    "stages.pair_columns._RUN": Size(_ANY, "32,768 pairs"),
     "fields.run_facts._MOST_SEEN": Size(_ANY, "4,096 ways to differ; only made small"),
-    "strategies.hash_ring._FIRST_TRIES": Size((0, 1, 2), "100,000 rollouts across prompts"),
+    "strategies.stratified._FIRST_TRIES": Size((0, 1, 2), "100,000 rollouts across prompts"),
 }
 
 SEEN: dict[str, str] = {
@@ -129,7 +129,7 @@ SEEN: dict[str, str] = {
     "stages.split._MOST_KNOWN": "names that a hint chooses from; test_split.py",
     "sources.generic_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
     "sources.nemo_gym_plain._question_of": "a cache of 4 prompts; any scene that pairs such rows",
-    "dataset.arrow_columns.FIRST_BLOCK": "what a loader looks at; test_validate_files.py",
+    "dataset.column_types.FIRST_BLOCK": "what a loader looks at; test_validate_files.py",
     "chat.unrender._MOST_KNOWN": "a cache; test_unrender.py",
     "chat.unrender._MOST_TRIED": "beyond it a text is unclear; test_unrender.py",
 }
@@ -166,7 +166,6 @@ NO_SIZE: dict[str, str] = {
     "model.message": "how much of the end of a prompt is looked at",
     "model.path": "the digits of a place in a list",
     "model.schema": _FORM,
-    "stages.pair_entry": _FORM,
     "stages.near_duplicates._SEED": _FORM,
     "stages.near_duplicates._WORDS": _FORM,
     "stages.sample.DRAWS": _FORM,
@@ -181,10 +180,10 @@ NO_SIZE: dict[str, str] = {
     "fields.run_facts._MOST_KEYS": _SHOWN,
     "fields.suggestions": _SHOWN,
     "targets.nemo_rl": _FORM,
-    "dataset.plain_example": _FORM,
+    "dataset.example._ROLE_AND_CONTENT": _FORM,
     "chat.token_ids": _FORM,
     "targets.trinity": _FORM,
-    "dataset.single_answers": _FORM,
+    "dataset.unpaired_answers": _FORM,
     "chat.unrender._LONGEST_BEGINNING": "the length of a special token",
 }
 

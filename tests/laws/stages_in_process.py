@@ -16,7 +16,7 @@ from prefpairs.engine.stage_runner import sieve
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 
 
@@ -39,39 +39,39 @@ class Sieved(Outcome):
         return {key: summary[key] for key in summary if key not in named}
 
 
-def sieve_files(files: Mapping[str, bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+def sieve_files(files: Mapping[str, bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
     """Pass the pairs of these files through the sieves, and part them if that is asked."""
     with named_files(files) as inputs:
         return _sieve(inputs, sieves, parting)
 
 
-def sieve_lines(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+def sieve_lines(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
     """The same, with the lines of one file."""
     return sieve_files({"pairs.jsonl": b"".join(lines)}, *sieves, parting=parting)
 
 
 def sieve_shards(
-    shards: Sequence[Sequence[bytes]], *sieves: Sieve, parting: Split | None = None
+    shards: Sequence[Sequence[bytes]], *sieves: Stage, parting: Split | None = None
 ) -> Sieved:
     """The same, with lines that are spread over files."""
     named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
     return sieve_files(named, *sieves, parting=parting)
 
 
-def sieve_packed(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+def sieve_packed(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
     """The same, with a file that is compressed."""
     packed = gzip.compress(b"".join(lines))
     return sieve_files({"pairs.jsonl.gz": packed}, *sieves, parting=parting)
 
 
-def sieve_array(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+def sieve_array(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
     """The same, with lines that stand in one JSON array, indented as people do."""
     rows = [json.loads(line) for line in lines]
     array = json.dumps(rows, indent=2).encode()
     return sieve_files({"pairs.json": array}, *sieves, parting=parting)
 
 
-def sieve_piped(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = None) -> Sieved:
+def sieve_piped(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
     """The same, with lines that come through a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder, "pipe")
@@ -85,7 +85,7 @@ def sieve_piped(lines: Sequence[bytes], *sieves: Sieve, parting: Split | None = 
 
 
 def sieve_rollouts(
-    lines: Sequence[bytes], asked: Asked, *sieves: Sieve, parting: Split | None = None
+    lines: Sequence[bytes], asked: Asked, *sieves: Stage, parting: Split | None = None
 ) -> Sieved:
     """Make pairs of the rollouts of one file and pass them on, all in one run."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
@@ -93,7 +93,7 @@ def sieve_rollouts(
         return _run(SievePlan(read=making.read, pair=making, sieves=sieves, parting=parting))
 
 
-def _sieve(inputs: Sequence[Input], sieves: Sequence[Sieve], parting: Split | None) -> Sieved:
+def _sieve(inputs: Sequence[Input], sieves: Sequence[Stage], parting: Split | None) -> Sieved:
     read = InputPlan(inputs=inputs, on_error="skip")
     return _run(SievePlan(read=read, sieves=sieves, parting=parting))
 

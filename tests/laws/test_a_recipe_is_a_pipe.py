@@ -21,8 +21,8 @@ from stages_in_process import Sieved, sieve_lines, sieve_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
-from prefpairs.stages.base import Sieve
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.base import Stage
+from prefpairs.stages.contamination import ReferencePrompts
 from prefpairs.stages.dedupe import SAME_IN, Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -43,9 +43,9 @@ def plans() -> st.SearchStrategy[Asked]:
     return st.tuples(asked, orders).map(lambda both: replace(both[0], order=both[1]))
 
 
-def reference() -> Reference:
+def reference() -> ReferencePrompts:
     """A benchmark that asks one of the questions."""
-    asked = Reference(None)
+    asked = ReferencePrompts(None)
     asked.add("3+3?")
     return asked
 
@@ -76,9 +76,9 @@ def partings() -> st.SearchStrategy[Split | None]:
     return st.one_of(st.none(), split, split)
 
 
-def chains() -> st.SearchStrategy[list[Sieve]]:
+def chains() -> st.SearchStrategy[list[Stage]]:
     """Up to four commands, of which any may put the pairs in order."""
-    sieves: st.SearchStrategy[Sieve] = st.one_of(dedupes(), samples(), filters())
+    sieves: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(), filters())
     return st.lists(sieves, max_size=4)
 
 
@@ -114,7 +114,7 @@ def any_lines() -> st.SearchStrategy[list[bytes]]:
 
 
 def in_a_pipe(
-    lines: list[bytes], asked: Asked, chain: Sequence[Sieve], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: Sequence[Stage], parting: Split | None
 ) -> tuple[Sieved, list[StageCounts]]:
     """`pair` to bytes, then each command alone on the bytes of the one before."""
     left: Sequence[bytes] = pair_lines(lines, asked).lines
@@ -129,7 +129,7 @@ def in_a_pipe(
 
 
 def expect_same(
-    lines: list[bytes], asked: Asked, chain: Sequence[Sieve], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: Sequence[Stage], parting: Split | None
 ) -> Sieved:
     """One process writes the same bytes to each side, and keeps the same ledgers."""
     whole = sieve_rollouts(lines, asked, *chain, parting=parting)
@@ -146,7 +146,7 @@ def expect_same(
 @examples(500)
 @given(lines=any_lines(), asked=plans(), chain=chains(), parting=partings())
 def test_a_recipe_writes_what_a_pipe_writes(
-    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """Any plan, any commands, any split: the same bytes, origins included, and the same counts."""
     expect_same(lines, asked, chain, parting)
@@ -200,7 +200,7 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
     ids=["input", "key", "across"],
 )
 def test_every_kind_of_recipe_gives_something(
-    asked: Asked, chain: list[Sieve], parting: Split | None
+    asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """On an input that is large enough for each of them, something is lost and something stays."""
     lines = [
@@ -219,7 +219,7 @@ def test_every_kind_of_recipe_gives_something(
 @example(chain=[Sample(order="easy-first"), Sample(max_pairs=5)], parting=None)
 @example(chain=[Sample(order="shuffle"), Sample(per_group=2)], parting=Split(exact=True))
 @example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], parting=None)
-def test_what_was_put_in_order_stays_in_order(chain: list[Sieve], parting: Split | None) -> None:
+def test_what_was_put_in_order_stays_in_order(chain: list[Stage], parting: Split | None) -> None:
     """Also where another command comes behind `sample --order`."""
     expect_same(rollouts(12), Asked(), chain, parting)
 

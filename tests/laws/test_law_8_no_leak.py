@@ -22,7 +22,7 @@ from stages_in_process import sieve_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
 from hypothesis_examples import examples
-from prefpairs.dataset.trainer_prompt import prompt_seen_of
+from prefpairs.dataset.example import trainer_prompt_of
 from prefpairs.engine.earlier_split import sides_in
 from prefpairs.engine.export import export
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
@@ -116,7 +116,7 @@ def exported(
 
 def view_of(asked: Asked) -> Any:
     """What `split --for` splits by."""
-    return partial(prompt_seen_of, target=asked.target, options=asked.options)
+    return partial(trainer_prompt_of, target=asked.target, options=asked.options)
 
 
 # Export -----------------------------------------------------------------------------------

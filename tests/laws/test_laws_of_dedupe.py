@@ -29,8 +29,8 @@ from stages_in_process import Sieved, sieve_lines, sieve_shards
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
+from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.dedupe import Dedupe
-from prefpairs.stages.pair_entry import Entry
 
 Strength = tuple[Decimal, Decimal]
 
@@ -230,16 +230,16 @@ def test_copies_as_strong_are_told_apart_by_what_they_say(order: tuple[int, ...]
 class _NoTexts:
     """Texts where none are needed."""
 
-    def pair(self, entry: Entry, /) -> Pair:
+    def pair(self, entry: IndexedPair, /) -> Pair:
         """Never asked for."""
         raise AssertionError(entry)
 
 
-def _entries(count: int) -> Iterator[Entry]:
+def _entries(count: int) -> Iterator[IndexedPair]:
     for number in range(count):
         prompt, yes, no = (sha(f"{side}{number}".encode()) for side in "pyn")
         identity = sha(prompt + yes + no)
-        yield Entry(number, number, 9, 1.0, 1.0, 0.0, identity, prompt, b"", yes, no, prompt)
+        yield IndexedPair(number, number, 9, 1.0, 1.0, 0.0, identity, prompt, b"", yes, no, prompt)
 
 
 def test_dedupe_holds_digests_only() -> None:
@@ -248,7 +248,7 @@ def test_dedupe_holds_digests_only() -> None:
     sieve = Dedupe(conflicts="strongest")
     tracemalloc.start()
     try:
-        next(sieve.sieve(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
+        next(sieve.select(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from run_in_process import Collected, Row, lines_of
 
 from hypothesis_examples import examples
-from prefpairs.chat.rendered import Chat
+from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.example import LOSSY
-from prefpairs.dataset.findings import Effect
-from prefpairs.dataset.row_checks import judge
-from prefpairs.dataset.row_shape import shape_of
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
@@ -28,13 +27,13 @@ from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
-from prefpairs.reasons import ALL, PAIRS_NOTICED
+from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
-from prefpairs.targets.base import ExportOptions, Target
+from prefpairs.targets.base import Effect, ExportOptions, Target
 
 LETTERS = TokenOptions(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
-    chat=Chat(
+    chat=ChatRenderer(
         "{%- for m in messages %}{{- '<' + m.role + '>' }}"
         "{{- (m.reasoning_content or '') + m.content }}"
         "{{- m.tool_calls | tojson if m.tool_calls }}{{- '</>' }}{%- endfor %}"
@@ -170,7 +169,7 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
     if target.hosts:
         host = draw(st.sampled_from([*target.hosts.values()]))
         target = replace(target, **host._asdict())
-    calls = target.speech.calls and target.name != "llamafactory"
+    calls = target.supports.calls and target.name != "llamafactory"
     options = ExportOptions(
         turns=draw(st.sampled_from(["auto", "first"] if target.single else ["auto", "all"])),
         lossy=draw(st.sampled_from(["flatten", "flatten", "drop"])),
@@ -178,7 +177,7 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
             st.sampled_from(["dict", "string"] if calls and target.templated else ["string"])
         ),
         reasoning_as=draw(
-            st.sampled_from(["text", "nothing", *(["field"] if target.speech.reasoning else [])])
+            st.sampled_from(["text", "nothing", *(["field"] if target.supports.reasoning else [])])
         ),
         system=draw(st.sampled_from(["keep", "merge"])),
         text="text" in target.words and not draw(st.integers(0, 4)),
@@ -362,7 +361,7 @@ def test_validate_finds_nothing(rows: list[Row], asked: Asked) -> None:
     if asked.target.releases:
         options = replace(options, release=asked.target.releases[-1])
     for row in export_rows(rows, Asked(asked.target, options)).rows:
-        found = judge(row, asked.target.rules)
+        found = check_row(row, asked.target.rules)
         assert [finding for finding in found if finding.effect is not Effect.WARNING] == []
 
 
@@ -376,7 +375,7 @@ def test_nothing_vanishes(rows: list[Row], asked: Asked) -> None:
     assert stage.found == ledger.rows_used == stage.kept + stage.dropped.total()
     assert ledger.pairs == stage.kept
     assert stage.dropped.keys() <= ALL.keys()
-    assert stage.noticed.keys() <= PAIRS_NOTICED.keys()
+    assert stage.noticed.keys() <= PAIR_NOTICES.keys()
     if asked.options.lossy == "drop":
         assert not stage.noticed.keys() & LOSSY
     left_out = stage.noticed["answer_repeated"] + stage.noticed["label_contradicted"]

@@ -41,7 +41,7 @@ from usual_rollouts import WORDS
 
 from hypothesis_examples import examples
 from prefpairs.reasons import ALL
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -86,7 +86,7 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
     trouble: list[bytes],
     unfit: list[bytes],
     blank: list[bytes],
-    chain: list[Sieve],
+    chain: list[Stage],
     parting: Split | None,
     chance: Random,
 ) -> None:
@@ -104,7 +104,7 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
 @examples(60)
 @given(lines=rollout_lines(), asked=asked(), chain=chains(), parting=MAYBE_SPLIT)
 def test_stages_balance_behind_pair(
-    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """In one run from rollouts on, the first stage finds what `pair` would write."""
     found = sieve_rollouts(lines, asked, *chain, parting=parting)
@@ -128,7 +128,7 @@ def expect_same_sides(one: Sieved, other: Sieved) -> None:
 @examples(60)
 @given(lines=pair_lines_mixed(), chain=chains(), parting=MAYBE_SPLIT, data=st.data())
 def test_pipes_and_containers_do_not_matter(
-    lines: list[bytes], chain: list[Sieve], parting: Split | None, data: st.DataObject
+    lines: list[bytes], chain: list[Stage], parting: Split | None, data: st.DataObject
 ) -> None:
     """A file, its shards, a pipe, a gzip and a JSON array of the same pairs give the same bytes."""
     plain = sieve_lines(lines, *chain, parting=parting)
@@ -156,7 +156,7 @@ def test_copies_through_a_pipe_are_told_apart(sieve: Callable[..., Sieved]) -> N
 @examples(80)
 @given(lines=rollout_lines(), asked=asked(), chain=chains())
 def test_commands_write_the_lines_of_pair_as_they_are(
-    lines: list[bytes], asked: Asked, chain: list[Sieve]
+    lines: list[bytes], asked: Asked, chain: list[Stage]
 ) -> None:
     """Through any chain of commands the lines that `pair` wrote stay the same, byte for byte."""
     pairs = pair_lines(lines, asked).lines
@@ -224,7 +224,7 @@ def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
 # One run and several ----------------------------------------------------------------------
 
 
-def one_by_one(lines: list[bytes], chain: list[Sieve], parting: Split | None) -> Sieved:
+def one_by_one(lines: list[bytes], chain: list[Stage], parting: Split | None) -> Sieved:
     """The commands of a chain, each in its own run on what the one before wrote."""
     for command in chain:
         lines = list(sieve_lines(lines, command).lines)
@@ -234,7 +234,7 @@ def one_by_one(lines: list[bytes], chain: list[Sieve], parting: Split | None) ->
 @examples(160)
 @given(lines=pair_lines_mixed(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
 def test_one_run_does_what_several_do(
-    lines: list[bytes], chain: list[Sieve], parting: Split | None
+    lines: list[bytes], chain: list[Stage], parting: Split | None
 ) -> None:
     """A chain of commands in one run writes the same bytes as the commands one after the other."""
     whole = sieve_lines(lines, *chain, parting=parting)
@@ -249,7 +249,7 @@ def test_one_run_does_what_several_do(
     parting=MAYBE_SPLIT,
 )
 def test_one_run_from_rollouts_does_what_several_do(
-    rows: list[Row], asked: Asked, chain: list[Sieve], parting: Split | None
+    rows: list[Row], asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """The same where the run begins with rollouts: the pairs need not be written in between."""
     lines = lines_of(*rows)
@@ -260,7 +260,7 @@ def test_one_run_from_rollouts_does_what_several_do(
 @examples(60)
 @given(lines=rollout_lines(), asked=asked(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
 def test_one_run_from_rollouts_of_any_format_does_what_several_do(
-    lines: list[bytes], asked: Asked, chain: list[Sieve], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """The same for every format of rollouts, with tools, chats and odd rows among them."""
     whole = sieve_rollouts(lines, asked, *chain, parting=parting)
@@ -282,7 +282,7 @@ ACROSS = Asked(strategy="stratified", across_prompts=True)
     ],
 )
 def test_groups_and_both_prompts_are_known_in_one_run(
-    asked: Asked, chain: list[Sieve], parting: Split | None
+    asked: Asked, chain: list[Stage], parting: Split | None
 ) -> None:
     """Groups of several prompts, and pairs across them, fare in one run as they do in several."""
     lines = lines_of(
@@ -307,7 +307,7 @@ def test_groups_and_both_prompts_are_known_in_one_run(
 
 
 @pytest.mark.parametrize("later", [Dedupe(), Sample(max_pairs=9), Sample(per_group=9)])
-def test_later_commands_keep_an_asked_order(later: Sieve) -> None:
+def test_later_commands_keep_an_asked_order(later: Stage) -> None:
     """What `sample --order` has put in order stays so in what comes behind it in one run."""
     rows = [{"prompt": f"Q{place}", "chosen": "A", "rejected": "B"} for place in range(9)]
     chain = [Sample(order="shuffle"), later]

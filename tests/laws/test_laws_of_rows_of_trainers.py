@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypothesis_examples import examples
-from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
-from prefpairs.dataset.row_checks import Length, judge
+from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
+from prefpairs.dataset.row_checks import LengthLimit, check_row
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.pair_row import read_pair
@@ -76,8 +76,8 @@ def test_a_row_is_judged(given_row: tuple[str, dict[str, Any]], target: str, ano
     name, row = given_row
     held = target_named(target if another else name)
     for rules in (held.rules, *(host.rules for host in held.hosts.values())):
-        for finding in judge(row, rules, Length(20)):
+        for finding in check_row(row, rules, LengthLimit(20)):
             assert finding.sentence
     for offset in (0, FIRST_BLOCK):
-        columns = Columns()
+        columns = InferredColumns()
         assert all(finding.sentence for finding in columns.see(row, offset))

@@ -29,7 +29,7 @@ from stages_in_process import Sieved, sieve_lines, sieve_shards
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
 from prefpairs.model.pair import Pair
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 
@@ -339,7 +339,7 @@ def test_a_side_that_is_split_again_is_noticed(asked: Split) -> None:
 class _NoTexts:
     """Texts where none are needed."""
 
-    def pair(self, entry: Entry, /) -> Pair:
+    def pair(self, entry: IndexedPair, /) -> Pair:
         """Never asked for."""
         raise AssertionError(entry)
 
@@ -347,7 +347,7 @@ class _NoTexts:
 def _notes(prompts: Iterable[bytes], asked: Split) -> list[str]:
     """What a split of pairs of these prompts has to say."""
     entries = (
-        Entry(number, 0, 0, None, None, None, prompt, prompt, b"", prompt, prompt, prompt)
+        IndexedPair(number, 0, 0, None, None, None, prompt, prompt, b"", prompt, prompt, prompt)
         for number, prompt in enumerate(prompts)
     )
     stage = StageCounts("split")

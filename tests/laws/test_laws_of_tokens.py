@@ -10,9 +10,9 @@ from small_tokenizer import CHAT, END, TEXTS, TOKENS, decoded
 
 from hypothesis_examples import examples
 from prefpairs.dataset.example import example_of
-from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.model.pair import pair_of
-from prefpairs.targets.base import ExportOptions, Unfit
+from prefpairs.targets.base import CannotExport, ExportOptions
 from prefpairs.targets.tokens import TARGET
 
 
@@ -45,7 +45,7 @@ def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
     try:
         example, _ = example_of(pair_of(given_pair)[0], TARGET, options)
         (row,) = TARGET.rows(example, options)
-    except Unfit:
+    except CannotExport:
         return None
     return example, row
 
@@ -67,7 +67,7 @@ def test_ids_and_masks_say_what_was_said(given_pair: Row) -> None:
         own = decoded([token for token, mine in zip(ids, mask, strict=True) if mine])
         said = (one["content"] + END for one in answer if one["role"] == "assistant")
         assert own == "".join(said)
-    assert judge(row, TARGET.rules) == []
+    assert check_row(row, TARGET.rules) == []
 
 
 @examples(100)
@@ -87,7 +87,7 @@ def test_no_answer_is_cut(given_pair: Row, room: int, keep_end: bool) -> None:
         assert sum(row[f"{side}_attention_mask"]) == row[f"{side}_length"] <= room
         assert {len(row[f"{side}_{name}"]) for name in ("input_ids", "response_mask")} == {room}
         assert sum(row[f"{side}_response_mask"]) == sum(expected[f"{side}_mask"])
-    assert judge(row, TARGET.rules) == []
+    assert check_row(row, TARGET.rules) == []
 
 
 def test_most_pairs_make_a_row() -> None:

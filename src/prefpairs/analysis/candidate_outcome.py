@@ -36,7 +36,7 @@ class Others:
 
 
 @dataclass(slots=True)
-class Standing:
+class CandidateOutcome:
     """What became of one candidate."""
 
     chosen_over: Others = field(default_factory=Others)
@@ -54,18 +54,18 @@ class Standing:
         return bool(self.chosen_over.count or self.rejected_by.count)
 
 
-def standings(
+def candidate_outcomes(
     group: Group, options: PairOptions, pairs: Iterable[Positions], numbers: Sequence[int]
-) -> tuple[list[Standing], int]:
+) -> tuple[list[CandidateOutcome], int]:
     """What became of each candidate, and how many pairs there are; others go by their numbers.
 
     >>> group = Group([1.0, 0.5, 0.5], [b"a", b"b", b"c"])
-    >>> (best, second, third), _ = standings(group, PairOptions(), [(0, 1)], [1, 2, 3])
+    >>> (best, second, third), _ = candidate_outcomes(group, PairOptions(), [(0, 1)], [1, 2, 3])
     >>> best.chosen_over.numbers, second.rejected_by.numbers, third.like
     ([2], [1], (<Obstacle.TIE: 'tie'>, 2))
     """
     alone = len(group.scores) == 1
-    found, count = [Standing(alone=alone) for _ in group.scores], 0
+    found, count = [CandidateOutcome(alone=alone) for _ in group.scores], 0
     for chosen, rejected in pairs:
         found[chosen].chosen_over.add(numbers[rejected])
         found[rejected].rejected_by.add(numbers[chosen])

@@ -7,12 +7,11 @@ from math import fsum
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from prefpairs.model.identity import digest_pair
+from prefpairs.model.identity import DIGEST, digest_pair
 from prefpairs.model.message import flat_text
 from prefpairs.model.number import round_score
 from prefpairs.model.pair import Digests, Pair
-from prefpairs.stages.digest_table import Numbering
-from prefpairs.stages.pair_entry import DIGEST
+from prefpairs.stages.digest_table import DigestTable
 
 Kind = Literal["added", "lost", "flipped", "rescored"]
 KINDS: tuple[Kind, ...] = ("added", "lost", "flipped", "rescored")
@@ -30,8 +29,8 @@ class PairSet:
         self.gaps = array("d")
         self.chosen_chars = array("I")
         self.rejected_chars = array("I")
-        self.prompts = Numbering()
-        self.ids = Numbering()
+        self.prompts = DigestTable()
+        self.ids = DigestTable()
         self._reversed = bytearray()
         self._numbers = array("d")
 
@@ -65,29 +64,29 @@ def _known(number: float | None) -> float:
     return float("-inf") if number is None else number
 
 
-class Spread(NamedTuple):
+class MeanMedian(NamedTuple):
     """Mean and median of numbers; nothing where there are none."""
 
     mean: float | None
     median: float | None
 
 
-class Traits(NamedTuple):
+class PairSetFigures(NamedTuple):
     """What can be said of one side alone."""
 
     pairs: int
     distinct: int
     prompts: int
-    gap: Spread
-    chosen_chars: Spread
-    rejected_chars: Spread
+    gap: MeanMedian
+    chosen_chars: MeanMedian
+    rejected_chars: MeanMedian
 
 
 class Comparison(NamedTuple):
     """What changed: the counts of `pairs` are of distinct ones."""
 
-    before: Traits
-    after: Traits
+    before: PairSetFigures
+    after: PairSetFigures
     prompts: dict[str, int]
     pairs: dict[str, int]
 
@@ -139,8 +138,8 @@ def _fate(number: int, ours: PairSet, theirs: PairSet) -> str:
     return "flipped" if flipped else "alone"
 
 
-def _traits(side: PairSet) -> Traits:
-    return Traits(
+def _traits(side: PairSet) -> PairSetFigures:
+    return PairSetFigures(
         side.pairs,
         len(side.ids),
         len(side.prompts),
@@ -150,8 +149,8 @@ def _traits(side: PairSet) -> Traits:
     )
 
 
-def _spread(numbers: "array[Any]") -> Spread:
+def _spread(numbers: "array[Any]") -> MeanMedian:
     """Mean and median, whatever the order in which numbers came."""
     if not numbers:
-        return Spread(None, None)
-    return Spread(round_score(fsum(numbers) / len(numbers)), round_score(median(numbers)))
+        return MeanMedian(None, None)
+    return MeanMedian(round_score(fsum(numbers) / len(numbers)), round_score(median(numbers)))

@@ -7,53 +7,22 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf, isnan, nan, sqrt
-from typing import Any, NamedTuple
+from math import inf, isnan, nan
+from typing import NamedTuple
 
-from prefpairs.analysis.answer_traits import SHORTCUTS, Traits, traits_of_sides
 from prefpairs.analysis.distribution import Spread, edges_of, length_edges, spread_of
+from prefpairs.analysis.shortcuts import SHORTCUTS, Shortcut, Traits, traits_of_sides
 from prefpairs.analysis.win_matrix import Wins
 from prefpairs.model.identity import digest
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
-from prefpairs.stages.digest_table import Numbering
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.digest_table import DigestTable
 
 WHAT_IF_GAPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 """The gaps that the what-if table asks about."""
 
-FAIR_SHARE = (0.40, 0.60)
-"""A shortcut that is right more or less often than this steers what is learnt."""
-
 _CHOSEN, _REJECTED = 1, 2
-_CERTAIN = 1.5
-"""Three standard deviations of a fair coin, times the root of the number of throws."""
-
-
-class Shortcut(NamedTuple):
-    """How often a trait alone tells the chosen answer, in the pairs that differ in it."""
-
-    name: str
-    differ: int
-    chosen_more: int
-
-    @property
-    def share(self) -> float | None:
-        """How often the answer with more of the trait is the chosen one."""
-        return self.chosen_more / self.differ if self.differ else None
-
-    @property
-    def warns(self) -> bool:
-        """Whether that is unfair, and more than chance would do."""
-        if self.share is None or FAIR_SHARE[0] <= self.share <= FAIR_SHARE[1]:
-            return False
-        return abs(self.share - 0.5) >= _CERTAIN / sqrt(self.differ)
-
-    def summary(self) -> dict[str, Any]:
-        """The shortcut as data."""
-        says = SHORTCUTS[self.name][1]
-        counts = {"differ": self.differ, "chosen_more": self.chosen_more, "share": self.share}
-        return {"name": self.name, "says": says, **counts, "warns": self.warns}
 
 
 class WhatIf(NamedTuple):
@@ -87,27 +56,27 @@ class PairSurvey:
         self._scores = {"chosen": array("d"), "rejected": array("d")}
         self._lengths = {"prompt": array("I"), "chosen": array("I"), "rejected": array("I")}
         self._prompt_of = array("I")
-        self._prompts = Numbering()
-        self._answers = Numbering()
+        self._prompts = DigestTable()
+        self._answers = DigestTable()
         self._stood = bytearray()
-        self._opposed = Numbering()
+        self._opposed = DigestTable()
         self._directions = bytearray()
         self._differ: Counter[str] = Counter()
         self._chosen_more: Counter[str] = Counter()
         self.duplicates = 0
         self.wins = Wins()
 
-    def add(self, entry: Entry, pair: Pair) -> None:
+    def add(self, indexed: IndexedPair, pair: Pair) -> None:
         """Count one pair."""
         self._gaps.append(_known(pair.gap))
         self._scores["chosen"].append(_known(pair.chosen_score))
         self._scores["rejected"].append(_known(pair.rejected_score))
-        question = _question(entry.prompt, entry.tools)
-        other = _question(entry.other_prompt or entry.prompt, entry.tools)
+        question = _question(indexed.prompt, indexed.tools)
+        other = _question(indexed.other_prompt or indexed.prompt, indexed.tools)
         self._prompt_of.append(self._prompts.number_of(question))
-        self._add_answer(question + entry.chosen, _CHOSEN)
-        self._add_answer(other + entry.rejected, _REJECTED)
-        self._add_direction(question, entry)
+        self._add_answer(question + indexed.chosen, _CHOSEN)
+        self._add_answer(other + indexed.rejected, _REJECTED)
+        self._add_direction(question, indexed)
         self._add_traits(pair)
         self.wins.add(pair)
 
@@ -118,10 +87,10 @@ class PairSurvey:
             self._stood.append(0)
         self._stood[number] |= side
 
-    def _add_direction(self, question: bytes, entry: Entry) -> None:
+    def _add_direction(self, question: bytes, indexed: IndexedPair) -> None:
         """Remember which of two answers is preferred."""
-        first, second = sorted((entry.chosen, entry.rejected))
-        direction = _CHOSEN if first == entry.chosen else _REJECTED
+        first, second = sorted((indexed.chosen, indexed.rejected))
+        direction = _CHOSEN if first == indexed.chosen else _REJECTED
         number = self._opposed.number_of(digest("answers", question + first + second))
         if number == len(self._directions):
             self._directions.append(0)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
+from prefpairs.analysis.shortcuts import SHORTCUTS
 from prefpairs.analysis.survey import GroupSurvey, PairSurvey, Survey
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import extract_summary, ordered, stages_summary

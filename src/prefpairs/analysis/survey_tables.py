@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
+from prefpairs.analysis.shortcuts import SHORTCUTS
 from prefpairs.analysis.survey import GroupSurvey, PairSurvey, Survey
 from prefpairs.analysis.win_matrix import Matrix, Wins
 from prefpairs.ledger import Ledger

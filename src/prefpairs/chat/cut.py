@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from prefpairs.model.common_prefix import back_to_turn, is_model, shared_length
 from prefpairs.model.message import Message
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 
 
 class Cut(NamedTuple):
@@ -31,10 +31,10 @@ def cut(one: list[Message], other: list[Message]) -> Cut:
     shared = shared_length(one, other)
     both_go_on = shared < min(len(one), len(other))
     if both_go_on and not (is_model(one[shared]) and is_model(other[shared])):
-        raise Unfit("environment_differs")
+        raise CannotExport("environment_differs")
     place = back_to_turn(one, other, shared)
     if not place:
-        raise Unfit("prompt_is_answer")
+        raise CannotExport("prompt_is_answer")
     return Cut(one[:place], _until_model(one[place:]), _until_model(other[place:]))
 
 

@@ -61,16 +61,17 @@ class TemplateFacts:
 def facts_of(source: str) -> TemplateFacts:
     """What the template of this source renders."""
     template = compiled(source)
-    plain = rendered(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
+    plain = render_or_empty(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
     if f"{_TOLD}-1" not in plain or f"{_TOLD}-2" not in plain:
         raise UsageError(
             "--template: it renders no chat of a user and the model", "is this the chat template?"
         )
     return TemplateFacts(
         tool_args=_tool_args(template),
-        reasoning=_TOLD in rendered(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
-        system=_TOLD in rendered(template, [{"role": "system", "content": _TOLD}, _ASK]),
-        results=_TOLD in rendered(template, [_ASK, _answer("Yes."), _result(_TOLD)]),
+        reasoning=_TOLD
+        in render_or_empty(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
+        system=_TOLD in render_or_empty(template, [{"role": "system", "content": _TOLD}, _ASK]),
+        results=_TOLD in render_or_empty(template, [_ASK, _answer("Yes."), _result(_TOLD)]),
     )
 
 
@@ -173,7 +174,7 @@ def _tool_args(template: Template) -> Literal["dict", "string"] | None:
             "type": "function",
             "function": {"name": "find", "arguments": form},
         }
-        text = rendered(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
+        text = render_or_empty(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
         quoted_twice, of_python = '\\"word' in text, "'word':" in text
         if _TOLD in text and not (quoted_twice or of_python):
             return name
@@ -188,7 +189,7 @@ def _answer(content: str, **more: Any) -> Message:
     return {"role": "assistant", "content": content, **more}
 
 
-def rendered(template: Template, messages: list[Message], **more: Any) -> str:
+def render_or_empty(template: Template, messages: list[Message], **more: Any) -> str:
     """What a template makes of a conversation; nothing where it refuses it."""
     usual = {"add_generation_prompt": False, "bos_token": "", "eos_token": ""}
     with suppress(Refusal):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prefpairs.chat.rendered import Chat, Span, Spoken
+from prefpairs.chat.rendered_chat import ChatRenderer, RenderedChat, Span
 from prefpairs.model.candidate import TOKENS_END
-from prefpairs.targets.base import Row, Unfit
+from prefpairs.targets.base import CannotExport, Row
 
 Encoded = tuple[Sequence[int], Sequence[Span]]
 """The ids of a text, and the characters that each stands for."""
@@ -21,14 +21,14 @@ class TokenOptions:
     """What makes tokens of text, and how many of them a row may have."""
 
     encode: Callable[[str], Encoded] | None = None
-    chat: Chat | None = None
+    chat: ChatRenderer | None = None
     max_tokens: int | None = None
     keep_end: bool = False
     pad_to: int | None = None
     pad_id: int = 0
 
 
-class Side(NamedTuple):
+class TokenSide(NamedTuple):
     """The ids of prompt and answer, and which of the answer's the model wrote."""
 
     prompt: list[int]
@@ -36,16 +36,16 @@ class Side(NamedTuple):
     mask: list[int]
 
 
-def surplus(prompt: int, answer: int, asked: TokenOptions) -> int:
+def tokens_to_remove(prompt: int, answer: int, asked: TokenOptions) -> int:
     """How many tokens the prompt has too many; answers are never cut."""
     most = min(most for most in (asked.max_tokens, asked.pad_to, prompt + answer) if most)
     cut = max(prompt + answer - most, 0)
     if cut and (cut >= prompt or not asked.keep_end):
-        raise Unfit("too_many_tokens")
+        raise CannotExport("too_many_tokens")
     return cut
 
 
-def padded(name: str, prompt: list[int], side: Side, length: int, pad: int) -> Row:
+def padded(name: str, prompt: list[int], side: TokenSide, length: int, pad: int) -> Row:
     """One side as long as asked; what is real is counted, and never told from the id of padding."""
     real = len(prompt) + len(side.ids)
     rest = [0] * (length - real)
@@ -56,32 +56,32 @@ def padded(name: str, prompt: list[int], side: Side, length: int, pad: int) -> R
     }
 
 
-def given_tokens(tokens: Mapping[str, Any]) -> Side:
+def tokens_given(tokens: Mapping[str, Any]) -> TokenSide:
     """The ids that a rollout brought, as they are; its mask may be of the answer, or of all."""
     ids: Any = tokens.get("ids")
     start, mask = tokens.get("prompt_length"), tokens.get("mask")
     if not (are_ids(ids) and isinstance(start, int) and 0 <= start <= len(ids)):
-        raise Unfit("tokens_malformed")
+        raise CannotExport("tokens_malformed")
     answer = ids[start:]
     if mask is None:
-        return Side(ids[:start], answer, [1] * len(answer))
+        return TokenSide(ids[:start], answer, [1] * len(answer))
     mask = mask[start:] if isinstance(mask, list) and len(mask) == len(ids) else mask
     if not isinstance(mask, list) or len(mask) != len(answer) or not is_mask(mask):
-        raise Unfit("tokens_malformed")
-    return Side(ids[:start], answer, [*map(int, mask)])
+        raise CannotExport("tokens_malformed")
+    return TokenSide(ids[:start], answer, [*map(int, mask)])
 
 
-def tokens_of(spoken: Spoken, encode: Callable[[str], Encoded]) -> Side:
+def tokens_of(spoken: RenderedChat, encode: Callable[[str], Encoded]) -> TokenSide:
     """A conversation as tokens. Each stands on one side of every border, or it is refused.
 
     >>> letters = lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))])
-    >>> tokens_of(Spoken("Q:a.", 2, [(2, 3)]), letters)
-    Side(prompt=[81, 58], ids=[97, 46], mask=[1, 0])
+    >>> tokens_of(RenderedChat("Q:a.", 2, [(2, 3)]), letters)
+    TokenSide(prompt=[81, 58], ids=[97, 46], mask=[1, 0])
     """
     ids, offsets = encode(spoken.text)
     _refuse_lost(spoken.text, offsets)
     start = bisect_right(offsets, spoken.border, key=lambda offset: offset[1])
-    return Side([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], spoken.spans)))
+    return TokenSide([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], spoken.spans)))
 
 
 def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
@@ -96,7 +96,7 @@ def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
             begin, end = next(coming)
         inside = begin <= start and stop <= end
         if not inside and stop > begin:
-            raise Unfit("token_across_border")
+            raise CannotExport("token_across_border")
         yield int(inside)
 
 
@@ -105,10 +105,10 @@ def _refuse_lost(text: str, offsets: Sequence[Span]) -> None:
     place = 0
     for start, stop in offsets:
         if start > place and text[place:start].strip():
-            raise Unfit("characters_lost")
+            raise CannotExport("characters_lost")
         place = max(place, stop)
     if text[place:].strip():
-        raise Unfit("characters_lost")
+        raise CannotExport("characters_lost")
 
 
 def are_ids(ids: Any) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
-from prefpairs.chat.template import compiled, rendered
+from prefpairs.chat.template import compiled, render_or_empty
 from prefpairs.model.message import Message, Unclear
 
 _MARK = "prefpairs-probe-{}"
@@ -112,7 +112,9 @@ class Unrenderer:
         return compiled(self.source)
 
     def _render(self, messages: list[Message], beginning: str = "", *, ask: bool = True) -> str:
-        return rendered(self._template, messages, bos_token=beginning, add_generation_prompt=ask)
+        return render_or_empty(
+            self._template, messages, bos_token=beginning, add_generation_prompt=ask
+        )
 
     @cached_property
     def form(self) -> _Form | None:

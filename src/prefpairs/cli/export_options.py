@@ -105,8 +105,7 @@ class ExportWords(TokenWords):
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
         """The plan that these words ask for."""
-        from prefpairs.dataset.releases import release_of
-        from prefpairs.targets.base import ExportOptions
+        from prefpairs.targets.base import ExportOptions, release_of
 
         target = target_of(to, self.host)
         self._check(target)
@@ -127,9 +126,9 @@ class ExportWords(TokenWords):
             tokens=self.token_options(model, path),
         )
         if facts is not None and facts.tool_args is None and self.tool_args is None:
-            results = target.speech.results and facts.results
-            speech = replace(target.speech, calls=False, tools=False, results=results)
-            target = replace(target, speech=speech)
+            results = target.supports.results and facts.results
+            supports = replace(target.supports, calls=False, tools=False, results=results)
+            target = replace(target, supports=supports)
         references = self.references()
         if self.template is not None:
             references.append(Input(self.template, self.template))
@@ -163,7 +162,7 @@ class ExportWords(TokenWords):
         return one_of("--tool-args", self.tool_args or shown or target.tool_args, "dict", "string")
 
     def _reasoning_as(self, target: "Target", facts: "TemplateFacts | None") -> Any:
-        shown = facts is not None and facts.reasoning and target.speech.reasoning
+        shown = facts is not None and facts.reasoning and target.supports.reasoning
         word = self.reasoning_as or ("field" if shown else "text")
         return one_of("--reasoning-as", word, "text", "field", "nothing")
 
@@ -180,9 +179,9 @@ class ExportWords(TokenWords):
                 raise UsageError(f"--{option} does not go with --to {target.name}")
         if self.template is not None and not target.templated:
             raise UsageError(f"--to {target.name} renders no chat template of yours: no --template")
-        if self.tool_args is not None and not (target.speech.calls and target.templated):
+        if self.tool_args is not None and not (target.supports.calls and target.templated):
             raise UsageError(f"--to {target.name} has a form of its own for calls: no --tool-args")
-        if self.reasoning_as == "field" and not target.speech.reasoning:
+        if self.reasoning_as == "field" and not target.supports.reasoning:
             raise UsageError(f"--to {target.name} has no field for thinking", "text, or nothing")
         if self.turns == "all" and target.single:
             raise UsageError(f"--to {target.name} holds one turn of the model: no --turns all")

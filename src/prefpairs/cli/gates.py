@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
 from prefpairs.model.path import MISSING, look_up, paths_of
-from prefpairs.reasons import GROUPS, LOSSES, MENDS, PAIRS, PAIRS_NOTICED
+from prefpairs.reasons import GROUPS, LOSSES, NOTICES, PAIR_NOTICES, PAIRS
 
 _COMPARISONS = {
     ">=": operator.ge,
@@ -20,10 +20,10 @@ _COMPARISONS = {
 _COUNTED = {
     "rows.dropped": LOSSES,
     "candidates.dropped": LOSSES,
-    "noticed": MENDS,
+    "noticed": NOTICES,
     "groups_without_pair": GROUPS,
     "stages.dropped": PAIRS,
-    "stages.noticed": PAIRS_NOTICED,
+    "stages.noticed": PAIR_NOTICES,
 }
 """Which reasons are counted where; one that never came up is not in the summary."""
 

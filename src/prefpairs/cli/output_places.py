@@ -21,7 +21,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, open_output_folder
 from prefpairs.files.split_names import side_of
 from prefpairs.ledger import Ledger
-from prefpairs.stages.split_ratios import SIDES
+from prefpairs.stages.split_sides import SIDES
 from prefpairs.targets import CARD, OF_TARGETS
 
 APART = "to keep them apart, make the file of each side in a run of its own"

@@ -20,7 +20,7 @@ from prefpairs.cli.write_options import TellWords, force_option
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.files.input_stamps import read_noted
 from prefpairs.option import Option, filled, option, options, options_in
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -29,7 +29,7 @@ _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
 
 
-SIEVES: dict[str, type[Sieve]] = {
+SIEVES: dict[str, type[Stage]] = {
     "dedupe": Dedupe,
     "filter": Filter,
     "sample": Sample,

@@ -34,7 +34,7 @@ from prefpairs.files.output import Output, is_special
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import DEFAULT
@@ -149,8 +149,8 @@ def _pairs(recipe: Recipe, ledger: Ledger) -> tuple[SievePlan, list[Input]]:
     return plan, reading.references()
 
 
-def _sieves(recipe: Recipe) -> tuple[list[Sieve], list[Input]]:
-    sieves: list[Sieve] = []
+def _sieves(recipe: Recipe) -> tuple[list[Stage], list[Input]]:
+    sieves: list[Stage] = []
     references: list[Input] = []
     for name in recipe.stages:
         if name in SIEVES:

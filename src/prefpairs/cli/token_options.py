@@ -73,7 +73,7 @@ class TokenWords:
 def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> "TokenOptions":
     from dataclasses import replace
 
-    from prefpairs.chat.rendered import Chat
+    from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import compiled
     from prefpairs.files.template_file import read_template
     from prefpairs.files.tokenizer import Tokens, special_tokens
@@ -90,5 +90,5 @@ def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> 
         raise UsageError(problem, "--tokenizer DIR, with the tokenizer_config.json of the model")
     tokens = Tokens(model.tokenizer, exact=True)
     pad = tokens.id_of(specials.get("pad_token", ""))
-    chat = Chat(source, specials, tokens.marks())
+    chat = ChatRenderer(source, specials, tokens.marks())
     return replace(asked, encode=tokens.encode, chat=chat, pad_id=pad or 0)

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from prefpairs.chat.template import compiled, rendered
-from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.chat.template import compiled, render_or_empty
 from prefpairs.errors import UsageError
-from prefpairs.targets.base import Row
+from prefpairs.targets.base import Effect, Finding, Row
 
 
-class Slicing:
+class AnswerSlicer:
     """A chat template, and what a trainer that slices gets from it."""
 
     def __init__(self, source: str) -> None:
@@ -44,4 +43,4 @@ class Slicing:
         yield Finding(Effect.NOTHING if lost else Effect.WRONG, "sliced_by_template", "chosen")
 
     def _rendered(self, messages: list[Any], *, ask: bool) -> str:
-        return rendered(self._template, messages, add_generation_prompt=ask)
+        return render_or_empty(self._template, messages, add_generation_prompt=ask)

@@ -7,7 +7,7 @@ side has breaks the load.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from prefpairs.dataset.row_shape import column_of
+from prefpairs.dataset.column_types import column_of
 from prefpairs.targets.base import Dataset
 
 SIGNED = "Written by prefpairs."

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadRecord
 from prefpairs.model.candidate import read_text
 from prefpairs.model.common_prefix import shared_length
@@ -16,7 +15,7 @@ from prefpairs.model.message import (
     flat_text,
     says_something,
 )
-from prefpairs.targets.base import Row, Rules
+from prefpairs.targets.base import Effect, Finding, Row, Rules
 
 _KINDS = {
     str: ("text",),
@@ -26,12 +25,12 @@ _KINDS = {
     int: ("flag",),
 }
 _ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
-LAST = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
+FATAL = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
 """After these nothing more happens to a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class LengthLimit:
     """How long prompt and answer together may be, and in what that is counted."""
 
     most: int
@@ -53,10 +52,10 @@ class Sides(NamedTuple):
     rejected: list[Message] | None
 
 
-def judge(row: Row, rules: Rules, length: Length | None = None) -> list[Finding]:
+def check_row(row: Row, rules: Rules, length: LengthLimit | None = None) -> list[Finding]:
     """All that would go wrong with a row; nothing where it is trained on as it should be."""
     found = [*_of_columns(row, rules), *rules.check(row)]
-    if any(finding.effect in LAST for finding in found):
+    if any(finding.effect in FATAL for finding in found):
         return found
     try:
         fields = rules.read(row)
@@ -185,7 +184,7 @@ def _of_answer(name: str, answer: list[Message], rules: Rules) -> Iterator[Findi
         yield Finding(Effect.WRONG, "environment_trained", name)
 
 
-def _of_length(sides: Sides, length: Length | None) -> Iterator[Finding]:
+def _of_length(sides: Sides, length: LengthLimit | None) -> Iterator[Finding]:
     if length is None:
         return
     prompt = flat_text(sides.prompt)

@@ -11,14 +11,14 @@ from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode
 from prefpairs.model.message import Text, asks_something
 from prefpairs.model.path import MISSING, look_up, paths_of
-from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
+from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
 
 
 def read_reference(
     inputs: Sequence[Input], field: str | None, *, near: float | None = None
-) -> Reference:
+) -> ReferencePrompts:
     """The prompts of the files. A row without one is an error: nothing is passed over."""
-    reference = Reference(near)
+    reference = ReferencePrompts(near)
     for source in inputs:
         before = len(reference)
         with open_input(source) as opened:

@@ -10,7 +10,7 @@ from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.files.open_input import open_input
 from prefpairs.files.split_names import side_named
 from prefpairs.stages.split import Split
-from prefpairs.stages.split_conflicts import KeptSides
+from prefpairs.stages.split_sides import SideOwners
 
 
 def old_files(folder: str) -> list[Input]:
@@ -26,9 +26,9 @@ def old_files(folder: str) -> list[Input]:
     return found
 
 
-def sides_in(folder: str, split: Split) -> KeptSides:
+def sides_in(folder: str, split: Split) -> SideOwners:
     """The side of each key in a folder. Contents count, not the ids that stand beside them."""
-    kept, read = KeptSides(), reader_of("auto")
+    kept, read = SideOwners(), reader_of("auto")
     for source in old_files(folder):
         side = _side_of(source, folder) or "train"
         with open_input(source) as opened:

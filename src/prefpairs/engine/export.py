@@ -8,15 +8,14 @@ from operator import or_
 from typing import Self
 
 from prefpairs.dataset.card import kinds_of
-from prefpairs.dataset.example import ARGUMENTS, LOSSY, example_of
-from prefpairs.dataset.row_shape import column_of, dates_alone
-from prefpairs.dataset.single_answers import Singles
-from prefpairs.dataset.trainer_prompt import seen_prompt
+from prefpairs.dataset.column_types import column_of, dates_alone
+from prefpairs.dataset.example import ARGUMENT_NOTES, LOSSY, example_of, trainer_prompt
+from prefpairs.dataset.unpaired_answers import UnpairedAnswers
 from prefpairs.engine.filed_pairs import pair_readings
 from prefpairs.engine.pair_writer import Written, count_pair, open_sink
 from prefpairs.engine.plan import DatasetPlan, ExportPlan
 from prefpairs.engine.row_reader import reading_rows
-from prefpairs.engine.typed_rows import Drafts
+from prefpairs.engine.typed_rows import TypedRowBuffer
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.output import Output
 from prefpairs.files.parquet_writer import Table
@@ -24,9 +23,9 @@ from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair
-from prefpairs.stages.pair_entry import Entry
-from prefpairs.stages.split_conflicts import KeptSides, kept_first
-from prefpairs.targets.base import Dataset, Row, Unfit
+from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.split_sides import SideOwners, owner_first
+from prefpairs.targets.base import CannotExport, Dataset, Row
 
 
 def export(
@@ -45,8 +44,8 @@ def export(
     if any(plan.sides.values()):
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
     if len({*plan.sides.values()}) > 1:
-        kept = KeptSides()
-        inputs = sorted(read.inputs, key=lambda given: kept_first(plan.sides[given]))
+        kept = SideOwners()
+        inputs = sorted(read.inputs, key=lambda given: owner_first(plan.sides[given]))
         read = replace(read, inputs=inputs)
     with (
         reading_rows(read, ledger) as rows,
@@ -81,7 +80,7 @@ class Exporter:
         ledger: Ledger,
         *,
         allow_empty: bool,
-        kept: KeptSides | None = None,
+        kept: SideOwners | None = None,
     ) -> None:
         """`kept` knows the sides of prompts, where that is not settled by the split."""
         self._plan = plan
@@ -95,8 +94,8 @@ class Exporter:
         self._outputs = {side: out for side, out in outputs.items() if side not in extras}
         self._extras = {name: out for name, out in outputs.items() if name in extras}
         ledger.lines_written.update(dict.fromkeys(self._outputs, 0))
-        self._singles = {side: Singles() for side in self._outputs}
-        self._drafts: dict[str, Drafts] = {}
+        self._singles = {side: UnpairedAnswers() for side in self._outputs}
+        self._drafts: dict[str, TypedRowBuffer] = {}
         self._finished = 0
 
     def __enter__(self) -> Self:
@@ -104,7 +103,7 @@ class Exporter:
         if self._plan.target.typed:
             columns, temp_dir = self._plan.target.columns, self._plan.temp_dir
             for side in self._outputs:
-                self._drafts[side] = Drafts(columns, temp_dir)
+                self._drafts[side] = TypedRowBuffer(columns, temp_dir)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -119,12 +118,12 @@ class Exporter:
         try:
             example, noticed = example_of(pair, target, options)
             rows = target.rows(example, options)
-            noticed |= target.noticed(rows)
-        except Unfit as unfit:
+            noticed |= target.changes(rows)
+        except CannotExport as unfit:
             self._stage.dropped[unfit.reason] += 1
             return False
         if self._kept is not None:
-            prompt = seen_prompt(rows[0], target.rules)
+            prompt = trainer_prompt(rows[0], target.rules)
             if self._kept.add(prompt, side) != side:
                 self._stage.dropped["prompt_on_other_side"] += 1
                 self._leaked[side] += 1
@@ -140,7 +139,7 @@ class Exporter:
         count_pair(pair, self._ledger)
         return True
 
-    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+    def take(self, entry: IndexedPair, pairs: Written, side: str, /) -> bool:
         """The same, with the pair behind an entry."""
         return self.put(pairs.pair(entry), side)
 
@@ -184,10 +183,10 @@ class Exporter:
         if options.template_says:
             self._stage.notes.append(options.template_says)
         if calls and target.templated and not options.tool_args_known:
-            note = f"{ARGUMENTS[options.tool_args]}; --template FILE looks at yours"
+            note = f"{ARGUMENT_NOTES[options.tool_args]}; --template FILE looks at yours"
             self._stage.notes.append(note)
 
-    def _check_types(self, side: str, drafts: Drafts) -> None:
+    def _check_types(self, side: str, drafts: TypedRowBuffer) -> None:
         """What order cannot mend: dates alone in a column, and rows too long to stand first."""
         target = self._plan.target
         if isinstance(self._outputs[side], Table):
@@ -201,7 +200,7 @@ class Exporter:
         if dates:
             raise ReadsAsDates(target.file_of(side) if self._extras else "the output", dates[0])
 
-    def _columns_as_json(self, drafts: Drafts) -> set[str]:
+    def _columns_as_json(self, drafts: TypedRowBuffer) -> set[str]:
         """The columns whose texts stay texts: the card says JSON, or newer loaders see it."""
         if not self._extras:
             return drafts.mixed()

@@ -20,7 +20,7 @@ from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.pair import Pair, pair_line
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
 _SHELF_SHIFT = 44
 """A place is an offset of up to 16 TB, and above it the number of one of a million shelves."""
@@ -107,16 +107,16 @@ class FiledPairs:
         self._ledger = ledger
         self._keep = keep
         self._temp_dir = temp_dir
-        self._last: tuple[Entry, Pair] | None = None
+        self._last: tuple[IndexedPair, Pair] | None = None
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[IndexedPair]:
         """The pairs that could be trained on; none any more once a bad row was met."""
         for source, opened, readings in pair_readings(self._rows, self._ledger):
             shelf, spool = self._shelf(source, opened)
             for record, reading in readings:
                 yield self._entry(shelf, spool, record, reading)
 
-    def pair(self, entry: Entry) -> Pair:
+    def pair(self, entry: IndexedPair) -> Pair:
         """The pair behind an entry."""
         if self._last is not None and self._last[0] is entry:
             return self._last[1]
@@ -126,13 +126,13 @@ class FiledPairs:
             raise InputChanged(self._library.label(shelf))
         return pair
 
-    def line(self, entry: Entry) -> bytes | None:
+    def line(self, entry: IndexedPair) -> bytes | None:
         """The line behind an entry, where it is known that the pair would be written so."""
-        if not entry.seal:
+        if not entry.line_crc:
             return None
         shelf, offset = entry.place >> _SHELF_SHIFT, entry.place & _OFFSET
         line = self._library.line(shelf, offset, entry.length)
-        if _seal(line) != entry.seal:
+        if _seal(line) != entry.line_crc:
             raise InputChanged(self._library.label(shelf))
         return line
 
@@ -147,7 +147,7 @@ class FiledPairs:
 
     def _entry(
         self, shelf: int, spool: Spool | None, record: Record, reading: PairReading
-    ) -> Entry:
+    ) -> IndexedPair:
         pair = reading.pair
         offset, line = record.offset, record.data
         if spool is not None:
@@ -156,12 +156,12 @@ class FiledPairs:
         place = shelf << _SHELF_SHIFT | offset
         entry = entry_of(reading, self._ledger.rows_read, place, len(line))
         if self._keep == "lines" and (spool or _as_written(line, pair)):
-            entry = entry._replace(seal=_seal(line))
+            entry = entry._replace(line_crc=_seal(line))
         self._last = entry, pair
         return entry
 
 
-def _is_of(pair: Pair, entry: Entry) -> bool:
+def _is_of(pair: Pair, entry: IndexedPair) -> bool:
     """Whether a pair is still the one that was decided on. Groups that nobody asks for are gone."""
     numbers = pair.gap, pair.chosen_score, pair.rejected_score
     same = numbers == (entry.gap, entry.chosen_score, entry.rejected_score)
@@ -172,10 +172,10 @@ def _group_of(pair: Pair) -> bytes:
     return digest("name", pair.group.encode())
 
 
-def entry_of(reading: PairReading, number: int, place: int, length: int) -> Entry:
+def entry_of(reading: PairReading, number: int, place: int, length: int) -> IndexedPair:
     """What sieves see of a pair."""
     pair, digests = reading.pair, reading.digests
-    return Entry(
+    return IndexedPair(
         number=number,
         place=place,
         length=length,

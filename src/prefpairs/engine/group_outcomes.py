@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from prefpairs.analysis.candidate_outcome import Standing, standings
+from prefpairs.analysis.candidate_outcome import CandidateOutcome, candidate_outcomes
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import fill
@@ -26,7 +26,7 @@ class Member(NamedTuple):
 
     number: int
     candidate: Candidate
-    standing: Standing | str
+    standing: CandidateOutcome | str
 
 
 class ShownGroup(NamedTuple):
@@ -82,12 +82,12 @@ def _shown(group: int, index: Index, fetch: Fetch, plan: PairPlan) -> ShownGroup
     called = {number: place for place, number in enumerate(everyone, 1)}
     _, strategy = strategy_named(plan.options.strategy)
     pairs = strategy(contest.group, plan.options) if fair else ()
-    found, count = standings(
+    found, count = candidate_outcomes(
         contest.group,
         plan.options,
         islice(pairs, plan.options.max_pairs_per_group),
         [called[number] for number in order],
     )
-    fared: dict[int, Standing | str] = {**unfair, **dict(zip(order, found, strict=True))}
+    fared: dict[int, CandidateOutcome | str] = {**unfair, **dict(zip(order, found, strict=True))}
     members = (Member(called[number], fetch(number), fared[number]) for number in everyone)
     return ShownGroup(fetch(everyone[0]), len(everyone), count, members)

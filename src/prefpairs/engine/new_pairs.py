@@ -19,7 +19,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_pair
 from prefpairs.model.number import gap_between
 from prefpairs.model.pair import Pair, digests_of
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
 _REJECTED = 32
 """A place is the number of the chosen candidate, and below it that of the rejected one."""
@@ -39,9 +39,9 @@ class MadePairs:
         self._ledger = ledger
         self.index = Index()
         self.fetch = partial(library.fetch, self.index)
-        self._last: tuple[Entry, Pair] | None = None
+        self._last: tuple[IndexedPair, Pair] | None = None
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[IndexedPair]:
         """The pairs in the order in which `pair` would write them; no text is read for them."""
         with reading_inputs(self._plan.read, self._ledger, self._ready) as reader:
             fill(self.index, self._library, reader, self._plan)
@@ -53,32 +53,32 @@ class MadePairs:
         for number, (chosen, rejected) in enumerate(numbers, len(self._ready)):
             yield self._entry(number, chosen, rejected)
 
-    def pair(self, entry: Entry) -> Pair:
+    def pair(self, entry: IndexedPair) -> Pair:
         """The pair behind an entry; at hand if it was the last one that was asked for."""
         if self._last is None or self._last[0] is not entry:
             self._last = entry, self._pair(entry)
         return self._last[1]
 
-    def _pair(self, entry: Entry) -> Pair:
+    def _pair(self, entry: IndexedPair) -> Pair:
         if entry.place >= _READY:
             return self._ready.pair(entry.place - _READY)
         numbers = entry.place >> _REJECTED, entry.place & _NUMBER
         return made(numbers, self.index, self.fetch)
 
-    def line(self, _entry: Entry) -> None:
+    def line(self, _entry: IndexedPair) -> None:
         """Nowhere does a pair stand that is only being made."""
 
-    def _entry_of_ready(self, number: int, slot: int) -> Entry:
+    def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
         pair = self._ready.pair(slot)
         digests = digests_of(pair.prompt, pair.tools, pair.chosen, pair.rejected)
         return entry_of(PairReading(pair, digests, b"", None), number, _READY + slot, 0)
 
-    def _entry(self, number: int, chosen: int, rejected: int) -> Entry:
+    def _entry(self, number: int, chosen: int, rejected: int) -> IndexedPair:
         index = self.index
         group, prompt, tools = index.question(chosen)
         _, other_prompt, _ = index.question(rejected)
         digests = prompt, tools, index.digest(chosen), index.digest(rejected)
-        return Entry(
+        return IndexedPair(
             number=number,
             place=chosen << _REJECTED | rejected,
             length=0,

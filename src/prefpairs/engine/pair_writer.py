@@ -9,8 +9,8 @@ from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import Pair, pair_line
-from prefpairs.stages.pair_entry import Entry
-from prefpairs.stages.split_conflicts import KeptSides
+from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.split_sides import SideOwners
 
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
@@ -19,11 +19,11 @@ WHOLE = ""
 class Written(Protocol):
     """Where the pairs behind entries are, and the lines of those that may go out as they stand."""
 
-    def pair(self, entry: Entry, /) -> Pair:
+    def pair(self, entry: IndexedPair, /) -> Pair:
         """The pair itself."""
         ...
 
-    def line(self, entry: Entry, /) -> bytes | None:
+    def line(self, entry: IndexedPair, /) -> bytes | None:
         """Its line, where that is known to be what `pair_line` would give."""
         ...
 
@@ -35,7 +35,7 @@ class Sink(Protocol):
         """Take a pair for a side; whether it will be written."""
         ...
 
-    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+    def take(self, entry: IndexedPair, pairs: Written, side: str, /) -> bool:
         """The same, with the pair behind an entry."""
         ...
 
@@ -47,7 +47,7 @@ def open_sink(
     export: ExportPlan | None = None,
     *,
     allow_empty: bool = False,
-    kept: KeptSides | None = None,
+    kept: SideOwners | None = None,
 ) -> Iterator[Sink]:
     """Where the pairs of a run go: as they are, or as a trainer wants them.
 
@@ -78,7 +78,7 @@ class PairLines:
         count_pair(pair, self._ledger)
         return True
 
-    def take(self, entry: Entry, pairs: Written, side: str, /) -> bool:
+    def take(self, entry: IndexedPair, pairs: Written, side: str, /) -> bool:
         """The same, with the line as it stands, if there is one. The first pair is an example."""
         line = pairs.line(entry) if self._ledger.pairs else None
         if line is None:

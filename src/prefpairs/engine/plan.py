@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.files.inputs import Input
-from prefpairs.stages.base import Sieve
+from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets.base import ExportOptions, Target
@@ -90,7 +90,7 @@ class SievePlan:
 
     read: InputPlan
     pair: PairPlan | None = None
-    sieves: Sequence[Sieve] = ()
+    sieves: Sequence[Stage] = ()
     parting: Split | None = None
     export: ExportPlan | None = None
     temp_dir: str | None = None

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Mapping
 
 from prefpairs.files.inputs import Input
-from prefpairs.stages.digest_table import Numbering
+from prefpairs.stages.digest_table import DigestTable
 
 
 class FirstPlaces:
@@ -14,7 +14,7 @@ class FirstPlaces:
         self._sides = sides
         self._files = list(sides)
         self._number_of = {given: number for number, given in enumerate(sides)}
-        self._prompts = Numbering()
+        self._prompts = DigestTable()
         self._file_of = array("I")
         self._line_of = array("Q")
 

@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from prefpairs.engine.benchmark_prompts import read_reference
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.files.tokenizer import open_tokenizer
-from prefpairs.stages.base import Sieve
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.base import Stage
+from prefpairs.stages.contamination import ReferencePrompts
 
 
-def files_named_by(stage: Sieve) -> list[Input]:
+def files_named_by(stage: Stage) -> list[Input]:
     """The files that a stage reads besides the pairs."""
     found = [*find_inputs(stage.benchmarks)] if stage.benchmarks else []
     return [*found, *(Input(path, path) for path in stage.tokenizers)]
 
 
-def with_files(stage: Sieve) -> Sieve:
+def with_files(stage: Stage) -> Stage:
     """A stage with what is in the files that it names."""
     return stage.with_files(_Files())
 
@@ -23,7 +23,9 @@ def with_files(stage: Sieve) -> Sieve:
 class _Files:
     """Files as stages want them."""
 
-    def prompts(self, paths: Sequence[str], field: str | None, *, near: float | None) -> Reference:
+    def prompts(
+        self, paths: Sequence[str], field: str | None, *, near: float | None
+    ) -> ReferencePrompts:
         """The prompts of a benchmark."""
         return read_reference(find_inputs(paths), field, near=near)
 

@@ -15,11 +15,9 @@ from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
-from prefpairs.stages.base import Texts
-from prefpairs.stages.entry_columns import Store
-from prefpairs.stages.pair_entry import Entry
-from prefpairs.stages.split_conflicts import KeptSides
-from prefpairs.stages.split_ratios import SIDES
+from prefpairs.stages.base import IndexedPair, PairReader
+from prefpairs.stages.pair_columns import PairColumns
+from prefpairs.stages.split_sides import SIDES, SideOwners
 
 _TRY_EXACT = "on small inputs --exact fills every side"
 
@@ -34,7 +32,7 @@ def sieve(
             coming = _to_the_end(coming, ledger)
         entries = _sieved(coming, pairs, plan, ledger)
         parted = _parted(entries, pairs, plan, ledger)
-        kept = KeptSides() if _may_leak(plan) else None
+        kept = SideOwners() if _may_leak(plan) else None
         if kept is not None and plan.export is not None:
             parted = _once_more(parted, pairs, plan.export, kept)
         with open_sink(outputs, ledger, plan.export, allow_empty=allow_empty, kept=kept) as sink:
@@ -83,21 +81,21 @@ def _wanted_again(plan: SievePlan) -> Keep:
 
 
 def _sieved(
-    entries: Iterator[Entry], texts: Texts, plan: SievePlan, ledger: Ledger
-) -> Iterator[Entry]:
+    entries: Iterator[IndexedPair], texts: PairReader, plan: SievePlan, ledger: Ledger
+) -> Iterator[IndexedPair]:
     """The entries that pass all sieves, one after the other."""
     for place, given in enumerate(plan.sieves):
         wanted = frozenset({"id"}).union(*(later.needs for later in plan.sieves[place + 1 :]))
         if plan.parting is not None:
             wanted |= plan.parting.needs
         stage = _stage_of(given.name, ledger)
-        entries = given.sieve(_counted(entries, stage), texts, stage, wanted)
+        entries = given.select(_counted(entries, stage), texts, stage, wanted)
     return entries
 
 
 def _parted(
-    entries: Iterator[Entry], texts: Texts, plan: SievePlan, ledger: Ledger
-) -> Iterator[tuple[Entry, str]]:
+    entries: Iterator[IndexedPair], texts: PairReader, plan: SievePlan, ledger: Ledger
+) -> Iterator[tuple[IndexedPair, str]]:
     """The entries, each with its side."""
     if plan.parting is None:
         return ((entry, WHOLE) for entry in entries)
@@ -107,20 +105,23 @@ def _parted(
 
 
 def _once_more(
-    parted: Iterator[tuple[Entry, str]], texts: Texts, export: ExportPlan, kept: KeptSides
-) -> Iterator[tuple[Entry, str]]:
+    parted: Iterator[tuple[IndexedPair, str]],
+    texts: PairReader,
+    export: ExportPlan,
+    kept: SideOwners,
+) -> Iterator[tuple[IndexedPair, str]]:
     """All entries and their sides, once it is known which side keeps each prompt that is seen."""
-    from prefpairs.dataset.trainer_prompt import prompt_seen_of
+    from prefpairs.dataset.example import trainer_prompt_of
 
-    store, sides = Store({"id"}), bytearray()
+    store, sides = PairColumns({"id"}), bytearray()
     for entry, side in parted:
-        seen = prompt_seen_of(texts.pair(entry), export.target, export.options)
+        seen = trainer_prompt_of(texts.pair(entry), export.target, export.options)
         if seen is not None:
             kept.add(seen, side)
         store.add(entry)
         sides.append(SIDES.index(side))
     for slot, place in enumerate(sides):
-        yield store.entry(slot), SIDES[place]
+        yield store.indexed(slot), SIDES[place]
 
 
 def _tell_empty_sides(plan: SievePlan, ledger: Ledger) -> None:
@@ -135,7 +136,7 @@ def _tell_empty_sides(plan: SievePlan, ledger: Ledger) -> None:
             stage.notes.append(f"{side} came out empty: {why}")
 
 
-def _to_the_end(entries: Iterator[Entry], ledger: Ledger) -> Iterator[Entry]:
+def _to_the_end(entries: Iterator[IndexedPair], ledger: Ledger) -> Iterator[IndexedPair]:
     """All entries; what is held back of them is dealt with when the last one has come."""
     yield from entries
     ledger.progress.begin_step(partial(_step_of_held_back, ledger))
@@ -154,7 +155,7 @@ def _stage_of(name: str, ledger: Ledger) -> StageCounts:
     return ledger.stages[-1]
 
 
-def _counted(entries: Iterable[Entry], stage: StageCounts) -> Iterator[Entry]:
+def _counted(entries: Iterable[IndexedPair], stage: StageCounts) -> Iterator[IndexedPair]:
     for entry in entries:
         stage.found += 1
         yield entry

@@ -13,9 +13,9 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.pipe_spool import peeked_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
-Look = Callable[[Entry, Pair], None]
+Look = Callable[[IndexedPair, Pair], None]
 """What somebody does with each pair that passes."""
 
 _WIDEST_FIRST = ("best-vs-worst", "exhaustive")

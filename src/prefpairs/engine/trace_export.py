@@ -11,7 +11,7 @@ from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.json_codec import encode_line
 from prefpairs.sources import TRACES, source_named
-from prefpairs.targets.base import TraceOptions, TraceTarget, Unfit
+from prefpairs.targets.base import CannotExport, TraceOptions, TraceTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def export_traces(
                     ledger.noticed.update(["surrogate_replaced"] * trace.replaced)
                     try:
                         row, skipped = plan.target.rows(trace, plan.options)
-                    except Unfit as unfit:
+                    except CannotExport as unfit:
                         ledger.rows_dropped[unfit.reason] += 1
                         continue
                     ledger.rows_used += 1

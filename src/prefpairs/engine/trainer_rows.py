@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from functools import cache
 
-from prefpairs.dataset.conversation_rows import begins_otherwise
-from prefpairs.dataset.whole_question import with_all_asked, with_own_prompt
+from prefpairs.dataset.row_prompt import (
+    starts_with_other_role,
+    with_prompt_column,
+    with_question_columns,
+)
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.media import with_media
@@ -36,15 +39,15 @@ def unwrap(row: Row, dialect: str) -> Row:
     if dialect != "auto":
         return _with_all_said(with_our_names(reader_named(dialect)(row)))
     name = _format_of(row)
-    if name == DEFAULT and not begins_otherwise(row.get("chosen")):
-        row = with_own_prompt(row, name)
-    return _with_all_said(with_all_asked(with_our_names(reader_named(name)(row)), name))
+    if name == DEFAULT and not starts_with_other_role(row.get("chosen")):
+        row = with_prompt_column(row, name)
+    return _with_all_said(with_question_columns(with_our_names(reader_named(name)(row)), name))
 
 
 def _is_ours(row: Row) -> bool:
     """Whether a row has the form of a pair already, as nearly all rows on their way have."""
     own = _FIELDS.issuperset(row) and row.get("prompt") is not None
-    return own and not begins_otherwise(row.get("chosen"))
+    return own and not starts_with_other_role(row.get("chosen"))
 
 
 @cache

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
-from prefpairs.dataset.row_shape import form_of, shape_of
+from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns, form_of, shape_of
 from prefpairs.files.record_files import RecordFiles, Spool
 from prefpairs.model.json_codec import decode, encode, encode_line
 
@@ -31,7 +30,7 @@ class _Form(NamedTuple):
     first: int
 
 
-class Drafts:
+class TypedRowBuffer:
     """The rows of one side, put aside."""
 
     def __init__(self, columns: Mapping[str, Any], temp_dir: str | None) -> None:
@@ -110,7 +109,7 @@ class Drafts:
 
     def mixed(self) -> set[str]:
         """The columns whose objects differ in their keys, so that loaders take them for JSON."""
-        columns = Columns()
+        columns = InferredColumns()
         for form in self._forms:
             columns.learn(decode(self._line(form.first)))
         return columns.mixed

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from prefpairs.dataset.answer_slicing import Slicing
-from prefpairs.dataset.arrow_columns import Columns
-from prefpairs.dataset.findings import Effect, Finding
-from prefpairs.dataset.row_checks import LAST, Length, judge
-from prefpairs.dataset.trainer_prompt import seen_prompt
+from prefpairs.dataset.answer_slicing import AnswerSlicer
+from prefpairs.dataset.column_types import InferredColumns
+from prefpairs.dataset.example import trainer_prompt
+from prefpairs.dataset.row_checks import FATAL, LengthLimit, check_row
 from prefpairs.engine.split_overlap import FirstPlaces
 from prefpairs.errors import BadInput, BadRecord, NotJson
 from prefpairs.files.inputs import Input
@@ -18,7 +17,7 @@ from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.model.json_codec import decode_counting, encode, encode_sorted
-from prefpairs.targets.base import Target
+from prefpairs.targets.base import Effect, Finding, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +26,9 @@ class ValidatePlan:
 
     inputs: Sequence[Input]
     target: Target
-    length: Length | None = None
+    length: LengthLimit | None = None
     batch: int = 0
-    slicing: Slicing | None = None
+    slicing: AnswerSlicer | None = None
     """The chat template by which the trainer cuts answers."""
     typed: frozenset[Input] = frozenset()
     """The files beside which a card gives every column its type."""
@@ -78,7 +77,7 @@ class _FileReading:
     guessed: bool
     """Types are guessed from the rows that come first."""
     places: FirstPlaces | None
-    columns: Columns = field(default_factory=Columns)
+    columns: InferredColumns = field(default_factory=InferredColumns)
     first: tuple[set[str], type] | None = None
     rows: int = 0
     fine: int = 0
@@ -129,9 +128,9 @@ class _FileReading:
         if self.guessed:
             yield from self.columns.see(row, record.offset)
         yield from self._of_first_row(row)
-        found = judge(row, self.plan.target.rules, self.plan.length)
+        found = check_row(row, self.plan.target.rules, self.plan.length)
         yield from found
-        if self.places is not None and not any(finding.effect in LAST for finding in found):
+        if self.places is not None and not any(finding.effect in FATAL for finding in found):
             yield from self._of_other_sides(row, record.number, self.places)
         if self.plan.slicing is not None:
             yield from self.plan.slicing.findings(row)
@@ -154,7 +153,7 @@ class _FileReading:
         self, row: dict[str, Any], line: int, places: FirstPlaces
     ) -> Iterator[Finding]:
         try:
-            prompt = seen_prompt(row, self.plan.target.rules)
+            prompt = trainer_prompt(row, self.plan.target.rules)
         except BadRecord:  # no trainer finds a prompt in it, either
             return
         if place := places.elsewhere(prompt, self.source, line):

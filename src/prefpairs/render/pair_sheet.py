@@ -9,7 +9,6 @@ from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text, flat_text
 from prefpairs.model.pair import Pair, other_prompt
 from prefpairs.render.conversation_lines import BODY, beginning, is_plain, plain_lines, turn_lines
-from prefpairs.render.line_wrapping import Row, Span, width_of, wrapped
 from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
@@ -18,7 +17,16 @@ from prefpairs.render.side_by_side import (
     side_by_side,
     stretches,
 )
-from prefpairs.render.text_cells import columns_of, one_line, shortened, shortened_at_left
+from prefpairs.render.terminal_text import (
+    Row,
+    Span,
+    columns_of,
+    one_line,
+    shortened,
+    shortened_at_left,
+    width_of,
+    wrapped,
+)
 
 TWO_COLUMNS = 80
 """From so many columns on answers stand side by side."""

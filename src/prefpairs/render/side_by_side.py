@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from typing import NamedTuple
 
-from prefpairs.analysis.sequence_matching import Effort, Match, matches
-from prefpairs.analysis.word_diff import Words, shared_words, words_of
+from prefpairs.analysis.text_diff import Effort, Match, Words, matches, shared_words, words_of
 from prefpairs.render.conversation_lines import Line
-from prefpairs.render.line_wrapping import Row, Span, wrapped
+from prefpairs.render.terminal_text import Row, Span, wrapped
 
 CHOSEN, REJECTED = "chosen", "rejected"
 _SAME = "same"

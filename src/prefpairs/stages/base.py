@@ -1,12 +1,45 @@
-"""What a sieve is: entries in, those that stay out, in the order in which they are written."""
+"""What a stage is: indexed pairs in, those that stay out, in the order to write them in."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from prefpairs.ledger import StageCounts
+from prefpairs.model.identity import digest_pair
 from prefpairs.model.pair import Pair
-from prefpairs.stages.contamination import Reference
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.contamination import ReferencePrompts
+
+
+class IndexedPair(NamedTuple):
+    """A pair by its digests; `number` is its place in the input, `place` leads to its text."""
+
+    number: int
+    place: int
+    length: int
+    gap: float | None
+    chosen_score: float | None
+    rejected_score: float | None
+    id: bytes
+    prompt: bytes
+    tools: bytes
+    chosen: bytes
+    rejected: bytes
+    group: bytes
+    other_prompt: bytes = b""
+    line_crc: int = 0
+    """32 bits of a digest of its line where that is just what would be written of it, else 0."""
+
+    def reversed_id(self) -> bytes:
+        """The id of the pair that prefers the other answer."""
+        return digest_pair(self.prompt, self.tools, self.rejected, self.chosen)
+
+    def strength(self) -> tuple[float, float, bytes]:
+        """What the strongest come first by: gap, chosen score, id; unknown is weakest."""
+        return descending(self.gap), descending(self.chosen_score), self.id
+
+
+def descending(number: float | None) -> float:
+    """A key that sorts large numbers first and unknown ones last."""
+    return float("inf") if number is None else -number
 
 
 class StageFiles(Protocol):
@@ -14,7 +47,7 @@ class StageFiles(Protocol):
 
     def prompts(
         self, paths: Sequence[str], field: str | None, /, *, near: float | None
-    ) -> Reference:
+    ) -> ReferencePrompts:
         """The prompts of a benchmark."""
         ...
 
@@ -23,15 +56,15 @@ class StageFiles(Protocol):
         ...
 
 
-class Texts(Protocol):
-    """Where the pairs behind the entries are."""
+class PairReader(Protocol):
+    """Where the pairs behind the pairs are."""
 
-    def pair(self, entry: Entry, /) -> Pair:
-        """The pair itself: at hand for the entry that came last, else fetched."""
+    def pair(self, indexed: IndexedPair, /) -> Pair:
+        """The pair itself: at hand for the indexed that came last, else fetched."""
         ...
 
 
-class Sieve(Protocol):
+class Stage(Protocol):
     """One stage of a pipeline. Pure: what it may know is what it is given."""
 
     @property
@@ -55,7 +88,7 @@ class Sieve(Protocol):
 
     @property
     def holds_back(self) -> bool:
-        """Whether entries wait in it, so that their pairs have to be fetched again."""
+        """Whether pairs wait in it, so that their pairs have to be fetched again."""
         ...
 
     @property
@@ -68,8 +101,12 @@ class Sieve(Protocol):
         """The digests it looks at."""
         ...
 
-    def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
-    ) -> Iterator[Entry]:
-        """The entries that stay; each loss is counted. `wanted` digests are handed on."""
+    def select(
+        self,
+        pairs: Iterable[IndexedPair],
+        reader: PairReader,
+        stage: StageCounts,
+        wanted: frozenset[str],
+    ) -> Iterator[IndexedPair]:
+        """The pairs that stay; each loss is counted. `wanted` digests are handed on."""
         ...

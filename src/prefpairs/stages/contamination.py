@@ -3,7 +3,7 @@
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.message import Text, says_something
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.stages.digest_table import Numbering
+from prefpairs.stages.digest_table import DigestTable
 from prefpairs.stages.near_duplicates import NearTable, Shingles, shingles_of, words_of
 
 PROMPT_FIELDS = (
@@ -19,11 +19,11 @@ PROMPT_FIELDS = (
 """Where a prompt is in most benchmarks; the first that a row has counts."""
 
 
-class Reference:
+class ReferencePrompts:
     """What `dedupe --against` holds prompts against, exactly and, if asked, nearly."""
 
     def __init__(self, near: float | None = None) -> None:
-        self._digests = Numbering()
+        self._digests = DigestTable()
         self._texts: list[str] = []
         self._table = None if near is None else NearTable(near, self._shingles)
 

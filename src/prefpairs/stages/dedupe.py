@@ -7,22 +7,20 @@ from typing import Self
 
 from prefpairs.errors import UsageError
 from prefpairs.ledger import StageCounts
-from prefpairs.model.identity import digest
+from prefpairs.model.identity import DIGEST, digest
 from prefpairs.option import option, options
-from prefpairs.stages.base import StageFiles, Texts
-from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
-from prefpairs.stages.digest_table import Numbering
-from prefpairs.stages.distinct_pairs import Distinct
-from prefpairs.stages.entry_columns import in_order
+from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
+from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
+from prefpairs.stages.digest_table import DigestTable
 from prefpairs.stages.near_duplicates import (
-    LEAST,
+    LEAST_SIMILARITY,
     NearTable,
-    Remembered,
+    ShingleCache,
     Shingles,
-    likeness,
     shingles_of,
+    similarity,
 )
-from prefpairs.stages.pair_entry import DIGEST, Entry
+from prefpairs.stages.pair_columns import DistinctPairs, sorted_slots
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
 """What pairs can be the same in; content is prompt, tools, chosen and rejected."""
@@ -53,7 +51,7 @@ class Dedupe:
     near: float | None = option(
         None,
         metavar="SHARE",
-        least=LEAST,
+        least=LEAST_SIMILARITY,
         most=1,
         panel=_SAME,
         help="Drop pairs that have this share of their runs of five words in common with a "
@@ -78,7 +76,7 @@ class Dedupe:
         panel=_NOT_TRAINED,
         help=f"Where prompts stand in it (default: the first of {', '.join(PROMPT_FIELDS)}).",
     )
-    reference: Reference | None = None
+    reference: ReferencePrompts | None = None
     """The prompts of `against`, once they have been read."""
 
     name = "dedupe"
@@ -114,15 +112,19 @@ class Dedupe:
         """The digests it looks at."""
         return frozenset({"id", "prompt", "tools", "chosen", "rejected", "other_prompt"})
 
-    def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
-    ) -> Iterator[Entry]:
-        """One entry of each kind, as they came."""
+    def select(
+        self,
+        pairs: Iterable[IndexedPair],
+        reader: PairReader,
+        stage: StageCounts,
+        wanted: frozenset[str],
+    ) -> Iterator[IndexedPair]:
+        """One indexed of each kind, as they came."""
         if self.reference is not None:
-            entries = _outside(self.reference, entries, texts, stage)
-        distinct = Distinct({*wanted, *self._keys}, texts)
-        for entry in entries:
-            if not distinct.add(entry):
+            pairs = _outside(self.reference, pairs, reader, stage)
+        distinct = DistinctPairs({*wanted, *self._keys}, reader)
+        for indexed in pairs:
+            if not distinct.add(indexed):
                 stage.dropped["duplicate"] += 1
         if self.near is not None:
             stage.to_compare = len(distinct)
@@ -130,36 +132,36 @@ class Dedupe:
         if self._keys:
             slots = _strongest_by(self._keys, distinct, slots, stage)
         if self.near is not None:
-            slots = self._apart(distinct, slots, texts, stage, self.near)
+            slots = self._apart(distinct, slots, reader, stage, self.near)
         yield from distinct.arrived(slots)
 
     def _apart(
         self,
-        distinct: Distinct,
+        distinct: DistinctPairs,
         slots: Sequence[int],
-        texts: Texts,
+        reader: PairReader,
         stage: StageCounts,
         threshold: float,
     ) -> Sequence[int]:
         """The slots that are near no stronger one that stays."""
 
         def prompt_at(slot: int) -> Shingles:
-            return shingles_of(texts.pair(distinct.entry(slot)).prompt)
+            return shingles_of(reader.pair(distinct.indexed(slot)).prompt)
 
         def chosen_at(slot: int) -> Shingles:
-            return shingles_of(texts.pair(distinct.entry(slot)).chosen)
+            return shingles_of(reader.pair(distinct.indexed(slot)).chosen)
 
         near_on = self.near_on or "both"
         shingles_at = prompt_at if near_on == "prompt" else chosen_at
-        table, prompts = NearTable(threshold, shingles_at), Remembered(prompt_at)
+        table, prompts = NearTable(threshold, shingles_at), ShingleCache(prompt_at)
         kept = array("I")
         stage.to_compare = len(slots)
-        for slot in in_order(slots, distinct.strength):
+        for slot in sorted_slots(slots, distinct.strength):
             stage.compared += 1
             shingles = shingles_at(slot)
             near = table.near(shingles)
             if near_on == "both":
-                near = (at for at in near if likeness(prompts(slot), prompts(at)) >= threshold)
+                near = (at for at in near if similarity(prompts(slot), prompts(at)) >= threshold)
             if next(near, None) is None:
                 table.add(slot, shingles)
                 kept.append(slot)
@@ -172,7 +174,7 @@ class Dedupe:
         """The digests by which pairs of different content can be the same."""
         return () if "content" in self.by else self.by
 
-    def _settle_conflicts(self, distinct: Distinct, stage: StageCounts) -> Sequence[int]:
+    def _settle_conflicts(self, distinct: DistinctPairs, stage: StageCounts) -> Sequence[int]:
         """The slots of the pairs that no other one contradicts, or that win over it."""
         slots = range(len(distinct))
         staying = array("I", (slot for slot in slots if not self._loses(distinct, slot, stage)))
@@ -180,7 +182,7 @@ class Dedupe:
             stage.dropped["contradiction"] += lost
         return staying
 
-    def _loses(self, distinct: Distinct, slot: int, stage: StageCounts) -> bool:
+    def _loses(self, distinct: DistinctPairs, slot: int, stage: StageCounts) -> bool:
         opposite = distinct.opposite(slot)
         if opposite < 0:
             return False
@@ -193,20 +195,23 @@ class Dedupe:
 
 
 def _outside(
-    reference: Reference, entries: Iterable[Entry], texts: Texts, stage: StageCounts
-) -> Iterator[Entry]:
-    for entry in entries:
-        if reference.holds(texts.pair(entry).prompt, entry.other_prompt):
+    reference: ReferencePrompts,
+    pairs: Iterable[IndexedPair],
+    reader: PairReader,
+    stage: StageCounts,
+) -> Iterator[IndexedPair]:
+    for indexed in pairs:
+        if reference.holds(reader.pair(indexed).prompt, indexed.other_prompt):
             stage.dropped["in_reference"] += 1
         else:
-            yield entry
+            yield indexed
 
 
 def _strongest_by(
-    keys: Sequence[str], distinct: Distinct, slots: Sequence[int], stage: StageCounts
+    keys: Sequence[str], distinct: DistinctPairs, slots: Sequence[int], stage: StageCounts
 ) -> Sequence[int]:
     """The strongest slot of each key."""
-    numbering, best = Numbering(), array("I")
+    numbering, best = DigestTable(), array("I")
     for slot in slots:
         key = b"".join(distinct.digest(name, slot).ljust(DIGEST, b"\0") for name in keys)
         number = numbering.number_of(key if len(keys) == 1 else digest("keys", key))

@@ -3,19 +3,19 @@
 from array import array
 from collections.abc import Iterator
 
-from prefpairs.stages.pair_entry import DIGEST
+from prefpairs.model.identity import DIGEST
 
 _FIRST_SLOTS = 1024
 """The table begins with so many slots, a power of two, and doubles when two thirds are taken."""
 
 
-class Numbering:
+class DigestTable:
     """Digests, numbered as they first come: some 30 bytes each, where a dict takes 140.
 
     The digests are kept here and nowhere else, so table and digests cannot disagree. Slots come
     from Python's own keyed hash: rows that were made to collide do not slow it down.
 
-    >>> numbering = Numbering()
+    >>> numbering = DigestTable()
     >>> numbering.number_of(b"sixteen bytes  1"), numbering.number_of(b"sixteen bytes  2")
     (0, 1)
     >>> numbering.number_of(b"sixteen bytes  1"), numbering.find(b"sixteen bytes  3")

@@ -9,10 +9,8 @@ from prefpairs.ledger import StageCounts
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
 from prefpairs.option import flag, option, options, options_in
-from prefpairs.stages.base import StageFiles, Texts
-from prefpairs.stages.pair_entry import Entry
-from prefpairs.stages.refusals import is_refusal
-from prefpairs.stages.truncation import is_truncated
+from prefpairs.stages.answer_defects import is_refusal, is_truncated
+from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
 
 _SCORES = "Scores and gaps"
 _LENGTHS = "Lengths, in characters of all that a text says"
@@ -109,13 +107,17 @@ class Filter:
             return self
         return replace(self, count_tokens=files.token_counter(self.tokenizer))
 
-    def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
-    ) -> Iterator[Entry]:
-        """The entries whose pairs pass."""
-        for entry in entries:
-            if (reason := self.why_not(texts.pair(entry))) is None:
-                yield entry
+    def select(
+        self,
+        pairs: Iterable[IndexedPair],
+        reader: PairReader,
+        stage: StageCounts,
+        wanted: frozenset[str],
+    ) -> Iterator[IndexedPair]:
+        """The pairs whose pairs pass."""
+        for indexed in pairs:
+            if (reason := self.why_not(reader.pair(indexed))) is None:
+                yield indexed
             else:
                 stage.dropped[reason] += 1
 

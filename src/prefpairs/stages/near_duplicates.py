@@ -8,7 +8,7 @@ from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text, flat_text
 from prefpairs.optional_libraries import missing_library
 
-LEAST = 0.5
+LEAST_SIMILARITY = 0.5
 """Below this nearly all texts of a kind are candidates of each other."""
 
 _WORDS = 5
@@ -50,10 +50,10 @@ def words_of(text: Text) -> list[str]:
     return flat_text(turns).casefold().split() + pictures
 
 
-def likeness(ours: Shingles, theirs: Shingles) -> float:
+def similarity(ours: Shingles, theirs: Shingles) -> float:
     """The share of their runs that two texts have in common (Jaccard).
 
-    >>> likeness(frozenset({b"a", b"b"}), frozenset({b"b", b"c"}))
+    >>> similarity(frozenset({b"a", b"b"}), frozenset({b"b", b"c"}))
     0.3333333333333333
     """
     common = len(ours & theirs)
@@ -93,12 +93,12 @@ class NearTable:
         self._hashes = bands * rows
         self._sketch = rensa.RMinHash
         self._table = rensa.RMinHashLSH(threshold, num_perm=self._hashes, num_bands=bands)
-        self._shingles = Remembered(shingles)
+        self._shingles = ShingleCache(shingles)
 
     def near(self, shingles: Shingles) -> Iterator[int]:
         """The numbers of texts as near as the threshold or nearer."""
         for number in sorted(self._table.query(self._sketch_of(shingles))):
-            if likeness(shingles, self._shingles(number)) >= self._threshold:
+            if similarity(shingles, self._shingles(number)) >= self._threshold:
                 yield number
 
     def add(self, number: int, shingles: Shingles) -> None:
@@ -111,7 +111,7 @@ class NearTable:
         return sketch
 
 
-class Remembered:
+class ShingleCache:
     """The shingles asked for last, as many as fit."""
 
     def __init__(self, shingles: Callable[[int], Shingles]) -> None:

@@ -12,10 +12,9 @@ from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import as_written
 from prefpairs.option import option, options
-from prefpairs.stages.base import StageFiles, Texts
-from prefpairs.stages.digest_table import Numbering
-from prefpairs.stages.entry_columns import Store, in_order
-from prefpairs.stages.pair_entry import Entry, falling
+from prefpairs.stages.base import IndexedPair, PairReader, StageFiles, descending
+from prefpairs.stages.digest_table import DigestTable
+from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 
 DRAWS = 2**64
 """Draws are below this."""
@@ -78,62 +77,68 @@ class Sample:
         """The digests it looks at."""
         return frozenset({"id"} if self.per_group is None else {"id", "group"})
 
-    def sieve(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts, wanted: frozenset[str]
-    ) -> Iterator[Entry]:
-        """The entries that are drawn."""
+    def select(
+        self,
+        pairs: Iterable[IndexedPair],
+        reader: PairReader,
+        stage: StageCounts,
+        wanted: frozenset[str],
+    ) -> Iterator[IndexedPair]:
+        """The pairs that are drawn."""
         if self.fraction is not None:
-            entries = self._below_fraction(entries, stage)
+            pairs = self._below_fraction(pairs, stage)
         if not self.holds_back:
-            yield from entries
+            yield from pairs
             return
-        drawn = _Drawn(Store(wanted | self.needs), texts)
-        for entry in entries:
-            drawn.add(entry, draw(self.seed, "sample", entry.id))
+        drawn = _Drawn(PairColumns(wanted | self.needs), reader)
+        for indexed in pairs:
+            drawn.add(indexed, draw(self.seed, "sample", indexed.id))
             if self.max_pairs is not None and self.per_group is None:
                 self._prune(drawn, self.max_pairs, stage)
-        ordered = self._ordered(drawn.store, self._slots(drawn, stage))
-        for number, entry in enumerate(drawn.store.entries(ordered)):
-            yield entry._replace(number=number)  # whatever comes next keeps this order
+        ordered = self._ordered(drawn.columns, self._slots(drawn, stage))
+        for number, indexed in enumerate(drawn.columns.pairs(ordered)):
+            yield indexed._replace(number=number)  # whatever comes next keeps this order
 
-    def _below_fraction(self, entries: Iterable[Entry], stage: StageCounts) -> Iterator[Entry]:
+    def _below_fraction(
+        self, pairs: Iterable[IndexedPair], stage: StageCounts
+    ) -> Iterator[IndexedPair]:
         bound = bound_of(self.fraction or 0.0)
-        for entry in entries:
-            if draw(self.seed, "sample", entry.id) < bound:
-                yield entry
+        for indexed in pairs:
+            if draw(self.seed, "sample", indexed.id) < bound:
+                yield indexed
             else:
                 stage.dropped["not_drawn"] += 1
 
     @staticmethod
     def _prune(drawn: "_Drawn", most: int, stage: StageCounts) -> None:
         """Let go what cannot be among the smallest any more, so that memory stays bounded."""
-        if len(drawn.store) >= max(2 * most, _FEWEST_PRUNED):
-            stage.dropped["not_drawn"] += len(drawn.store) - most
-            drawn.keep(drawn.smallest(range(len(drawn.store)), most))
+        if len(drawn.columns) >= max(2 * most, _FEWEST_PRUNED):
+            stage.dropped["not_drawn"] += len(drawn.columns) - most
+            drawn.keep(drawn.smallest(range(len(drawn.columns)), most))
 
     def _slots(self, drawn: "_Drawn", stage: StageCounts) -> Sequence[int]:
-        slots: Sequence[int] = range(len(drawn.store))
+        slots: Sequence[int] = range(len(drawn.columns))
         if self.per_group is not None:
             slots = array("I")
-            for group in _groups(drawn.store):
+            for group in _groups(drawn.columns):
                 slots.extend(drawn.smallest(group, self.per_group))
-            stage.dropped["over_per_group"] += len(drawn.store) - len(slots)
+            stage.dropped["over_per_group"] += len(drawn.columns) - len(slots)
         if self.max_pairs is not None and len(slots) > self.max_pairs:
             stage.dropped["not_drawn"] += len(slots) - self.max_pairs
             slots = drawn.smallest(slots, self.max_pairs)
         return slots
 
-    def _ordered(self, store: Store, slots: Sequence[int]) -> Iterator[int]:
+    def _ordered(self, columns: PairColumns, slots: Sequence[int]) -> Iterator[int]:
         """The slots in the order asked for; what ties is told apart by its id."""
         if self.order == "input":
-            return store.arrived(slots)
-        return in_order(store.arrived(slots), partial(self._rank, store))
+            return columns.arrived(slots)
+        return sorted_slots(columns.arrived(slots), partial(self._rank, columns))
 
-    def _rank(self, store: Store, slot: int) -> tuple[float, bytes]:
-        identity, gap = store.digest("id", slot), store.gap(slot)
+    def _rank(self, columns: PairColumns, slot: int) -> tuple[float, bytes]:
+        identity, gap = columns.digest("id", slot), columns.gap(slot)
         if self.order == "shuffle":
             return draw(self.seed, "shuffle", identity), identity
-        return (falling(gap) if self.order == "easy-first" else _rising(gap)), identity
+        return (descending(gap) if self.order == "easy-first" else _rising(gap)), identity
 
 
 def bound_of(share: float) -> int:
@@ -150,15 +155,15 @@ def _rising(gap: float | None) -> float:
 
 
 class _Drawn:
-    """Stored entries and their draws."""
+    """Stored pairs and their draws."""
 
-    def __init__(self, store: Store, texts: Texts) -> None:
-        self.store = store
-        self._texts = texts
+    def __init__(self, columns: PairColumns, reader: PairReader) -> None:
+        self.columns = columns
+        self._reader = reader
         self._draws = array("Q")
 
-    def add(self, entry: Entry, drawn: int) -> None:
-        self.store.add(entry)
+    def add(self, indexed: IndexedPair, drawn: int) -> None:
+        self.columns.add(indexed)
         self._draws.append(drawn)
 
     def smallest(self, slots: Sequence[int], count: int) -> Sequence[int]:
@@ -168,28 +173,28 @@ class _Drawn:
         """
         if len(slots) <= count:
             return slots
-        ordered = in_order(slots, self._draws.__getitem__)
+        ordered = sorted_slots(slots, self._draws.__getitem__)
         smallest = array("I", islice(ordered, count))
         last = self._draws[smallest[-1]]
         more = list(takewhile(lambda slot: self._draws[slot] == last, ordered))
         if more:
             copies = more + [smallest.pop() for slot in smallest[::-1] if self._draws[slot] == last]
             copies.sort()
-            copies.sort(key=lambda slot: as_written(self._texts.pair(self.store.entry(slot))))
+            copies.sort(key=lambda slot: as_written(self._reader.pair(self.columns.indexed(slot))))
             smallest.extend(copies[: count - len(smallest)])
         return smallest
 
     def keep(self, slots: Sequence[int]) -> None:
-        self.store.keep(slots)
+        self.columns.keep(slots)
         self._draws = array("Q", (self._draws[slot] for slot in slots))
 
 
-def _groups(store: Store) -> Iterator[list[int]]:
+def _groups(columns: PairColumns) -> Iterator[list[int]]:
     """The slots of each group."""
-    numbering = Numbering()
+    numbering = DigestTable()
     heads, following = array("I"), array("I")
-    for slot in range(len(store)):
-        number = numbering.number_of(store.digest("group", slot))
+    for slot in range(len(columns)):
+        number = numbering.number_of(columns.digest("group", slot))
         if number == len(heads):
             heads.append(_END)
         following.append(heads[number])

@@ -15,13 +15,11 @@ from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest, draw
 from prefpairs.model.pair import OTHER_GROUP, Pair
 from prefpairs.model.path import MISSING, look_up, paths_of
-from prefpairs.stages.base import Texts
-from prefpairs.stages.digest_table import Numbering
-from prefpairs.stages.entry_columns import Store, in_order
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair, PairReader
+from prefpairs.stages.digest_table import DigestTable
+from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 from prefpairs.stages.sample import DRAWS, bound_of
-from prefpairs.stages.split_conflicts import KeptSides
-from prefpairs.stages.split_ratios import SIDES, TEST, TRAIN, VAL, Joined, filled_sides
+from prefpairs.stages.split_sides import SIDES, TEST, TRAIN, VAL, LinkedKeys, SideOwners, fill_sides
 
 _MOST_KNOWN = 200
 """So many fields of meta are remembered, to be held against one that no pair has."""
@@ -50,7 +48,7 @@ class Split:
     exact: bool = False
     seen: Callable[[Pair], bytes | None] | None = None
     """By which prompt pairs are split if it is not their own: the one that a trainer sees."""
-    like: KeptSides | None = None
+    like: SideOwners | None = None
     """The sides that keys have had so far."""
 
     name = "split"
@@ -83,16 +81,16 @@ class Split:
         return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts
-    ) -> Iterator[tuple[Entry, str]]:
-        """Each entry with its side, as they came."""
-        keyed = self._keyed(entries, texts, stage)
+        self, pairs: Iterable[IndexedPair], reader: PairReader, stage: StageCounts
+    ) -> Iterator[tuple[IndexedPair, str]]:
+        """Each indexed with its side, as they came."""
+        keyed = self._keyed(pairs, reader, stage)
         if self.exact:
             yield from self._exactly(keyed, stage)
             return
-        numbering, counts = Numbering(), Counter[int]()
+        numbering, counts = DigestTable(), Counter[int]()
         side_by_draw = self._side_by_draw()
-        for entry, keys in keyed:
+        for indexed, keys in keyed:
             sides = set()
             for key in keys:
                 had = None if self.like is None else self.like.side_of(key)
@@ -104,7 +102,7 @@ class Split:
                 stage.dropped["prompts_apart"] += 1
                 continue
             self._notice_old_sides(keys, stage)
-            yield entry, SIDES[sides.pop()]
+            yield indexed, SIDES[sides.pop()]
         self._notice_odd_shares(counts, stage)
 
     def _side_by_draw(self) -> Callable[[bytes], int]:
@@ -121,17 +119,17 @@ class Split:
         return side_of
 
     def _keyed(
-        self, entries: Iterable[Entry], texts: Texts, stage: StageCounts
-    ) -> Iterator[tuple[Entry, list[bytes]]]:
-        """Each entry with the keys that must not stand on two sides: one, or one an answer."""
+        self, pairs: Iterable[IndexedPair], reader: PairReader, stage: StageCounts
+    ) -> Iterator[tuple[IndexedPair, list[bytes]]]:
+        """Each indexed with the keys that must not stand on two sides: one, or one an answer."""
         known: set[str] = set()
-        for entry in entries:
-            keys = self.keys_of(entry.prompt, entry.other_prompt, partial(texts.pair, entry))
+        for indexed in pairs:
+            keys = self.keys_of(indexed.prompt, indexed.other_prompt, partial(reader.pair, indexed))
             if keys:
-                yield entry, keys
+                yield indexed, keys
             else:
                 stage.dropped["no_key"] += 1
-                known.update(paths_of(texts.pair(entry).meta))
+                known.update(paths_of(reader.pair(indexed).meta))
                 if len(known) > 2 * _MOST_KNOWN:  # whatever the order in which they came
                     known = set(sorted(known)[:_MOST_KNOWN])
         if stage.found and stage.dropped["no_key"] == stage.found:
@@ -172,22 +170,22 @@ class Split:
                 return
 
     def _exactly(
-        self, keyed: Iterable[tuple[Entry, list[bytes]]], stage: StageCounts
-    ) -> Iterator[tuple[Entry, str]]:
+        self, keyed: Iterable[tuple[IndexedPair, list[bytes]]], stage: StageCounts
+    ) -> Iterator[tuple[IndexedPair, str]]:
         """Shares of pairs as near as keys get that are taken in the order of their draws.
 
         Keys that share a pair go together, so that no pair is lost.
         """
-        store, numbering, joined = Store({"id"}), Numbering(), Joined()
+        columns, numbering, joined = PairColumns({"id"}), DigestTable(), LinkedKeys()
         firsts, draws = array("I"), array("Q")
-        for entry, keys in keyed:
+        for indexed, keys in keyed:
             numbers = [numbering.number_of(key) for key in keys]
             for number, key in zip(numbers, keys, strict=True):
                 if number == len(draws):
                     draws.append(draw(self.seed, "split", key))
                     joined.add()
             joined.join(numbers[0], numbers[-1])
-            store.add(entry)
+            columns.add(indexed)
             firsts.append(numbers[0])
         sizes = array("I", bytes(4 * len(draws)))
         for number in firsts:
@@ -195,10 +193,10 @@ class Split:
         for number, drawn in enumerate(draws):  # those that go together draw once: the smallest
             root = joined.root(number)
             draws[root] = min(draws[root], drawn)
-        order = array("I", in_order(range(len(sizes)), draws.__getitem__))
-        side_of = filled_sides(sizes, order, self._shares, self._rest)
-        for slot in range(len(store)):
-            yield store.entry(slot), SIDES[side_of[joined.root(firsts[slot])]]
+        order = array("I", sorted_slots(range(len(sizes)), draws.__getitem__))
+        side_of = fill_sides(sizes, order, self._shares, self._rest)
+        for slot in range(len(columns)):
+            yield columns.indexed(slot), SIDES[side_of[joined.root(firsts[slot])]]
 
 
 def _keys_at(pair: Pair, path: str) -> list[bytes]:

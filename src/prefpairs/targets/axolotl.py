@@ -6,17 +6,18 @@ no white space at its ends, where templates trim, and must not stand in what com
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
 from prefpairs.model.message import Message, as_chat
 from prefpairs.targets.base import (
+    CannotExport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
     Target,
-    Unfit,
 )
 from prefpairs.targets.trl import PROVENANCE, provenance
 
@@ -52,7 +53,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
         "rejected": _answer(as_chat(example.rejected, "assistant")[0]),
     }
     if row["chosen"] == row["rejected"]:
-        raise Unfit("sides_equal")
+        raise CannotExport("sides_equal")
     return [{**row, **provenance(example)}]
 
 
@@ -66,7 +67,7 @@ def read(row: Row) -> Row:
 def _answer(message: Message) -> Message:
     text = message["content"].strip()
     if is_miscut(text):
-        raise Unfit("answer_miscut")
+        raise CannotExport("answer_miscut")
     return {"role": "assistant", "content": text}
 
 

@@ -1,16 +1,72 @@
 """What a target is: examples in, rows of a trainer's file out, and the files around them."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.errors import UsageError
 from prefpairs.model.message import Text
 from prefpairs.model.pair import Pair
 from prefpairs.model.trace import Trace
+from prefpairs.reasons import TRAPS
+
+
+class Effect(StrEnum):
+    """What becomes of a row, or of the file it stands in. All but a warning lose something."""
+
+    NO_LOAD = "fails to load"
+    CRASH = "crashes"
+    DROP = "is dropped"
+    NOTHING = "trains on nothing"
+    WRONG = "trains on the wrong thing"
+    LEAK = "leaks"
+    WARNING = "warning"
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with a row: what happens, why, and where in the row."""
+
+    effect: Effect
+    code: str
+    field: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What the code means."""
+        return TRAPS[self.code]
+
+
+_NUMBERS = re.compile(r"[^0-9]*([0-9]+)(?:\.([0-9]+))?.*")
+
+
+def release_of(word: str | None, releases: Sequence[str]) -> str:
+    """The generation of a release: the last one that is not newer, by default the newest.
+
+    >>> release_of("v0.5.1", ["0.1", "0.4", "0.6"]), release_of(None, ["0.1", "0.6"])
+    ('0.4', '0.6')
+    """
+    if not releases:
+        return ""
+    if word is None:
+        return releases[-1]
+    wanted = _version(word)
+    if wanted is None:
+        raise UsageError(f"--release {word}: expected a version", f"such as {releases[-1]}")
+    older = [name for name in releases if (_version(name) or ()) <= wanted]
+    if not older:
+        raise UsageError(f"--release {word} cannot read this", f"{releases[0]} is the first")
+    return older[-1]
+
+
+def _version(word: str) -> tuple[int, int] | None:
+    found = _NUMBERS.fullmatch(word)
+    return None if found is None else (int(found[1]), int(found[2] or 0))
+
 
 if TYPE_CHECKING:
-    from prefpairs.chat.rendered import Chat
+    from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Encoded, TokenOptions
 
@@ -31,7 +87,7 @@ PROVENANCE = frozenset(
 """Columns that say where a row came from and how it was scored; no trainer learns from them."""
 
 
-class Unfit(Exception):
+class CannotExport(Exception):
     """A pair cannot become an example of this target, for a reason."""
 
     def __init__(self, reason: str) -> None:
@@ -40,14 +96,14 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class ChatSupport:
     """What the messages of a target can say."""
 
     calls: bool = False
     """Calls of tools and their results, as messages of their own kind."""
     results: bool = False
     """Results of tools, where calls are text; those of calls that became text do, too."""
-    calls_beside_words: bool = True
+    text_with_calls: bool = True
     """A call and words in one message."""
     broken_calls: bool = False
     """Calls whose arguments are no JSON object, as models write them at times."""
@@ -164,12 +220,12 @@ class Rules:
     """Answers are cut out of rendered conversations, where the prompt is thought to end."""
 
 
-def nothing_noticed(_rows: list[Row]) -> frozenset[str]:
+def no_changes(_rows: list[Row]) -> frozenset[str]:
     """Nothing but what example_of noticed."""
     return frozenset()
 
 
-def keeps_nothing(_pair: Pair, _options: "ExportOptions") -> bool:
+def never(_pair: Pair, _options: "ExportOptions") -> bool:
     """Texts are all that is written."""
     return False
 
@@ -184,7 +240,7 @@ class TraceOptions:
     """How traces become rows of tokens."""
 
     encode: "Callable[[str], Encoded]"
-    chat: "Chat"
+    chat: "ChatRenderer"
     facts: "TemplateFacts"
     hints: Mapping[str, str]
     """The hint for each kind of error."""
@@ -205,7 +261,7 @@ class TraceTarget:
 class Host(NamedTuple):
     """One of several readers of a format."""
 
-    speech: Speech
+    supports: ChatSupport
     rules: Rules
     extras: Callable[[Dataset], Mapping[str, str]]
     extra_names: Sequence[str] = ("job.json",)
@@ -221,9 +277,9 @@ class Target:
     name: str
     rows: Callable[[Example, ExportOptions], list[Row]]
     """The rows of one example, each with every column that it knows."""
-    noticed: Callable[[list[Row]], frozenset[str]] = nothing_noticed
+    changes: Callable[[list[Row]], frozenset[str]] = no_changes
     """What is told of the rows of an example, besides what was changed for it."""
-    keeps: Callable[[Pair, ExportOptions], bool] = keeps_nothing
+    keeps: Callable[[Pair, ExportOptions], bool] = never
     """Whether a pair is written with what its rollouts brought, whatever its texts become."""
     columns: Mapping[str, Any]
     """The columns in order, each with what stands for it where only other rows have it."""
@@ -233,7 +289,7 @@ class Target:
     """The files around the data, by name: a card, a configuration that runs as it stands."""
     extra_names: Sequence[str] = ()
     """The names of all such files."""
-    speech: Speech = field(default_factory=Speech)
+    supports: ChatSupport = field(default_factory=ChatSupport)
     single: bool = False
     """An answer is one message, or its text."""
     templated: bool = True

@@ -6,15 +6,16 @@ Every message has a role and a text. The first row of a file says what all of it
 import json
 from collections.abc import Iterator, Mapping
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
 )
 from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
@@ -77,7 +78,7 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("job.json",),
-    speech=Speech(earlier_reasoning=False),
+    supports=ChatSupport(earlier_reasoning=False),
     single=True,
     rules=Rules(
         needs={"prompt": frozenset({"chat", "text"}), "chosen": TEXT, "rejected": TEXT},

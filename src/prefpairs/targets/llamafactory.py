@@ -9,20 +9,21 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.dataset.conversation_rows import calls_in
-from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.chat.flatten import parse_calls
 from prefpairs.errors import BadField, NotJson
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, as_chat
 from prefpairs.targets.base import (
+    CannotExport,
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
-    Unfit,
 )
 from prefpairs.targets.trl import PROVENANCE, provenance
 
@@ -116,7 +117,7 @@ def _is_broken_call(turn: Any) -> bool:
     value = str(turn.get("value"))
     before, _, thinking = value.partition("<think>")
     _, end, after = thinking.partition("</think>")
-    return calls_in(before + after if end else value) is None
+    return parse_calls(before + after if end else value) is None
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
@@ -172,7 +173,7 @@ def _conversation(prompt: list[Message]) -> list[Row]:
     asked = all((name in _ASKING) == (place % 2 == 0) for place, name in enumerate(speaking))
     leading = len(turns) - len(speaking) == (bool(turns) and turns[0]["from"] == "system")
     if not (asked and leading and len(speaking) % 2):
-        raise Unfit("turns_do_not_alternate")
+        raise CannotExport("turns_do_not_alternate")
     return turns
 
 
@@ -220,7 +221,7 @@ def _message(turn: Any, field: str) -> Row:
     role, value = _ROLES[turn["from"]], turn.get("value")
     if turn["from"] == "function_call" and isinstance(value, str):
         thought = _THOUGHT.match(value)
-        calls = calls_in(value[thought.end() if thought else 0 :])
+        calls = parse_calls(value[thought.end() if thought else 0 :])
         if calls is None:
             return {"role": role, "content": value}
         thinking = {"reasoning_content": thought[1].strip()} if thought else {}
@@ -240,7 +241,7 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("dataset_info.json", "dpo.yaml"),
-    speech=Speech(calls=True, calls_beside_words=False, tools=True),
+    supports=ChatSupport(calls=True, text_with_calls=False, tools=True),
     single=True,
     templated=False,
     rules=Rules(needs={}, read=read, looks_like=looks_like, check=check, trains="last"),

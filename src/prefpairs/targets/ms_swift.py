@@ -8,18 +8,20 @@ tools that both sides share included.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.dataset.conversation_rows import calls_in, parted
-from prefpairs.dataset.findings import Effect, Finding
+from prefpairs.chat.flatten import parse_calls
+from prefpairs.dataset.row_prompt import split_prompt
 from prefpairs.errors import BadField
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
     role_of,
 )
@@ -64,7 +66,7 @@ def read(row: Row) -> Row:
     known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
     messages, rejected = _plain(messages), _plain(rejected)
     others = {key: value for key, value in row.items() if key not in known}
-    return parted({"chosen": messages, "rejected": rejected, **others}, whole=True)
+    return split_prompt({"chosen": messages, "rejected": rejected, **others}, whole=True)
 
 
 def check(row: Row) -> Iterator[Finding]:
@@ -91,7 +93,7 @@ def _plain_message(message: Any) -> Any:
         return {**message, "role": "tool"}
     if role != "tool_call":
         return message
-    calls = calls_in(str(message.get("content")))
+    calls = parse_calls(str(message.get("content")))
     if calls is None:
         return {**message, "role": "assistant"}
     return {"role": "assistant", "content": "", "tool_calls": calls}
@@ -126,7 +128,7 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("dpo.sh",),
-    speech=Speech(calls=True, tools=True),
+    supports=ChatSupport(calls=True, tools=True),
     templated=False,
     rules=Rules(
         needs={"messages": frozenset({"chat"})},

@@ -6,15 +6,16 @@ trains on the last message alone. Releases up to 0.3 call the answers otherwise.
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.model.message import Text, as_chat
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
 )
 
@@ -154,7 +155,7 @@ TARGET = Target(
     },
     extras=extras,
     extra_names=("dpo.sh",),
-    speech=Speech(earlier_reasoning=False),
+    supports=ChatSupport(earlier_reasoning=False),
     single=True,
     releases=RELEASES,
     rules=Rules(

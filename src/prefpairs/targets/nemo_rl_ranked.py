@@ -7,16 +7,17 @@ the system message. `reward` stands where a loss that weighs pairs will look for
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
 from prefpairs.model.message import Text, as_chat
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
 )
 from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
@@ -98,7 +99,7 @@ TARGET = Target(
     columns={"context": None, "completions": None, "pair_id": None, "reward_gap": None},
     extras=extras,
     extra_names=("dpo.sh",),
-    speech=Speech(calls=True, earlier_reasoning=False, names=True),
+    supports=ChatSupport(calls=True, earlier_reasoning=False, names=True),
     releases=RELEASES[1:],
     rules=Rules(
         needs={"context": frozenset({"chat"}), "completions": frozenset({"list"})},

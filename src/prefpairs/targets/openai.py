@@ -9,17 +9,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.errors import BadField
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Host,
     Row,
     Rules,
-    Speech,
     Target,
     no_extras,
     role_of,
@@ -114,7 +115,7 @@ def _job(dataset: Dataset, method: Row) -> Mapping[str, str]:
 _COLUMNS = ("input", "preferred_output", "non_preferred_output")
 _CHAT = frozenset({"chat"})
 _OWN = Host(
-    Speech(calls=True, broken_calls=True, tools=True, names=True),
+    ChatSupport(calls=True, broken_calls=True, tools=True, names=True),
     Rules(
         needs={
             "input": frozenset({"object"}),
@@ -131,8 +132,10 @@ _OWN = Host(
     ),
     extras,
 )
-_TOGETHER = Host(Speech(), replace(_OWN.rules, check=check_strictly, least=3), extras_of_together)
-_FIREWORKS = Host(_TOGETHER.speech, _TOGETHER.rules, no_extras, ())
+_TOGETHER = Host(
+    ChatSupport(), replace(_OWN.rules, check=check_strictly, least=3), extras_of_together
+)
+_FIREWORKS = Host(_TOGETHER.supports, _TOGETHER.rules, no_extras, ())
 
 TARGET = Target(
     name="openai",
@@ -140,7 +143,7 @@ TARGET = Target(
     columns=dict.fromkeys(_COLUMNS),
     extras=extras,
     extra_names=("job.json",),
-    speech=_OWN.speech,
+    supports=_OWN.supports,
     rules=_OWN.rules,
     single=True,
     templated=False,

@@ -2,12 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 
-from prefpairs.dataset.conversation_rows import parted
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.dataset.row_checks import repeats
+from prefpairs.dataset.row_prompt import split_prompt
 from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
+from prefpairs.targets.base import (
+    Dataset,
+    Effect,
+    Example,
+    ExportOptions,
+    Finding,
+    Row,
+    Rules,
+    Target,
+)
 
 _SCRIPT = """#!/bin/sh
 # DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...
@@ -33,7 +41,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 def read(row: Row) -> Row:
     """The pair of a row, whether the prompt stands by itself or in both answers."""
-    return parted(row)
+    return split_prompt(row)
 
 
 def check(row: Row) -> Iterator[Finding]:

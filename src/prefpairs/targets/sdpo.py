@@ -9,14 +9,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prefpairs.chat.as_text import are_sound, in_text, is_text, with_objects, with_thoughts
-from prefpairs.chat.rendered import Span
+from prefpairs.chat.flatten import (
+    have_object_arguments,
+    is_text_message,
+    with_argument_objects,
+    with_calls_as_text,
+    with_reasoning_as_text,
+)
+from prefpairs.chat.rendered_chat import Span
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.chat.token_ids import tokens_of
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message, says_something
 from prefpairs.model.trace import Trace
-from prefpairs.targets.base import Row, TraceOptions, TraceTarget, Unfit
+from prefpairs.targets.base import CannotExport, Row, TraceOptions, TraceTarget
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _OTHERWISE = "default"
@@ -34,10 +40,10 @@ class _Told(NamedTuple):
 def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
     """The row of a trace, and a reason for each error that got no hint.
 
-    Raises Unfit where the trace itself can be no row.
+    Raises CannotExport where the trace itself can be no row.
     """
-    if not all(map(is_text, trace.turns)):
-        raise Unfit("not_text")
+    if not all(map(is_text_message, trace.turns)):
+        raise CannotExport("not_text")
     messages = [_sayable(turn, options.facts) for turn in trace.turns]
     student = _told(messages, trace.tools, options)
     hinted, skipped = _hinted(trace, options.hints)
@@ -54,7 +60,7 @@ def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
         return row, skipped
     try:
         row |= _taught(messages, trace.tools, hinted, student, options)
-    except Unfit as unfit:
+    except CannotExport as unfit:
         skipped += [unfit.reason] * len(hinted)
     return row, skipped
 
@@ -117,7 +123,7 @@ def _taught(
             ours += student.turns[number]
             theirs += teacher.turns[number]
     if [student.ids[at] for at in ours] != [teacher.ids[at] for at in theirs]:
-        raise Unfit("recovery_tokens_differ")
+        raise CannotExport("recovery_tokens_differ")
     return {
         "teacher_input_ids": teacher.ids,
         "teacher_length": len(teacher.ids),
@@ -132,7 +138,7 @@ def _told(messages: list[Message], tools: list[Any] | None, options: TraceOption
     side = tokens_of(spoken, lambda _: encoded)
     ids = [*side.prompt, *side.ids]
     if options.max_tokens is not None and len(ids) > options.max_tokens:
-        raise Unfit("too_many_tokens")
+        raise CannotExport("too_many_tokens")
     return _Told(ids, [*[0] * len(side.prompt), *side.mask], _places(encoded[1], spoken.spans))
 
 
@@ -144,11 +150,11 @@ def _places(offsets: Sequence[Span], spans: Sequence[Span]) -> list[range]:
 
 def _sayable(turn: Message, facts: TemplateFacts) -> Message:
     """A turn in the form that the template renders."""
-    said = turn if facts.reasoning else with_thoughts(turn)
+    said = turn if facts.reasoning else with_reasoning_as_text(turn)
     calls = said.get("tool_calls")
-    if calls and (facts.tool_args is None or not are_sound(calls)):
-        return in_text(said)
-    return with_objects([said])[0] if facts.tool_args == "dict" else said
+    if calls and (facts.tool_args is None or not have_object_arguments(calls)):
+        return with_calls_as_text(said)
+    return with_argument_objects([said])[0] if facts.tool_args == "dict" else said
 
 
 TARGET = TraceTarget(

@@ -8,28 +8,29 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.chat.token_ids import (
-    Side,
     TokenOptions,
+    TokenSide,
     are_ids,
-    given_tokens,
     is_mask,
     padded,
-    surplus,
+    tokens_given,
     tokens_of,
+    tokens_to_remove,
 )
 from prefpairs.dataset.card import card
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.model.message import as_chat
 from prefpairs.model.pair import Pair
 from prefpairs.targets.base import (
+    CannotExport,
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
-    Unfit,
 )
 from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
 
@@ -39,13 +40,13 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     asked = options.tokens or TokenOptions()
     chosen, rejected = _sides(example, options)
     if chosen.prompt != rejected.prompt:
-        raise Unfit("prompt_ids_differ")
+        raise CannotExport("prompt_ids_differ")
     if chosen.ids == rejected.ids or _learnt(chosen) == _learnt(rejected):
-        raise Unfit("sides_equal")
+        raise CannotExport("sides_equal")
     if not (any(chosen.mask) and any(rejected.mask)):
-        raise Unfit("empty_answer")
+        raise CannotExport("empty_answer")
     longest = max(len(chosen.ids), len(rejected.ids))
-    cut = surplus(len(chosen.prompt), longest, asked)
+    cut = tokens_to_remove(len(chosen.prompt), longest, asked)
     prompt = chosen.prompt[cut:]
     row: Row = {
         "prompt_ids": prompt,
@@ -74,17 +75,17 @@ def _brings_tokens(pair: Pair) -> bool:
     return pair.chosen_tokens is not None and pair.rejected_tokens is not None
 
 
-def _learnt(side: Side) -> list[int]:
+def _learnt(side: TokenSide) -> list[int]:
     """The tokens of an answer that the model wrote."""
     return [one for one, own in zip(side.ids, side.mask, strict=True) if own]
 
 
-def _sides(example: Example, options: ExportOptions) -> tuple[Side, Side]:
+def _sides(example: Example, options: ExportOptions) -> tuple[TokenSide, TokenSide]:
     pair, asked = example.pair, options.tokens or TokenOptions()
     if keeps(pair, options):
-        return given_tokens(pair.chosen_tokens or {}), given_tokens(pair.rejected_tokens or {})
+        return tokens_given(pair.chosen_tokens or {}), tokens_given(pair.rejected_tokens or {})
     if asked.chat is None or asked.encode is None:
-        raise Unfit("own_tokens" if _brings_tokens(pair) else "no_tokens")
+        raise CannotExport("own_tokens" if _brings_tokens(pair) else "no_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
     chosen, rejected = (asked.chat.spoken(prompt, answer, example.tools) for answer in answers)
@@ -112,13 +113,13 @@ def check(row: Row) -> Iterator[Finding]:
             yield Finding(Effect.CRASH, "mask_wrong", f"{name}_mask")
         elif not any(mask):
             yield Finding(Effect.NOTHING, "mask_empty", f"{name}_mask")
-        elif not _agrees(row, name, Side(prompt, ids, mask)):
+        elif not _agrees(row, name, TokenSide(prompt, ids, mask)):
             yield Finding(Effect.WRONG, "padded_wrong", f"{name}_input_ids")
         if row.get(f"{name}_length", len(prompt) + len(ids)) != len(prompt) + len(ids):
             yield Finding(Effect.WRONG, "length_wrong", f"{name}_length")
 
 
-def _agrees(row: Row, name: str, side: Side) -> bool:
+def _agrees(row: Row, name: str, side: TokenSide) -> bool:
     """Whether the padded columns of a side say what the others say; the padding may be any id."""
     given = row.get(f"{name}_input_ids")
     if given is None:
@@ -133,7 +134,7 @@ def _agrees(row: Row, name: str, side: Side) -> bool:
     )
 
 
-def noticed(written: list[Row]) -> frozenset[str]:
+def changes(written: list[Row]) -> frozenset[str]:
     """What is told of rows that were written."""
     return frozenset({"prompt_head_cut"} if any("prompt_cut" in row for row in written) else ())
 
@@ -160,12 +161,12 @@ COLUMNS: dict[str, Any] = {
 TARGET = Target(
     name="tokens",
     rows=rows,
-    noticed=noticed,
+    changes=changes,
     keeps=keeps,
     columns=COLUMNS,
     extras=extras,
     extra_names=("README.md",),
-    speech=Speech(calls=True, results=True, tools=True, reasoning=True, later_turns=True),
+    supports=ChatSupport(calls=True, results=True, tools=True, reasoning=True, later_turns=True),
     tool_args="dict",
     words=frozenset({"tokenizer", "max_tokens", "keep_end", "pad_to"}),
     rules=Rules(needs=dict.fromkeys(_IDS, frozenset({"list"})), read=read, check=check),

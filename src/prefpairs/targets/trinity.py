@@ -8,12 +8,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.conversation_rows import parted
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.dataset.row_checks import repeats
+from prefpairs.dataset.row_prompt import split_prompt
 from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
+from prefpairs.targets.base import (
+    Dataset,
+    Effect,
+    Example,
+    ExportOptions,
+    Finding,
+    Row,
+    Rules,
+    Target,
+)
 
 _BATCH = 64
 _SNIPPET = """# DPO with Trinity-RFT on the files of this folder: for your configuration.
@@ -53,15 +61,15 @@ def read(row: Row) -> Row:
         return _of_experience(row)
     key = next((name for name in ("messages", "message") if name in row), None)
     if key is None or "prompt" in row:
-        return parted(row)
+        return split_prompt(row)
     others = {name: value for name, value in row.items() if name != key}
-    return parted({"prompt": row[key], **others})
+    return split_prompt({"prompt": row[key], **others})
 
 
 def _of_experience(row: Row) -> Row:
     """The pair of an experience out of a DPO buffer: it has no scores, and may have tokens."""
     sides = {"chosen": row["chosen_messages"], "rejected": row.get("rejected_messages")}
-    pair = parted(sides, whole=True)
+    pair = split_prompt(sides, whole=True)
     tools = {"tools": row["tools"]} if row.get("tools") else {}
     meta = {key: row[key] for key in ("eid", "info", "metrics") if row.get(key)}
     tokens = {f"{side}_tokens": _tokens(row, side) for side in ("chosen", "rejected")}

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.conversation_rows import begins_otherwise, parted
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.dataset.row_checks import repeats
+from prefpairs.dataset.row_prompt import split_prompt, starts_with_other_role
 from prefpairs.errors import BadField
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import encode
 from prefpairs.targets.base import (
+    ChatSupport,
     Dataset,
+    Effect,
     Example,
     ExportOptions,
+    Finding,
     Row,
     Rules,
-    Speech,
     Target,
 )
 
@@ -52,7 +53,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 def read(row: Row) -> Row:
     """The pair of a row, whether the prompt stands by itself or in both answers."""
-    return parted(row)
+    return split_prompt(row)
 
 
 def check(row: Row) -> Iterator[Finding]:
@@ -64,7 +65,7 @@ def check(row: Row) -> Iterator[Finding]:
         yield Finding(Effect.CRASH, "forms_differ")
     elif repeats(prompt, chosen) or repeats(prompt, rejected):
         yield Finding(Effect.WRONG, "prompt_repeated", "chosen")
-    elif prompt is not None and any(map(begins_otherwise, (chosen, rejected))):
+    elif prompt is not None and any(map(starts_with_other_role, (chosen, rejected))):
         yield Finding(Effect.WRONG, "environment_trained", "chosen")
     if isinstance(prompt, str) and prompt.endswith(" "):
         yield Finding(Effect.WARNING, "space_at_end", "prompt")
@@ -153,7 +154,7 @@ TARGET = Target(
     columns=COLUMNS,
     extras=extras,
     extra_names=("README.md", "dpo.sh"),
-    speech=Speech(calls=True, tools=True, reasoning=True, names=True),
+    supports=ChatSupport(calls=True, tools=True, reasoning=True, names=True),
     tool_args="dict",
     words=frozenset({"text"}),
     rules=Rules(

@@ -7,12 +7,20 @@ different prompts (see unpaired.py).
 from collections.abc import Iterator, Mapping
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.findings import Effect, Finding
 from prefpairs.dataset.row_checks import repeats
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text
 from prefpairs.targets import trl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
+from prefpairs.targets.base import (
+    Dataset,
+    Effect,
+    Example,
+    ExportOptions,
+    Finding,
+    Row,
+    Rules,
+    Target,
+)
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -66,7 +74,7 @@ TARGET = Target(
     columns={"prompt": None, "completion": None, "label": None, "tools": "[]", "score": None},
     extras=extras,
     extra_names=("README.md", "kto.sh"),
-    speech=trl.TARGET.speech,
+    supports=trl.TARGET.supports,
     tool_args="dict",
     words=frozenset({"text"}),
     unpaired=True,

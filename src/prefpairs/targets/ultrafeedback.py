@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.conversation_rows import begins_otherwise, parted
+from prefpairs.dataset.row_prompt import split_prompt, starts_with_other_role
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
 
@@ -34,12 +34,12 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 def read(row: Row) -> Row:
     """The pair of a row; what is a copy of something else goes."""
     copies = {"prompt_id"} | ({"messages"} if row.get("messages") == row.get("chosen") else set())
-    return parted({key: value for key, value in row.items() if key not in copies}, whole=True)
+    return split_prompt({key: value for key, value in row.items() if key not in copies}, whole=True)
 
 
 def looks_like(row: Row) -> bool:
     """Whether answers are whole conversations; `messages` may repeat the chosen one."""
-    return begins_otherwise(row.get("chosen")) or row.get("messages") == row.get("chosen")
+    return starts_with_other_role(row.get("chosen")) or row.get("messages") == row.get("chosen")
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from prefpairs.cli.terminal.pager import open_screen
-from prefpairs.render.line_wrapping import Span
+from prefpairs.render.terminal_text import Span
 
 PAGER = "cat > paged.txt; echo paged"
 """What stands in for less: it says that it was there."""

@@ -9,8 +9,7 @@ from prefpairs.ledger import StageCounts
 from prefpairs.model.message import Message
 from prefpairs.model.pair import Pair, other_prompt, pair_of
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.stages.base import Sieve
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair, Stage
 
 Row = dict[str, Any]
 
@@ -22,13 +21,13 @@ class Held:
         self._read = [pair_of(row) for row in rows]
         self.asked: list[int] = []
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[IndexedPair]:
         """What a sieve may know of each pair."""
         for place, (pair, digests) in enumerate(self._read):
             reading = PairReading(pair, digests, other_prompt(pair), None)
             yield entry_of(reading, place + 1, place, 1)
 
-    def pair(self, entry: Entry, /) -> Pair:
+    def pair(self, entry: IndexedPair, /) -> Pair:
         """The pair behind an entry."""
         self.asked.append(entry.place)
         return self._read[entry.place][0]
@@ -42,14 +41,14 @@ def row_of(
     return row if gap is None else {"chosen_score": gap, "rejected_score": 0.0, **row}
 
 
-def sieved(sieve: Sieve, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
+def sieved(sieve: Stage, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
     """The places of the rows that stay, in the order in which they come out."""
     held, stage = Held(rows), StageCounts(sieve.name)
-    kept = sieve.sieve(_counted(held, stage), held, stage, frozenset({"id"}))
+    kept = sieve.select(_counted(held, stage), held, stage, frozenset({"id"}))
     return [entry.place for entry in kept], stage
 
 
-def _counted(held: Held, stage: StageCounts) -> Iterator[Entry]:
+def _counted(held: Held, stage: StageCounts) -> Iterator[IndexedPair]:
     for entry in held.entries():
         stage.found += 1
         yield entry

@@ -11,10 +11,10 @@ from prefpairs.engine.benchmark_prompts import read_reference
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import find_inputs
 from prefpairs.model.message import Text
-from prefpairs.stages.contamination import PROMPT_FIELDS, Reference
+from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
 
 
-def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> Reference:
+def _read(folder: Path, *rows: Any, field: str | None = None, **more: Any) -> ReferencePrompts:
     path = folder / "bench.jsonl"
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     return read_reference(find_inputs([str(path)]), field, **more)

@@ -3,7 +3,7 @@
 import pytest
 
 from prefpairs.model.message import Message, Text
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.contamination import ReferencePrompts
 
 QUESTION = "Which of the many rivers of the old country is the longest one of all"
 NEARLY = "which of the many rivers of the old country is the longest one of them"
@@ -39,7 +39,7 @@ def _said(*words: str, system: str | None = None) -> list[Message]:
 )
 def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
     """A prompt, or a question in it; of a chat with one question that alone counts, too."""
-    reference = Reference()
+    reference = ReferencePrompts()
     reference.add(known)
     assert reference.holds(prompt) is holds
 
@@ -59,7 +59,7 @@ def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
 )
 def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
     """Most runs of five words are enough, case aside."""
-    reference = Reference(0.5)
+    reference = ReferencePrompts(0.5)
     reference.add("an entry of no interest that stands before")
     reference.add(known)
     assert reference.holds(prompt) is holds
@@ -67,21 +67,23 @@ def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
 
 def test_near_is_not_exact() -> None:
     """Without a share only the very same counts."""
-    reference = Reference()
+    reference = ReferencePrompts()
     reference.add(QUESTION)
     assert (reference.holds(NEARLY), reference.holds(QUESTION)) == (False, True)
 
 
 def test_nothing_is_held_by_nothing() -> None:
     """An empty reference drops no pair."""
-    assert (Reference().holds("Q"), Reference(0.5).holds("Q"), len(Reference())) == (False,) * 2 + (
-        0,
-    )
+    assert (
+        ReferencePrompts().holds("Q"),
+        ReferencePrompts(0.5).holds("Q"),
+        len(ReferencePrompts()),
+    ) == (False,) * 2 + (0,)
 
 
 def test_length() -> None:
     """Different prompts count once; a question within a chat is one of its own."""
-    reference = Reference(0.9)
+    reference = ReferencePrompts(0.9)
     for prompt in ("Q", "Q ", _said("Q"), _said("R", system="S")):
         reference.add(prompt)
     assert len(reference) == 3

@@ -8,7 +8,7 @@ from run_stage import Held, Row, row_of, sieved
 
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest_prompt
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.contamination import ReferencePrompts
 from prefpairs.stages.dedupe import Dedupe
 
 LONG = " ".join(f"w{number}" for number in range(40))
@@ -176,7 +176,7 @@ def test_near_ones_of_a_lost_one_stay() -> None:
 
 def test_reference_comes_first() -> None:
     """A prompt of a benchmark goes before it can be the strongest of anything."""
-    reference = Reference()
+    reference = ReferencePrompts()
     reference.add("Q")
     rows = [row_of("Q", "A", "B", 0.9), row_of("R", "A", "B", 0.1), row_of("Q", "B", "A", 0.1)]
     sieve = Dedupe(by=("chosen",), conflicts="drop", reference=reference)
@@ -190,7 +190,7 @@ def test_digests_are_handed_on() -> None:
     rows = [row_of("Q", gap=0.1), row_of("Q", gap=0.5, meta={"prompt_of_rejected": other.hex()})]
     held = Held(rows)
     wanted = frozenset({"group", "other_prompt", "tools"})
-    (entry,) = Dedupe().sieve(held.entries(), held, StageCounts("dedupe"), wanted)
+    (entry,) = Dedupe().select(held.entries(), held, StageCounts("dedupe"), wanted)
     (_, expected) = held.entries()
     assert entry == expected._replace(prompt=b"", chosen=b"", rejected=b"")
 
@@ -198,7 +198,7 @@ def test_digests_are_handed_on() -> None:
 def test_texts_are_looked_at_for_ties_only() -> None:
     """Digests and gaps decide nearly everything."""
     held = Held([row_of("Q", gap=0.1), row_of("Q", gap=0.2), row_of("R"), row_of("R")])
-    list(Dedupe().sieve(held.entries(), held, StageCounts("dedupe"), frozenset({"id"})))
+    list(Dedupe().select(held.entries(), held, StageCounts("dedupe"), frozenset({"id"})))
     assert sorted(held.asked) == [2, 3]
 
 

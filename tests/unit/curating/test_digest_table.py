@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.stages.digest_table import Numbering
+from prefpairs.stages.digest_table import DigestTable
 
 
 def _digest(number: int) -> bytes:
@@ -15,14 +15,14 @@ def _digest(number: int) -> bytes:
 
 def test_numbers_follow_first_arrival() -> None:
     """A digest that comes again keeps its number."""
-    numbering = Numbering()
+    numbering = DigestTable()
     numbers = [numbering.number_of(_digest(digest)) for digest in (7, 3, 7, 9, 3)]
     assert (numbers, len(numbering)) == ([0, 1, 0, 2, 1], 3)
 
 
 def test_find_takes_nothing_in() -> None:
     """What has no number has none afterwards, either."""
-    numbering = Numbering()
+    numbering = DigestTable()
     numbering.number_of(_digest(1))
     found = [numbering.find(_digest(digest)) for digest in (1, 2, 2)]
     assert (found, len(numbering)) == ([0, -1, -1], 1)
@@ -30,13 +30,13 @@ def test_find_takes_nothing_in() -> None:
 
 def test_digest_of_zeros() -> None:
     """It is a digest like any other."""
-    numbering = Numbering()
+    numbering = DigestTable()
     assert (numbering.find(_digest(0)), numbering.number_of(_digest(0))) == (-1, 0)
 
 
 def test_numbers_outlast_growth() -> None:
     """The table grows several times, and nobody's number changes."""
-    numbering = Numbering()
+    numbering = DigestTable()
     digests = [_digest(number * 0x9E3779B97F4A7C15 % 2**128) for number in range(10_000)]
     assert [numbering.number_of(digest) for digest in digests] == list(range(10_000))
     assert [numbering.find(digest) for digest in digests] == list(range(10_000))
@@ -44,7 +44,7 @@ def test_numbers_outlast_growth() -> None:
 
 def test_digests_that_fall_on_one_slot() -> None:
     """Equal first halves are no equal digests, before and after the table has grown."""
-    numbering = Numbering()
+    numbering = DigestTable()
     digests = [_digest(number << 64) for number in range(700)]
     assert [numbering.number_of(digest) for digest in digests] == list(range(700))
     assert [numbering.find(digest) for digest in (digests[0], digests[699], _digest(1))] == [
@@ -59,7 +59,7 @@ def test_digests_that_fall_on_one_slot() -> None:
 def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
     """Whatever comes, however often the table grows, and at every moment."""
     with patch("prefpairs.stages.digest_table._FIRST_SLOTS", first_slots):
-        numbering = Numbering()
+        numbering = DigestTable()
     known: dict[bytes, int] = {}
     for digest in map(_digest, digests):
         assert numbering.find(digest) == known.get(digest, -1)
@@ -71,7 +71,7 @@ def test_same_as_a_dict(first_slots: int, digests: list[int]) -> None:
 @pytest.mark.parametrize("digest", [b"", b"fifteen bytes  ", b"seventeen bytes  "])
 def test_only_digests_have_numbers(digest: bytes) -> None:
     """One of another length would move all that come behind it."""
-    numbering = Numbering()
+    numbering = DigestTable()
     with pytest.raises(ValueError, match="a digest has 16 bytes"):
         numbering.number_of(digest)
     assert (numbering.number_of(_digest(1)), numbering[0], len(numbering)) == (0, _digest(1), 1)

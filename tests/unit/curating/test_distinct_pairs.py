@@ -2,7 +2,7 @@
 
 from run_stage import Held, row_of
 
-from prefpairs.stages.distinct_pairs import Distinct
+from prefpairs.stages.pair_columns import DistinctPairs
 
 
 def test_the_number_of_an_id_is_its_slot() -> None:
@@ -11,12 +11,12 @@ def test_the_number_of_an_id_is_its_slot() -> None:
     against = [row_of(f"Q{number}", "B", "A", gap=1) for number in range(0, 3000, 3)]
     copies = [row_of(f"Q{number}", gap=9000 - number) for number in range(0, 3000, 2)]
     held = Held([*rows, *against, *copies])
-    distinct, entries = Distinct(["prompt"], held), list(held.entries())
+    distinct, entries = DistinctPairs(["prompt"], held), list(held.entries())
     assert [distinct.add(entry) for entry in entries] == [True] * 4000 + [False] * 1500
     assert len(distinct) == 4000
     for slot, entry in enumerate(entries[:4000]):
         stays = entries[4000 + slot // 2] if slot < 3000 and slot % 2 == 0 else entry
-        assert distinct.entry(slot) == stays._replace(
+        assert distinct.indexed(slot) == stays._replace(
             tools=b"", chosen=b"", rejected=b"", group=b""
         )
         assert distinct.strength(slot) == stays.strength()
@@ -27,7 +27,7 @@ def test_the_number_of_an_id_is_its_slot() -> None:
 def test_what_stays_comes_as_it_arrived() -> None:
     """An entry that takes the slot of a weaker one comes where it came itself."""
     held = Held([row_of("Q", gap=1), row_of("R", gap=1), row_of("Q", gap=2)])
-    distinct = Distinct([], held)
+    distinct = DistinctPairs([], held)
     for entry in held.entries():
         distinct.add(entry)
     assert [entry.number for entry in distinct.arrived([0, 1])] == [2, 3]

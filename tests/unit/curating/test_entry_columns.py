@@ -2,22 +2,22 @@
 
 import pytest
 
-from prefpairs.stages.entry_columns import Store, in_order
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
+from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 
 DIGESTS = ("id", "prompt", "tools", "chosen", "rejected", "group", "other_prompt")
 
 
 def _entry(
     number: int, gap: float | None = 0.5, score: float | None = 1.0, worse: float | None = 0.25
-) -> Entry:
+) -> IndexedPair:
     digests = {name: bytes([place + 1, number]) * 8 for place, name in enumerate(DIGESTS)}
     place, length = 3 << 48 | number, 10 * number
-    return Entry(number, place, length, gap, score, worse, **digests, seal=number)
+    return IndexedPair(number, place, length, gap, score, worse, **digests, line_crc=number)
 
 
-def _store(*entries: Entry) -> Store:
-    store = Store(DIGESTS)
+def _store(*entries: IndexedPair) -> PairColumns:
+    store = PairColumns(DIGESTS)
     for entry in entries:
         store.add(entry)
     return store
@@ -31,26 +31,26 @@ def _store(*entries: Entry) -> Store:
         _entry(3, None, None, None),
         _entry(4, -8e307, 5e-324, -8e307),
         _entry(7, 0.5, None, 0.0),
-        _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1, seal=2**32 - 1),
-        _entry(6)._replace(tools=b"", other_prompt=b"", seal=0),
+        _entry(5)._replace(number=2**40, place=2**63, length=2**32 - 1, line_crc=2**32 - 1),
+        _entry(6)._replace(tools=b"", other_prompt=b"", line_crc=0),
     ],
 )
-def test_entry_comes_back(entry: Entry) -> None:
+def test_entry_comes_back(entry: IndexedPair) -> None:
     """As it was, also where something is not known or not there."""
-    assert list(_store(entry, entry).entries([1])) == [entry]
+    assert list(_store(entry, entry).pairs([1])) == [entry]
 
 
 def test_digests_that_nobody_needs() -> None:
     """They are not kept, and come back empty."""
-    store = Store(["prompt", "id", "id"])
+    store = PairColumns(["prompt", "id", "id"])
     store.add(_entry(1))
     expected = _entry(1)._replace(tools=b"", chosen=b"", rejected=b"", group=b"", other_prompt=b"")
-    assert store.entry(0) == expected
+    assert store.indexed(0) == expected
 
 
 def test_slots_are_numbered() -> None:
     """Each entry is put at the end."""
-    store = Store(["id"])
+    store = PairColumns(["id"])
     assert ([store.add(_entry(1)), store.add(_entry(1))], len(store)) == ([0, 1], 2)
 
 
@@ -59,7 +59,7 @@ def test_replace() -> None:
     store = _store(_entry(1), _entry(2), _entry(3))
     changed = _entry(9, None, None)._replace(tools=b"")
     store.replace(1, changed)
-    assert list(store.entries(range(3))) == [_entry(1), changed, _entry(3)]
+    assert list(store.pairs(range(3))) == [_entry(1), changed, _entry(3)]
 
 
 def test_gap_and_digest_alone() -> None:
@@ -79,18 +79,18 @@ def test_keep() -> None:
     """Those that stay stand in the order given, with all that is known of them."""
     store = _store(_entry(1), _entry(2, None), _entry(3), _entry(4))
     store.keep([3, 1])
-    assert (len(store), list(store.entries(range(2)))) == (2, [_entry(4), _entry(2, None)])
+    assert (len(store), list(store.pairs(range(2)))) == (2, [_entry(4), _entry(2, None)])
     assert store.add(_entry(5)) == 2
-    assert store.entry(2) == _entry(5)
+    assert store.indexed(2) == _entry(5)
 
 
 @pytest.mark.parametrize("run", [1, 2, 3, 100])
 def test_in_order(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
     """Sorted by key, equal ones as they come, however many are sorted at a time."""
-    monkeypatch.setattr("prefpairs.stages.entry_columns._RUN", run)
+    monkeypatch.setattr("prefpairs.stages.pair_columns._RUN", run)
     keys = [3, 1, 2, 1, 3, 2, 1, 0]
-    assert list(in_order(iter([7, 6, 5, 4, 3, 2, 1, 0]), keys.__getitem__)) == [
+    assert list(sorted_slots(iter([7, 6, 5, 4, 3, 2, 1, 0]), keys.__getitem__)) == [
         *(7, 6, 3, 1),
         *(5, 2, 4, 0),
     ]
-    assert list(in_order([], keys.__getitem__)) == []
+    assert list(sorted_slots([], keys.__getitem__)) == []

@@ -8,7 +8,7 @@ import rensa
 from prefpairs.errors import UsageError
 from prefpairs.model.message import Text
 from prefpairs.optional_libraries import install_command
-from prefpairs.stages.near_duplicates import NearTable, bands_and_rows, likeness, shingles_of
+from prefpairs.stages.near_duplicates import NearTable, bands_and_rows, shingles_of, similarity
 
 WORDS = [f"w{number}" for number in range(104)]
 
@@ -56,7 +56,7 @@ def test_shingles(text: Text, shingles: set[bytes]) -> None:
 def test_likeness(ours: str, theirs: str, share: float) -> None:
     """What two have in common, of all that either has; the order of the two does not count."""
     sets = [frozenset(letter.encode() for letter in letters) for letters in (ours, theirs)]
-    assert (likeness(*sets), likeness(*reversed(sets))) == (share, share)
+    assert (similarity(*sets), similarity(*reversed(sets))) == (share, share)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_threshold_is_included() -> None:
     ten, nine = " ".join(WORDS[:14]), " ".join(WORDS[:13])
     table = NearTable(0.9, lambda _: shingles_of(ten))
     table.add(7, shingles_of(ten))
-    assert likeness(shingles_of(ten), shingles_of(nine)) == 0.9
+    assert similarity(shingles_of(ten), shingles_of(nine)) == 0.9
     assert list(table.near(shingles_of(nine))) == [7]
 
 

@@ -3,13 +3,13 @@
 import pytest
 from run_stage import Held, row_of
 
-from prefpairs.stages.pair_entry import Entry, falling
+from prefpairs.stages.base import IndexedPair, descending
 
 ONE, TWO = bytes([1]) * 16, bytes([2]) * 16
 
 
-def _entry(gap: float | None, score: float | None = None, identity: bytes = ONE) -> Entry:
-    return Entry(1, 0, 0, gap, score, None, identity, b"", b"", b"", b"", b"")
+def _entry(gap: float | None, score: float | None = None, identity: bytes = ONE) -> IndexedPair:
+    return IndexedPair(1, 0, 0, gap, score, None, identity, b"", b"", b"", b"", b"")
 
 
 @pytest.mark.parametrize("tools", [None, [{"type": "function", "function": {"name": "f"}}]])
@@ -34,11 +34,11 @@ def test_reversed_id(tools: list[object] | None) -> None:
         (_entry(None, None, ONE), _entry(None, None, TWO)),
     ],
 )
-def test_strength(stronger: Entry, weaker: Entry) -> None:
+def test_strength(stronger: IndexedPair, weaker: IndexedPair) -> None:
     """Gap, then chosen score, then id; what is not known is weakest."""
-    assert sorted([weaker, stronger], key=Entry.strength) == [stronger, weaker]
+    assert sorted([weaker, stronger], key=IndexedPair.strength) == [stronger, weaker]
 
 
 def test_falling() -> None:
     """Large numbers come first, unknown ones last."""
-    assert sorted([0.0, None, 2.0, -1.0], key=falling) == [2.0, 0.0, -1.0, None]
+    assert sorted([0.0, None, 2.0, -1.0], key=descending) == [2.0, 0.0, -1.0, None]

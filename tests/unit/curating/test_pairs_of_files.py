@@ -66,7 +66,7 @@ def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
         "rejected": digest_response("B"),
         "group": digest("name", b"g"),
         "other_prompt": b"\x0a" * 16,
-        "seal": 0,
+        "line_crc": 0,
     }
 
 
@@ -196,7 +196,7 @@ def test_lines_that_may_go_out_as_they_stand(tmp_path: Path) -> None:
 def test_lines_that_nobody_wants(tmp_path: Path, keep: Keep) -> None:
     """They are not compared."""
     with _filed(tmp_path, b"".join(OURS), keep=keep) as pairs:
-        assert {entry.seal for entry in pairs.entries()} == {0}
+        assert {entry.line_crc for entry in pairs.entries()} == {0}
 
 
 @pytest.mark.parametrize("other", [b'"chosen_score":7.0', b'"chosen_index":   7', b""])

@@ -4,7 +4,7 @@ import pytest
 from run_stage import said
 
 from prefpairs.model.message import Text
-from prefpairs.stages.refusals import is_refusal
+from prefpairs.stages.answer_defects import is_refusal
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_shuffle() -> None:
 @pytest.mark.parametrize("size", [3, 700])
 def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run: int) -> None:
     """What is let go on the way changes nothing about what stays, nor about its order."""
-    monkeypatch.setattr("prefpairs.stages.entry_columns._RUN", run)
+    monkeypatch.setattr("prefpairs.stages.pair_columns._RUN", run)
     rows = [row_of(f"Q{number % 2900}", gap=number / 1e4) for number in range(3000)]
     by_draw = sorted(range(3000), key=lambda place: _drawn(rows[place]))
     found, stage = sieved(Sample(max_pairs=size), rows)
@@ -205,7 +205,7 @@ def test_digests_are_handed_on(sieve: Sample) -> None:
     """What a later sieve wants to know comes out."""
     held = Held(ROWS[:1])
     wanted = frozenset({"prompt", "rejected"})
-    (entry,) = sieve.sieve(held.entries(), held, StageCounts("sample"), wanted)
+    (entry,) = sieve.select(held.entries(), held, StageCounts("sample"), wanted)
     (expected,) = held.entries()
     assert (entry.id, entry.prompt, entry.rejected) == (
         expected.id,

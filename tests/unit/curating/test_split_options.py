@@ -11,7 +11,7 @@ from command_call import called
 from prefpairs.cli.commands.split import SplitWords, split
 from prefpairs.errors import InputChanged, NothingCameOut, UsageError
 from prefpairs.stages.split import Split
-from prefpairs.stages.split_ratios import filled_sides
+from prefpairs.stages.split_sides import fill_sides
 
 
 @pytest.fixture(autouse=True)
@@ -94,9 +94,9 @@ def test_input_that_changes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     def meddle(*given: Any) -> bytearray:  # in the moment between reading and writing
         with Path("p.jsonl").open("ab") as file:
             file.write(b"\n")
-        return filled_sides(*given)
+        return fill_sides(*given)
 
-    monkeypatch.setattr("prefpairs.stages.split.filled_sides", meddle)
+    monkeypatch.setattr("prefpairs.stages.split.fill_sides", meddle)
     with pytest.raises(InputChanged):
         _run(exact=True, val_fraction=0.5)
     assert {name: len(Path("d", name).read_bytes().splitlines()) for name in before} == before

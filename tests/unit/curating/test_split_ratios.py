@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.stages.split_ratios import TEST, TRAIN, VAL, Joined, filled_sides
+from prefpairs.stages.split_sides import TEST, TRAIN, VAL, LinkedKeys, fill_sides
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ def test_sides(
     sizes: list[int], shares: tuple[float, float, float], rest: int, sides: list[int]
 ) -> None:
     """Val from the front, test from the end, none of them empty while there are keys enough."""
-    assert list(filled_sides(sizes, range(len(sizes)), shares, rest)) == sides
+    assert list(fill_sides(sizes, range(len(sizes)), shares, rest)) == sides
 
 
 def test_order() -> None:
     """Keys are taken as the order has them, not as they are numbered."""
-    assert list(filled_sides([1] * 4, [2, 0, 3, 1], (0.5, 0.25, 0.25), TRAIN)) == [0, 2, 1, 0]
+    assert list(fill_sides([1] * 4, [2, 0, 3, 1], (0.5, 0.25, 0.25), TRAIN)) == [0, 2, 1, 0]
 
 
 def test_joined() -> None:
     """What is joined has one root, over any number of steps."""
-    joined = Joined()
+    joined = LinkedKeys()
     for _ in range(6):
         joined.add()
     for one, other in ((0, 1), (2, 3), (1, 3), (5, 5)):

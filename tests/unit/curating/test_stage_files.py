@@ -27,8 +27,8 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair, pair_line
-from prefpairs.stages.base import Sieve
-from prefpairs.stages.contamination import Reference
+from prefpairs.stages.base import Stage
+from prefpairs.stages.contamination import ReferencePrompts
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -48,7 +48,7 @@ ROWS: list[Row] = [
     }
     for number in range(40)
 ]
-SIEVES: dict[str, Sieve] = {
+SIEVES: dict[str, Stage] = {
     "filter": Filter(min_gap=1.0),
     "dedupe": Dedupe(),
     "dedupe by": Dedupe(by=("prompt",), conflicts="strongest"),
@@ -62,7 +62,7 @@ SIEVES: dict[str, Sieve] = {
 
 
 def _plan(
-    folder: Path, contents: Sequence[bytes], sieves: Sequence[Sieve], **more: Any
+    folder: Path, contents: Sequence[bytes], sieves: Sequence[Stage], **more: Any
 ) -> SievePlan:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
@@ -75,7 +75,7 @@ def _plan(
 def _run(
     folder: Path,
     contents: Sequence[bytes],
-    *sieves: Sieve,
+    *sieves: Stage,
     ledger: Ledger | None = None,
     **more: Any,
 ) -> list[Row]:
@@ -86,7 +86,7 @@ def _run(
 
 
 def _split(
-    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Sieve, ledger: Ledger | None = None
+    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Stage, ledger: Ledger | None = None
 ) -> dict[str, list[Row]]:
     outputs = {side: Lines() for side in parting.sides}
     plan = _plan(folder, [data_of(rows)], sieves, parting=parting)
@@ -174,7 +174,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
 
 def test_several_sieves(tmp_path: Path) -> None:
     """One after the other; in one run as in several."""
-    chain: list[Sieve] = [
+    chain: list[Stage] = [
         Sample(fraction=0.9),
         Dedupe(),
         Filter(max_gap=3.5),
@@ -310,7 +310,7 @@ def test_report_of_a_run(tmp_path: Path) -> None:
     ids=["dedupe", "shuffle", "few of many", "to a trainer"],
 )
 def test_lines_of_ours_are_decoded_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Sieve, to: str | None, fetched: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Stage, to: str | None, fetched: int
 ) -> None:
     """They go out as they stand, all but the first, which is an example of them all.
 
@@ -346,10 +346,10 @@ def test_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [[], [Sample(order="shuffle")], [Dedupe()]])
 def test_reference_that_holds_the_prompt_of_the_rejected_answer(
-    tmp_path: Path, before: list[Sieve]
+    tmp_path: Path, before: list[Stage]
 ) -> None:
     """It is known by its digest alone, which earlier stages hand on."""
-    reference = Reference()
+    reference = ReferencePrompts()
     reference.add("Q9")
     across = {"prompt_of_rejected": digest_prompt("Q9").hex(), "number": 1}
     rows = [{"prompt": "Q1", "chosen": "A", "rejected": "B", "meta": across}, ROWS[0]]

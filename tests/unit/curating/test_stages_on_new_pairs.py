@@ -26,7 +26,7 @@ from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, pair_line
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]
@@ -79,7 +79,7 @@ def _written(plan: PairPlan, ledger: Ledger | None = None) -> list[bytes]:
     return output.lines
 
 
-def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[Entry, Pair]]:
+def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, Pair]]:
     """The pairs of these lines as the engine sees them that reads files of pairs."""
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
@@ -89,7 +89,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[Entry, Pair]]
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 
-def _told(entry: Entry) -> Entry:
+def _told(entry: IndexedPair) -> IndexedPair:
     """What an entry says of its pair, without what leads to it."""
     return entry._replace(place=0, length=0, number=0)
 

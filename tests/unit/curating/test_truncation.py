@@ -7,7 +7,7 @@ import pytest
 from run_stage import Row, row_of, said
 
 from prefpairs.model.pair import pair_of
-from prefpairs.stages.truncation import is_truncated
+from prefpairs.stages.answer_defects import is_truncated
 
 
 @pytest.mark.parametrize(

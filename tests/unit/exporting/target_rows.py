@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prefpairs.chat.rendered import Chat
+from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.example import example_of
 from prefpairs.model.pair import Pair, pair_of
@@ -38,7 +38,7 @@ def letters(text: str) -> tuple[list[int], list[tuple[int, int]]]:
     return [*map(ord, text)], [(place, place + 1) for place in range(len(text))]
 
 
-TOKENS = TokenOptions(encode=letters, chat=Chat(CHATML, {}))
+TOKENS = TokenOptions(encode=letters, chat=ChatRenderer(CHATML, {}))
 """The plainest way to make tokens."""
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from target_rows import model, user
 
-from prefpairs.dataset.answer_slicing import Slicing
-from prefpairs.dataset.findings import Effect
+from prefpairs.dataset.answer_slicing import AnswerSlicer
 from prefpairs.errors import UsageError
+from prefpairs.targets.base import Effect
 
 TURN = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
 ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"
@@ -15,7 +15,7 @@ ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"
 
 def _effects(template: str, chosen: str, rejected: str) -> list[Effect]:
     row = {"prompt": [user("Q")], "chosen": [model(chosen)], "rejected": [model(rejected)]}
-    return [finding.effect for finding in Slicing(template).findings(row)]
+    return [finding.effect for finding in AnswerSlicer(template).findings(row)]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_effects(asks: str, chosen: str, rejected: str, effects: list[Effect]) -
 @pytest.mark.parametrize("row", [{}, {"prompt": "Q", "chosen": [], "rejected": []}])
 def test_rows_that_are_no_chats(row: dict[str, Any]) -> None:
     """Others say what is wrong with them."""
-    assert list(Slicing(TURN).findings(row)) == []
+    assert list(AnswerSlicer(TURN).findings(row)) == []
 
 
 @pytest.mark.parametrize("source", ["Hello", "{% for", "{{ raise_exception('no') }}"])
 def test_no_template(source: str) -> None:
     """It is refused before anything is read."""
     with pytest.raises(UsageError):
-        Slicing(source)
+        AnswerSlicer(source)

@@ -5,7 +5,7 @@ from target_rows import DEEP, PLAIN, extras_of, model, pair, rows_of, system, us
 
 from prefpairs.errors import BadField
 from prefpairs.targets.axolotl import is_miscut, read
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 
 
 def test_row() -> None:
@@ -27,7 +27,7 @@ def test_white_space_around_answers() -> None:
     """Templates trim it, so it goes; answers that are equal then are no pair."""
     (row,) = rows_of("axolotl", pair("Q", "\n Aye, aye \n", "Nay"))
     assert row["chosen"] == model("Aye, aye")
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         rows_of("axolotl", pair("Q", "Aye ", "Aye"))
     assert caught.value.reason == "sides_equal"
 
@@ -37,7 +37,7 @@ def test_answers_that_would_be_cut_wrongly(text: str) -> None:
     """Their text stands in what templates write before them."""
     assert is_miscut(text)
     for answers in ((text, "Nay"), ("Nay", text)):
-        with pytest.raises(Unfit) as caught:
+        with pytest.raises(CannotExport) as caught:
             rows_of("axolotl", pair("Q", *answers))
         assert caught.value.reason == "answer_miscut"
 

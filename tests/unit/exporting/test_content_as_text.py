@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 from target_rows import CALLED, TOLD, TOOLS, call, calling, model, system, told, user
 
-from prefpairs.chat.as_text import Speaker, called, in_text, with_objects
-from prefpairs.targets.base import ExportOptions, Speech, Unfit
+from prefpairs.chat.flatten import Flattener, call_text, with_argument_objects, with_calls_as_text
+from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
 
-ALL = Speech(calls=True, tools=True, reasoning=True, names=True)
+ALL = ChatSupport(calls=True, tools=True, reasoning=True, names=True)
 THOUGHT = model("A", reasoning_content="hm")
 
 
 def _say(
-    messages: list[Any], speech: Speech = ALL, *, trained: bool = False, **words: Any
+    messages: list[Any], supports: ChatSupport = ALL, *, trained: bool = False, **words: Any
 ) -> tuple[list[Any], set[str]]:
-    speaker = Speaker(speech, ExportOptions(**words))
-    return speaker.say(messages, trained=trained), speaker.noticed
+    speaker = Flattener(supports, ExportOptions(**words))
+    return speaker.say(messages, trained=trained), speaker.changes
 
 
 def test_messages_that_can_be_held() -> None:
@@ -27,25 +27,25 @@ def test_messages_that_can_be_held() -> None:
 
 def test_parts_that_are_no_text() -> None:
     """No target holds them."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _say([user([{"type": "image_url", "image_url": {"url": "u"}}])])
     assert caught.value.reason == "not_text"
 
 
 @pytest.mark.parametrize(
-    ("form", "speech", "expected", "noticed"),
+    ("form", "supports", "expected", "noticed"),
     [
         ("text", ALL, model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
         ("field", ALL, THOUGHT, set()),
-        ("field", Speech(), model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
+        ("field", ChatSupport(), model("<think>\nhm\n</think>\n\nA"), {"reasoning_as_text"}),
     ],
 )
 @pytest.mark.parametrize("trained", [True, False])
 def test_reasoning(
-    form: str, speech: Speech, expected: Any, noticed: set[str], trained: bool
+    form: str, supports: ChatSupport, expected: Any, noticed: set[str], trained: bool
 ) -> None:
     """In the text or in its field; in answers and in earlier turns."""
-    assert _say([THOUGHT], speech, trained=trained, reasoning_as=form) == ([expected], noticed)
+    assert _say([THOUGHT], supports, trained=trained, reasoning_as=form) == ([expected], noticed)
 
 
 def test_white_space_around_thoughts() -> None:
@@ -56,22 +56,22 @@ def test_white_space_around_thoughts() -> None:
 
 def test_reasoning_of_earlier_turns() -> None:
     """Where templates leave it out it goes, from texts as well; answers keep theirs."""
-    speech = Speech(earlier_reasoning=False)
+    supports = ChatSupport(earlier_reasoning=False)
     block = model("<think>hm</think>\nA")
     noticed = {"earlier_reasoning_left_out"}
-    assert _say([THOUGHT, user("Q"), block], speech) == (
+    assert _say([THOUGHT, user("Q"), block], supports) == (
         [model("A"), user("Q"), model("A")],
         noticed,
     )
-    assert _say([block], speech, trained=True) == ([block], set())
-    assert _say([model("A")], speech) == ([model("A")], set())
-    assert _say([user("<think>hm</think>Q")], speech) == ([user("<think>hm</think>Q")], set())
+    assert _say([block], supports, trained=True) == ([block], set())
+    assert _say([model("A")], supports) == ([model("A")], set())
+    assert _say([user("<think>hm</think>Q")], supports) == ([user("<think>hm</think>Q")], set())
 
 
 def test_calls_as_text() -> None:
     """Behind the words, and results as words of the user, without the names of calls."""
     messages = [user("Q"), calling(content="Hm"), told("1"), {**model("A"), "name": "bot"}]
-    assert _say(messages, Speech()) == (
+    assert _say(messages, ChatSupport()) == (
         [
             user("Q"),
             model(f"Hm\n{CALLED}"),
@@ -85,13 +85,13 @@ def test_calls_as_text() -> None:
 def test_results_of_two_calls() -> None:
     """They are one turn of the user, and what the user says then belongs to it."""
     two = model("", tool_calls=[call(), call('{"a": 2}', 2)])
-    said, noticed = _say([two, told("1"), told("2", "call_2")], Speech())
+    said, noticed = _say([two, told("1"), told("2", "call_2")], ChatSupport())
     assert said == [
         model(f"{CALLED}\n{CALLED.replace('1', '2')}"),
         user("<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>"),
     ]
     assert noticed == {"calls_as_text", "results_as_text"}
-    assert _say([told("1"), user("Go on")], Speech()) == (
+    assert _say([told("1"), user("Go on")], ChatSupport()) == (
         [user("<tool_response>\n1\n</tool_response>\n\nGo on")],
         {"results_as_text"},
     )
@@ -122,7 +122,7 @@ def test_messages_of_one_speaker() -> None:
 def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
     """It stands at the head of what the user says first."""
     assert _say(messages, system="merge")[0] == expected
-    said, noticed = _say(messages, Speech(calls=True, system=False))
+    said, noticed = _say(messages, ChatSupport(calls=True, system=False))
     assert (said, noticed - {"turns_joined"}) == (expected, {"system_as_text"})
 
 
@@ -133,21 +133,21 @@ def test_prompt_without_a_system_message() -> None:
 
 def test_tools_that_are_told() -> None:
     """In the system message, which is made if there is none."""
-    speaker = Speaker(Speech(), ExportOptions())
+    speaker = Flattener(ChatSupport(), ExportOptions())
     assert speaker.tell_tools([user("Q")], TOOLS) == [system(TOLD), user("Q")]
     both = speaker.tell_tools([system("S"), user("Q")], TOOLS)
-    assert (both, speaker.noticed) == ([system(f"S\n\n{TOLD}"), user("Q")], {"tools_as_text"})
+    assert (both, speaker.changes) == ([system(f"S\n\n{TOLD}"), user("Q")], {"tools_as_text"})
 
 
 def test_arguments_as_objects() -> None:
     """Every call of a message is parsed; the message itself stays as it is."""
     two = model("A", tool_calls=[call(), call('{"b": {"c": [null]}}', 2)])
     parsed = model("A", tool_calls=[call({"a": 1}), call({"b": {"c": [None]}}, 2)])
-    assert with_objects([user("Q"), two]) == [user("Q"), parsed]
+    assert with_argument_objects([user("Q"), two]) == [user("Q"), parsed]
     assert two["tool_calls"][0] == call()
     nothing = [call(""), call(" ")]
     empty = [call({}), call({})]
-    assert with_objects([model("", tool_calls=nothing)]) == [model("", tool_calls=empty)]
+    assert with_argument_objects([model("", tool_calls=nothing)]) == [model("", tool_calls=empty)]
 
 
 @pytest.mark.parametrize(
@@ -165,42 +165,44 @@ def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
     assert said == [model(text), user("<tool_response>\n1\n</tool_response>")]
     assert noticed == {"broken_arguments_as_text", "results_as_text"}
     kept = [calling(arguments, "Hm")]
-    assert _say(kept, Speech(calls=True, broken_calls=True)) == (kept, set())
+    assert _say(kept, ChatSupport(calls=True, broken_calls=True)) == (kept, set())
 
 
 def test_calls_beside_words() -> None:
     """Where a call stands alone, one beside words is text; a call without words stays."""
-    speech = Speech(calls=True, calls_beside_words=False)
-    assert _say([calling()], speech) == ([calling()], set())
-    assert _say([calling(content="Hm")], speech) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
+    supports = ChatSupport(calls=True, text_with_calls=False)
+    assert _say([calling()], supports) == ([calling()], set())
+    assert _say([calling(content="Hm")], supports) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
 
 
 def test_thinking_that_nobody_wants() -> None:
     """It goes before anything else is done, from fields and from texts."""
-    speaker = Speaker(ALL, ExportOptions(reasoning_as="nothing"))
+    speaker = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
     block = model("<think>hm</think>\nA")
     assert speaker.forget([user("Q"), THOUGHT, block]) == [user("Q"), model("A"), model("A")]
-    assert speaker.noticed == {"reasoning_left_out"}
-    assert Speaker(ALL, ExportOptions()).forget([THOUGHT]) == [THOUGHT]
+    assert speaker.changes == {"reasoning_left_out"}
+    assert Flattener(ALL, ExportOptions()).forget([THOUGHT]) == [THOUGHT]
 
 
 def test_users_with_names() -> None:
     """Two users are two turns, where names can be held."""
     two = [{**user("a"), "name": "Ann"}, {**user("b"), "name": "Bob"}]
     assert _say(two) == (two, set())
-    assert _say(two, Speech()) == ([user("a\nb")], {"turns_joined"})
+    assert _say(two, ChatSupport()) == ([user("a\nb")], {"turns_joined"})
 
 
 def test_call_as_text() -> None:
     """Its name is JSON, too; arguments that are none become a string of it."""
     function = {"name": 'a"b', "arguments": '{ "x":\n1}'}
-    assert called({"function": function}) == (
+    assert call_text({"function": function}) == (
         '<tool_call>\n{"name": "a\\"b", "arguments": { "x":\n1}}\n</tool_call>'
     )
-    assert called(call("né")) == '<tool_call>\n{"name": "add", "arguments": "né"}\n</tool_call>'
+    assert call_text(call("né")) == '<tool_call>\n{"name": "add", "arguments": "né"}\n</tool_call>'
 
 
 def test_message_in_text() -> None:
     """Nothing stands before calls where there are no words; the rest of it stays."""
-    assert in_text(calling()) == model(CALLED)
-    assert in_text(calling(reasoning_content="hm")) == model(CALLED, reasoning_content="hm")
+    assert with_calls_as_text(calling()) == model(CALLED)
+    assert with_calls_as_text(calling(reasoning_content="hm")) == model(
+        CALLED, reasoning_content="hm"
+    )

@@ -3,7 +3,7 @@
 from target_rows import DEEP, PLAIN, rows_of
 
 from prefpairs.dataset.card import card
-from prefpairs.dataset.row_shape import shape_of
+from prefpairs.dataset.column_types import shape_of
 from prefpairs.targets.base import Dataset, ExportOptions
 
 COLUMNS = ("prompt", "chosen", "tools", "label", "score_chosen", "rank")

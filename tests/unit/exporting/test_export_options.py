@@ -13,7 +13,7 @@ from prefpairs.cli.export_options import ExportWords
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.split_names import side_of
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import ExportOptions, Speech
+from prefpairs.targets.base import ChatSupport, ExportOptions
 
 ROWS = [
     {"prompt": f"Q{n}", "chosen": "yes", "rejected": "no", "chosen_score": 1, "rejected_score": 0}
@@ -76,7 +76,7 @@ def test_plan_of_all_words() -> None:
 
 def test_host() -> None:
     """The target as it is read there."""
-    assert _plan("openai", host="together").target.speech == Speech()
+    assert _plan("openai", host="together").target.supports == ChatSupport()
     assert _plan("openai", host="azure").target == target_named("openai")
 
 

@@ -56,8 +56,8 @@ def test_template(name: str, expected: tuple[str, str, str]) -> None:
 def test_template_that_renders_no_calls() -> None:
     """Calls become text, and tools are told; all else of the target stays."""
     plan, target = _plan(template="plain.jinja"), target_named("trl")
-    assert (plan.target.speech.calls, plan.target.speech.tools) == (False, False)
-    assert plan.target.speech.reasoning is target.speech.reasoning is True
+    assert (plan.target.supports.calls, plan.target.supports.tools) == (False, False)
+    assert plan.target.supports.reasoning is target.supports.reasoning is True
     assert plan.target.rules is target.rules
     assert _plan(template="objects.jinja").target is target
 

@@ -21,7 +21,7 @@ from target_rows import (
 
 from prefpairs.errors import BadField
 from prefpairs.model.pair import pair_of
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 from prefpairs.targets.llamafactory import read
 
 
@@ -100,7 +100,7 @@ def test_calls_that_cannot_stand_alone(answer: Any, value: str) -> None:
 )
 def test_turns_that_do_not_alternate(prompt: Any) -> None:
     """The loader would drop such rows."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         rows_of("llamafactory", pair(prompt, "A", "B"))
     assert caught.value.reason == "turns_do_not_alternate"
 

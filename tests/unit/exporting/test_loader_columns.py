@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from prefpairs.dataset.arrow_columns import FIRST_BLOCK, Columns
-from prefpairs.dataset.findings import Finding
-from prefpairs.targets.base import Row
+from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
+from prefpairs.targets.base import Finding, Row
 
 Told = tuple[str, str, str]
 
@@ -17,13 +16,13 @@ def _plain(found: Any) -> list[Told]:
 
 def _early(*rows: Row) -> list[list[Told]]:
     """What is said of each row at the head of a file."""
-    columns = Columns()
+    columns = InferredColumns()
     return [_plain(columns.see(row, 0)) for row in rows]
 
 
 def _late(row: Row, *before: Row) -> list[Told]:
     """What is said of a row behind the first block, and some before it."""
-    columns = Columns()
+    columns = InferredColumns()
     for first in before:
         list(columns.see(first, 0))
     return _plain(columns.see(row, FIRST_BLOCK))
@@ -40,7 +39,7 @@ def _differ(*places: str) -> list[Told]:
 def test_first_block() -> None:
     """What a row that begins in it brings is taken in; the next one comes too late."""
     assert FIRST_BLOCK == 10_485_760
-    columns = Columns()
+    columns = InferredColumns()
     assert _plain(columns.see({"a": 1}, 0)) == []
     assert _plain(columns.see({"a": 1, "b": 1}, FIRST_BLOCK - 1)) == []
     assert _plain(columns.see({"a": 1, "b": 1}, FIRST_BLOCK)) == []
@@ -84,7 +83,7 @@ def test_late_rows_that_fit(before: Row, row: Row) -> None:
 
 def test_late_field_is_told_once() -> None:
     """The second row brings nothing new."""
-    columns = Columns()
+    columns = InferredColumns()
     list(columns.see({"a": 1}, 0))
     assert _plain(columns.see({"a": 1, "b": 1}, FIRST_BLOCK)) == _no_load("b")
     assert _plain(columns.see({"a": 1, "b": 1}, FIRST_BLOCK + 9)) == []
@@ -142,7 +141,7 @@ def test_mixed_column_says_nothing_of_others() -> None:
 
 def test_mixed_columns() -> None:
     """Objects of different keys make one, wherever they stand in it; the row itself does not."""
-    columns = Columns()
+    columns = InferredColumns()
     columns.learn({"a": {"k": 1}, "b": [{"k": {"x": 1}}], "c": [{"k": 1}]})
     columns.learn({"a": {"k": 2}, "b": [{"k": {"y": 1}}], "c": [{"k": 1}], "d": 1})
     assert columns.mixed == {"b"}
@@ -152,7 +151,7 @@ def test_mixed_columns() -> None:
 
 def test_shape() -> None:
     """All that was seen, early and late."""
-    columns = Columns()
+    columns = InferredColumns()
     for offset, row in ((0, {"a": 1}), (FIRST_BLOCK, {"b": ["x"]})):
         list(columns.see(row, offset))
     assert columns.shape == {"a: int", "b: list", "b[]: string"}
@@ -160,7 +159,7 @@ def test_shape() -> None:
 
 def test_texts_that_are_dates() -> None:
     """All texts of a field, wherever they stand: one that is none saves it."""
-    columns = Columns()
+    columns = InferredColumns()
     rows: list[Row] = [
         {"chosen": [{"content": "2024-01-01"}], "rejected": [{"content": "2024-01-01"}]},
         {"chosen": [{"content": "2024-01-02"}], "rejected": [{"content": "Never."}]},
@@ -173,7 +172,7 @@ def test_texts_that_are_dates() -> None:
 
 def test_dates_in_a_mixed_column() -> None:
     """JSON stays text, so it is a warning for older releases."""
-    columns = Columns()
+    columns = InferredColumns()
     for row in ({"m": [{"at": "2024-01-01"}]}, {"m": [{"at": "2024-01-01", "k": 1}]}):
         assert list(columns.see(row, 0)) == []
     assert _plain(columns.settle({"m", "a"})) == [("warning", "reads_as_date", "m[].at")]
@@ -181,18 +180,18 @@ def test_dates_in_a_mixed_column() -> None:
 
 def test_dates_beside_the_data() -> None:
     """A column that nobody trains on may hold what it likes."""
-    columns = Columns()
+    columns = InferredColumns()
     assert list(columns.see({"chosen": "a", "at": "2024-01-01"}, 0)) == []
     assert _plain(columns.settle({"chosen"})) == [("warning", "reads_as_date", "at")]
 
 
 def test_types_that_differ_in_one_row() -> None:
     """They are seen, and make the column JSON for newer releases."""
-    columns = Columns()
+    columns = InferredColumns()
     assert _plain(columns.see({"a": ["x", {"b": 1}]}, 0)) == [("warning", "types_differ", "a[]")]
     assert columns.mixed == {"a"}
 
 
 def test_no_rows() -> None:
     """Nothing to say."""
-    assert list(Columns().settle({"a"})) == []
+    assert list(InferredColumns().settle({"a"})) == []

@@ -22,9 +22,9 @@ from target_rows import (
 from prefpairs.dataset.example import LOSSY, example_of
 from prefpairs.model.pair import Pair
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions, Speech, Unfit
+from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
 
-SHORT = replace(target_named("openrlhf"), speech=Speech())
+SHORT = replace(target_named("openrlhf"), supports=ChatSupport())
 LONG = target_named("trl")
 TRAJECTORY = [calling(), told("1"), model("A")]
 
@@ -36,7 +36,7 @@ def _parts(given: Pair, target: Any = LONG, **words: Any) -> tuple[Any, ...]:
 
 
 def _reason(given: Pair, target: Any = LONG, **words: Any) -> str:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         example_of(given, target, ExportOptions(**words))
     return caught.value.reason
 

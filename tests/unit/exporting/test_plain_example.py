@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from target_rows import PLAIN, TOOLS, calling, model, pair, system, told, user
 
-from prefpairs.dataset.example import by_steps
-from prefpairs.dataset.plain_example import plain_example
+from prefpairs.dataset.example import build_example, plain_example
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import ExportOptions, Speech
+from prefpairs.targets.base import ChatSupport, ExportOptions
 
 _WORDS = st.sampled_from(["Aye", "Nay", " ", "", "<think>hm</think>Aye"])
 _MESSAGES = st.one_of(
@@ -43,8 +42,10 @@ _OPTIONS = st.builds(
 )
 
 
-def _short(given: Pair, speech: Speech | None = None, **words: Any) -> tuple[Any, ...] | None:
-    example = plain_example(given, speech or Speech(), ExportOptions(**words))
+def _short(
+    given: Pair, supports: ChatSupport | None = None, **words: Any
+) -> tuple[Any, ...] | None:
+    example = plain_example(given, supports or ChatSupport(), ExportOptions(**words))
     return None if example is None else example[0][1:]
 
 
@@ -52,9 +53,9 @@ def _short(given: Pair, speech: Speech | None = None, **words: Any) -> tuple[Any
 def test_both_ways_lead_to_one_place(given: Pair, options: ExportOptions, name: str) -> None:
     """Where the short way leads anywhere, the long one leads there too, and notices the same."""
     target = target_named(name)
-    example = plain_example(given, target.speech, options)
+    example = plain_example(given, target.supports, options)
     if example is not None:
-        assert by_steps(given, target, options) == example
+        assert build_example(given, target, options) == example
 
 
 def test_plain_chats() -> None:
@@ -90,13 +91,13 @@ def test_all_others(given: Pair) -> None:
 def test_thinking() -> None:
     """It becomes text where the target looks for it there, which is noticed."""
     given = pair("Q", [model("Aye", reasoning_content="hm")], "Nay")
-    said = plain_example(given, Speech(), ExportOptions())
+    said = plain_example(given, ChatSupport(), ExportOptions())
     assert said is not None
     assert (said[0].chosen, said[1]) == (
         [model("<think>\nhm\n</think>\n\nAye")],
         frozenset({"reasoning_as_text"}),
     )
-    held = plain_example(given, Speech(reasoning=True), ExportOptions(reasoning_as="field"))
+    held = plain_example(given, ChatSupport(reasoning=True), ExportOptions(reasoning_as="field"))
     assert held is not None
     assert (held[0].chosen, held[1]) == (given.chosen, frozenset())
     assert _short(given, lossy="drop") is None
@@ -107,9 +108,9 @@ def test_what_only_some_targets_can_say() -> None:
     told = pair([system("S"), user("Q")], "Aye", "Nay")
     asked = pair([user("Q"), model("A"), user("R")], "Aye", "Nay")
     assert _short(told) is not None
-    assert _short(told, system="merge") is _short(told, Speech(system=False)) is None
+    assert _short(told, system="merge") is _short(told, ChatSupport(system=False)) is None
     assert _short(asked) is not None
-    assert _short(asked, Speech(earlier_reasoning=False)) is None
+    assert _short(asked, ChatSupport(earlier_reasoning=False)) is None
 
 
 def test_what_is_asked_for() -> None:

@@ -6,7 +6,7 @@ import pytest
 from target_rows import call, calling, model, system, told, user
 
 from prefpairs.chat.cut import cut, first_turn
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 
 Q, A, B = user("Q"), model("A"), model("B")
 
@@ -69,7 +69,7 @@ def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
 )
 def test_conversations_that_cannot_be_cut(one: list[Any], other: list[Any], reason: str) -> None:
     """They part where the model had no say, or nothing stands before it."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         cut(one, other)
     assert caught.value.reason == reason
 
@@ -91,6 +91,6 @@ def test_results_of_other_calls() -> None:
     """Results that answer each other's calls are not shared."""
     one = [Q, calling(), told("1"), told("2", "call_2"), A]
     other = [Q, calling(), told("1", "call_2"), told("2"), B]
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         cut(one, other)
     assert caught.value.reason == "environment_differs"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefpairs.dataset.releases import release_of
 from prefpairs.errors import UsageError
+from prefpairs.targets.base import release_of
 
 NAMES = ["0.1", "0.4", "0.6"]
 

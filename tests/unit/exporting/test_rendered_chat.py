@@ -3,22 +3,24 @@
 import pytest
 from target_rows import CHATML, calling, model, told, user
 
-from prefpairs.chat.rendered import Chat
+from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.model.message import Message
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 
 TURN = "<|im_start|>assistant\n"
 
 
-def _parts(chat: Chat, prompt: list[Message], answer: list[Message]) -> tuple[str, list[str]]:
+def _parts(
+    chat: ChatRenderer, prompt: list[Message], answer: list[Message]
+) -> tuple[str, list[str]]:
     """The text of the prompt, and what the model is said to have written."""
     spoken = chat.spoken(prompt, answer, None)
     spans = [spoken.text[start:end] for start, end in spoken.spans]
     return spoken.text[: spoken.border], spans
 
 
-def _chat(source: str = CHATML, **specials: str) -> Chat:
-    return Chat(source, specials)
+def _chat(source: str = CHATML, **specials: str) -> ChatRenderer:
+    return ChatRenderer(source, specials)
 
 
 def test_one_turn() -> None:
@@ -120,7 +122,7 @@ def test_marks_are_whole() -> None:
     """What closes a conversation may begin as the next turn would: no mark is torn apart."""
     source = CHATML + "{%- if not add_generation_prompt %}{{- '</s>' }}{%- endif %}"
     _, spans = _parts(
-        Chat(source, {}, MARKS), [user("Q")], [model("Aye"), user("So?"), model("Bye")]
+        ChatRenderer(source, {}, MARKS), [user("Q")], [model("Aye"), user("So?"), model("Bye")]
     )
     assert spans == ["Aye<|im_end|>", "Bye<|im_end|>"]
 
@@ -132,7 +134,7 @@ def test_another_mark_at_the_very_end() -> None:
         "{{- '<|return|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{%- endfor %}"
         "{%- if add_generation_prompt %}{{- '<|start|>assistant' }}{%- endif %}"
     )
-    chat = Chat(source, {}, [*MARKS, "<|start|>", "<|message|>"])
+    chat = ChatRenderer(source, {}, [*MARKS, "<|start|>", "<|message|>"])
     _, spans = _parts(chat, [user("Q")], [model("Aye"), user("So?"), model("Bye")])
     assert spans == ["<|message|>Aye<|end|>", "<|message|>Bye<|return|>"]
 
@@ -144,9 +146,9 @@ def test_calls_before_an_end_without_a_mark() -> None:
         "{%- for c in m.tool_calls or [] %}{{- '<call>' + c.function.name }}{%- endfor %}"
         "{%- endfor %}{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}"
     )
-    chat = Chat(source, {}, ["<|user|>", "<|assistant|>", "<|tool|>"])
+    chat = ChatRenderer(source, {}, ["<|user|>", "<|assistant|>", "<|tool|>"])
     assert _parts(chat, [user("Q")], [calling({}, "So")])[1] == ["So<call>add"]
-    with pytest.raises(Unfit):
+    with pytest.raises(CannotExport):
         _parts(chat, [user("Q")], [calling({}, "So"), told("1"), model("Aye")])
 
 
@@ -161,14 +163,14 @@ def test_calls_before_an_end_without_a_mark() -> None:
 )
 def test_what_cannot_be_told(source: str, reason: str) -> None:
     """Is refused with a reason; nothing is guessed."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _parts(_chat(source), [user("Q")], [model("Aye"), told("1"), model("b")])
     assert caught.value.reason == reason
 
 
 def test_signs_in_the_texts() -> None:
     """Texts that hold our own signs are refused."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _parts(_chat(), [user("Q")], [model("\ue0000\ue001")])
     assert caught.value.reason == "not_traced"
 
@@ -177,6 +179,6 @@ def test_whole_conversations() -> None:
     """All that the model wrote in them."""
     spoken = _chat().spans_of([user("Q"), model("a"), user("R"), model("b")], None)
     assert [spoken.text[slice(*span)] for span in spoken.spans] == ["a<|im_end|>", "b<|im_end|>"]
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _chat().spans_of([model("a")], None)
     assert caught.value.reason == "prompt_is_answer"

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 from target_rows import call, calling, model, system, told, user
 
-from prefpairs.dataset.conversation_rows import begins_otherwise
-from prefpairs.dataset.findings import Effect, Finding
-from prefpairs.dataset.row_checks import Length, judge, repeats
+from prefpairs.dataset.row_checks import LengthLimit, check_row, repeats
+from prefpairs.dataset.row_prompt import starts_with_other_role
 from prefpairs.errors import BadField
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Row, Rules
+from prefpairs.targets.base import Effect, Finding, Row, Rules
 
 BOTH = frozenset({"chat", "text"})
 ROW: Row = {"prompt": [user("Q")], "chosen": [model("Aye")], "rejected": [model("Nay")]}
@@ -28,7 +27,7 @@ def _judged(row: Row, length: Any = None, **words: Any) -> list[tuple[str, str, 
         "read": _as_it_is,
         **words,
     }
-    found = judge(row, Rules(**rules), length)
+    found = check_row(row, Rules(**rules), length)
     return [(str(effect), code, field) for effect, code, field in found]
 
 
@@ -355,19 +354,19 @@ def _words(text: str) -> list[int]:
 )
 def test_cut_by_characters(most: int, left: str) -> None:
     """What the prompt leaves."""
-    assert Length(most).cut("012", "abc") == (left, False)
+    assert LengthLimit(most).cut("012", "abc") == (left, False)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_prompt_takes_all(most: int) -> None:
     """Also where it has exactly that length."""
-    assert Length(most).cut("012", "abc") == ("", True)
+    assert LengthLimit(most).cut("012", "abc") == ("", True)
 
 
 def test_cut_by_tokens() -> None:
     """Prompt and answer are counted each for itself."""
-    assert Length(3, _words).cut("a bb", "c dd eee") == ([1], False)
-    assert Length(2, _words).cut("a bb", "c dd eee") == ([], True)
+    assert LengthLimit(3, _words).cut("a bb", "c dd eee") == ([1], False)
+    assert LengthLimit(2, _words).cut("a bb", "c dd eee") == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -382,22 +381,24 @@ def test_cut_by_tokens() -> None:
 def test_sides_that_are_cut(most: int, expected: Any) -> None:
     """Equal once they are cut, or nothing left of them."""
     row = {"prompt": "012", "chosen": "same+", "rejected": "same-"}
-    assert _judged(row, Length(most)) == expected
+    assert _judged(row, LengthLimit(most)) == expected
 
 
 def test_length_of_a_single_answer() -> None:
     """Only its prompt can be too long."""
     row = {"prompt": "012", "chosen": "abc"}
     needs = {"prompt": BOTH, "chosen": BOTH}
-    assert _judged(row, Length(4), needs=needs) == []
-    assert _judged(row, Length(3), needs=needs) == [("is dropped", "prompt_too_long", "prompt")]
+    assert _judged(row, LengthLimit(4), needs=needs) == []
+    assert _judged(row, LengthLimit(3), needs=needs) == [
+        ("is dropped", "prompt_too_long", "prompt")
+    ]
 
 
 def test_length_counts_thinking_and_calls() -> None:
     """All that a side says: sides that differ in a call alone differ."""
     row = {**ROW, "chosen": [CALLED], "rejected": [calling({"a": 2})]}
-    assert _judged(row, Length(13)) == []
-    assert _judged(row, Length(10)) == [("trains on nothing", "equal_when_cut", "")]
+    assert _judged(row, LengthLimit(13)) == []
+    assert _judged(row, LengthLimit(10)) == [("trains on nothing", "equal_when_cut", "")]
 
 
 # Beginnings -------------------------------------------------------------------------------
@@ -416,10 +417,10 @@ def test_repeats() -> None:
 
 def test_begins_otherwise() -> None:
     """Somebody else than the model, where that can be said."""
-    assert begins_otherwise([user("Q"), model("A")])
-    assert begins_otherwise([told("1")])
-    assert not begins_otherwise([model("A"), user("Q")])
-    assert not any(map(begins_otherwise, ["Q", [], None, ["Q"], [{"content": "Q"}]]))
+    assert starts_with_other_role([user("Q"), model("A")])
+    assert starts_with_other_role([told("1")])
+    assert not starts_with_other_role([model("A"), user("Q")])
+    assert not any(map(starts_with_other_role, ["Q", [], None, ["Q"], [{"content": "Q"}]]))
 
 
 def test_messages_inside_of_other_columns() -> None:
@@ -428,8 +429,8 @@ def test_messages_inside_of_other_columns() -> None:
     answers = [{"rank": rank, "completion": [theirs]} for rank in (0, 1)]
     context = [{"role": "user", "content": "q"}]
     ranked = {"context": context, "completions": answers}
-    codes = {found.code for found in judge(ranked, target_named("nemo-rl-ranked").rules)}
+    codes = {found.code for found in check_row(ranked, target_named("nemo-rl-ranked").rules)}
     assert "sharegpt_keys" in codes
     pairs = {"prompt": context, "chosen": [theirs], "rejected": [theirs]}
-    codes = {found.code for found in judge(pairs, target_named("trl-kto").rules)}
+    codes = {found.code for found in check_row(pairs, target_named("trl-kto").rules)}
     assert "sharegpt_keys" in codes

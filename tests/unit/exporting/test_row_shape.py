@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.dataset.arrow_columns import Columns
-from prefpairs.dataset.row_shape import column_of, form_of, shape_of
+from prefpairs.dataset.column_types import InferredColumns, column_of, form_of, shape_of
 
 _SCALARS = st.sampled_from([None, True, 1, 1.0, "a", "2026-01-01", "role"])
 _KEYS = st.sampled_from(["role", "content", "a"])
@@ -79,7 +78,7 @@ def _varied(value: Any) -> Any:
 
 
 def _mixed(*rows: dict[str, Any]) -> set[str]:
-    columns = Columns()
+    columns = InferredColumns()
     for row in rows:
         columns.learn(row)
     return columns.mixed

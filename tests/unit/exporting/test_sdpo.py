@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from target_rows import CHATML, calling, letters, model, system, told, user
 
-from prefpairs.chat.rendered import Chat
+from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.model.trace import ToolError, Trace
-from prefpairs.targets.base import Row, TraceOptions, Unfit
+from prefpairs.targets.base import CannotExport, Row, TraceOptions
 from prefpairs.targets.sdpo import hint_of, row_of
 
 HINTS = {"gone": "Not {name}!", "other": "Hm."}
@@ -18,7 +18,7 @@ ERROR = ToolError("gone", {"name": "a"}, 4)
 
 def _options(source: str = CHATML, **more: Any) -> TraceOptions:
     facts = TemplateFacts("dict", reasoning=True, system=True)
-    asked = {"encode": letters, "chat": Chat(source, {}), "facts": facts, "hints": HINTS}
+    asked = {"encode": letters, "chat": ChatRenderer(source, {}), "facts": facts, "hints": HINTS}
     return TraceOptions(**{**asked, **more})
 
 
@@ -113,7 +113,7 @@ def test_length() -> None:
     again, skipped = _row(ERROR, max_tokens=row["length"])
     assert (again["length"], again["teacher_length"]) == (row["length"], 0)
     assert skipped == ["too_many_tokens"]
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _row(ERROR, max_tokens=row["length"] - 1)
     assert caught.value.reason == "too_many_tokens"
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.dataset.single_answers import Ordered, Singles
+from prefpairs.dataset.unpaired_answers import Ordered, UnpairedAnswers
 from prefpairs.model.identity import digest, draw
 from prefpairs.model.json_codec import encode_sorted
 from prefpairs.targets.base import Row
@@ -25,7 +25,7 @@ def _rows(words: str) -> list[Row]:
 
 
 def _in_turn(rows: Sequence[Row]) -> Ordered:
-    singles = Singles()
+    singles = UnpairedAnswers()
     for row in rows:
         singles.add([row])
     assert len(singles) == len(rows)
@@ -63,7 +63,7 @@ def test_answers_that_come_again() -> None:
 def test_answers_to_one_prompt() -> None:
     """They may be taken in together."""
     rows = _rows("pa+ pb- pc+")
-    singles = Singles()
+    singles = UnpairedAnswers()
     singles.add(rows)
     assert singles.in_turn() == _in_turn(rows)
 

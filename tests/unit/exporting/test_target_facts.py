@@ -1,7 +1,7 @@
 """What a target says of itself."""
 
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions, Unfit
+from prefpairs.targets.base import CannotExport, ExportOptions
 
 
 def test_files_of_sides() -> None:
@@ -16,7 +16,7 @@ def test_files_of_sides() -> None:
 
 def test_reason_of_what_is_unfit() -> None:
     """It stands there for the ledger."""
-    assert Unfit("not_text").reason == "not_text"
+    assert CannotExport("not_text").reason == "not_text"
 
 
 def test_options_that_nobody_gave() -> None:

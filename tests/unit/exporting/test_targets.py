@@ -16,7 +16,7 @@ def test_every_target(name: str) -> None:
     assert target.name == name
     assert target_named(name.replace("-", "_")) is target
     assert set(target.files) == {"train", "val", "test"}
-    assert target.tool_args == "string" or target.speech.calls
+    assert target.tool_args == "string" or target.supports.calls
     with pytest.raises(FrozenInstanceError):
         target.name = "x"  # type: ignore[misc]
 

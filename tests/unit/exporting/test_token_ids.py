@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from target_rows import TOKENS, calling, letters, model, pair, rows_of, told, user
 
-from prefpairs.chat.rendered import Span, Spoken
+from prefpairs.chat.rendered_chat import RenderedChat, Span
 from prefpairs.chat.token_ids import TokenOptions, tokens_of
 from prefpairs.dataset.example import example_of
-from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.model.pair import Pair
-from prefpairs.targets.base import ExportOptions, Row, Unfit
-from prefpairs.targets.tokens import TARGET, noticed
+from prefpairs.targets.base import CannotExport, ExportOptions, Row
+from prefpairs.targets.tokens import TARGET, changes
 
 PROMPT = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"
 PAIR = pair("Q", "Aye", "No")
@@ -24,7 +24,7 @@ def _row(given: Pair = PAIR, **words: Any) -> Row:
 
 
 def _reason(given: Pair = PAIR, **words: Any) -> str:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         _row(given, **words)
     return caught.value.reason
 
@@ -77,7 +77,7 @@ def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
     field = {"ids": [7, 8, 9], "prompt_length": 2}
     given = pair([user("Q")], answer, [model("no")])
     own = given._replace(chosen_tokens=field, rejected_tokens={**field, "ids": [7, 8, 5]})
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         rows_of("tokens", own, tokens=TokenOptions(), **words)
     assert caught.value.reason == "own_tokens"
     (anew,) = rows_of("tokens", own, tokens=TOKENS, **words)
@@ -129,8 +129,8 @@ def test_length() -> None:
     assert (row["prompt_cut"], row["chosen_length"], len(row["chosen_ids"])) == (3, whole - 3, 14)
     assert _reason(max_tokens=14, keep_end=True) == "too_many_tokens"
     assert len(_row(max_tokens=15, keep_end=True)["prompt_ids"]) == 1
-    assert noticed([row]) == {"prompt_head_cut"}
-    assert noticed([_row()]) == set()
+    assert changes([row]) == {"prompt_head_cut"}
+    assert changes([_row()]) == set()
 
 
 def test_padding() -> None:
@@ -144,8 +144,8 @@ def test_padding() -> None:
     assert _reason(pad_to=whole - 1) == "too_many_tokens"
 
 
-def _spoken(text: str, border: int, *spans: Span) -> Spoken:
-    return Spoken(text, border, list(spans))
+def _spoken(text: str, border: int, *spans: Span) -> RenderedChat:
+    return RenderedChat(text, border, list(spans))
 
 
 def _in_twos(text: str) -> tuple[list[int], list[Span]]:
@@ -162,9 +162,9 @@ def _in_twos(text: str) -> tuple[list[int], list[Span]]:
         (_spoken("QQabcdef", 2, (2, 4), (5, 8)), "token_across_border"),
     ],
 )
-def test_tokens_across_a_border(spoken: Spoken, reason: str) -> None:
+def test_tokens_across_a_border(spoken: RenderedChat, reason: str) -> None:
     """A token is the model's or it is not."""
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(CannotExport) as caught:
         tokens_of(spoken, _in_twos)
     assert caught.value.reason == reason
 
@@ -196,7 +196,7 @@ def test_lost_characters() -> None:
 
 def _judged(**columns: Any) -> list[tuple[str, str]]:
     row = {**_row(pad_to=100), **columns}
-    return [(finding.code, finding.field) for finding in judge(row, TARGET.rules)]
+    return [(finding.code, finding.field) for finding in check_row(row, TARGET.rules)]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_equal_and_empty_sides() -> None:
     row = {**_row(), "chosen_length": None, "rejected_length": None}
     row = {key: value for key, value in row.items() if value is not None}
     same = {**row, "rejected_ids": row["chosen_ids"], "rejected_mask": row["chosen_mask"]}
-    assert "equal_sides" in {finding.code for finding in judge(same, TARGET.rules)}
+    assert "equal_sides" in {finding.code for finding in check_row(same, TARGET.rules)}
 
 
 def test_no_options_at_all() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.chat.rendered import Chat
+from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.trace_export import TraceExportPlan, export_traces
@@ -22,7 +22,7 @@ SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"
 OPTIONS = TraceOptions(
     encode=lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))]),
-    chat=Chat(SOURCE, {}),
+    chat=ChatRenderer(SOURCE, {}),
     facts=TemplateFacts("dict", reasoning=True, system=True),
     hints={"gone": "Hint."},
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from target_rows import DEEP, PLAIN, model, rows_of, system, user
 
-from prefpairs.dataset.conversation_rows import parted
+from prefpairs.dataset.row_prompt import split_prompt
 from prefpairs.engine.trainer_rows import reader_named, unwrap, with_our_names
 from prefpairs.errors import BadField, TwoReadings, UnknownWord, UsageError
 from prefpairs.fields.answer import ReadOptions
@@ -192,7 +192,7 @@ def test_our_names() -> None:
 )
 def test_conversations_without_a_prompt(chosen: Any, rejected: Any, expected: Any) -> None:
     """What both have in common, back to where the model begins to speak."""
-    row = parted({"chosen": chosen, "rejected": rejected})
+    row = split_prompt({"chosen": chosen, "rejected": rejected})
     assert (row["prompt"], row["chosen"], row["rejected"]) == expected
 
 
@@ -200,8 +200,8 @@ def test_prompt_beside_whole_conversations() -> None:
     """If it says something else it is kept under another name."""
     whole = {"chosen": [system("S"), Q, A], "rejected": [system("S"), Q, B]}
     for told in (None, "Q", "S", [system("S"), Q]):
-        assert "source_prompt" not in parted({"prompt": told, **whole})
-    assert parted({"prompt": "R", **whole})["source_prompt"] == "R"
+        assert "source_prompt" not in split_prompt({"prompt": told, **whole})
+    assert split_prompt({"prompt": "R", **whole})["source_prompt"] == "R"
 
 
 @pytest.mark.parametrize(
@@ -218,11 +218,11 @@ def test_prompt_beside_whole_conversations() -> None:
 )
 def test_rows_that_are_not_parted(row: Any) -> None:
     """They have a prompt of their own, or no form that is known."""
-    assert parted(row) == row
+    assert split_prompt(row) == row
 
 
 def test_conversations_that_begin_otherwise() -> None:
     """They are no pair."""
     with pytest.raises(BadField) as caught:
-        parted({"chosen": [user("Q"), A], "rejected": [user("R"), B]})
+        split_prompt({"chosen": [user("Q"), A], "rejected": [user("R"), B]})
     assert caught.value.field == "chosen"

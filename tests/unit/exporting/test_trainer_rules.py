@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from target_rows import DEEP, PLAIN, TOOLS, calling, model, rows_of, system, told, user
 
-from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import Row, Rules
 from prefpairs.targets.openai import check_strictly
@@ -26,7 +26,7 @@ def _told(found: Any) -> list[Told]:
 
 def _judged(name: str, row: Row, **columns: Any) -> list[Told]:
     """All that is found in a row, with some of its columns changed."""
-    return _told(judge({**row, **columns}, _rules(name)))
+    return _told(check_row({**row, **columns}, _rules(name)))
 
 
 def _checked(name: str, row: Row, **columns: Any) -> list[Told]:

@@ -3,7 +3,7 @@
 import pytest
 from target_rows import CALLED, DEEP, PLAIN, TOLD, extras_of, model, rows_of, system, user
 
-from prefpairs.dataset.row_checks import judge
+from prefpairs.dataset.row_checks import check_row
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadField
 from prefpairs.fields.pair_row import read_pair
@@ -97,8 +97,8 @@ def test_rules() -> None:
     """Texts crash it, repeated prompts are trained on, and tools never come through."""
     rules = target_named("trinity").rules
     fine = {"prompt": [user("Q")], "chosen": [model("A")], "rejected": [model("B")]}
-    assert judge(fine, rules) == []
-    found = judge({**fine, "chosen": "A", "tools": [{}]}, rules)
+    assert check_row(fine, rules) == []
+    found = check_row({**fine, "chosen": "A", "tools": [{}]}, rules)
     assert {finding.code for finding in found} == {"wrong_type", "tools_unseen"}
     repeated = {**fine, "chosen": [user("Q"), model("A")]}
-    assert "prompt_repeated" in {finding.code for finding in judge(repeated, rules)}
+    assert "prompt_repeated" in {finding.code for finding in check_row(repeated, rules)}

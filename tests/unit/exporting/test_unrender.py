@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.chat.template import compiled, rendered
+from prefpairs.chat.template import compiled, render_or_empty
 from prefpairs.chat.unrender import Unrenderer
 from prefpairs.model.message import Unclear, asks_by_template
 
@@ -36,7 +36,7 @@ def _chat(system: list[str], turns: list[tuple[str, str]], last: str) -> list[di
 
 
 def _text(source: str, chat: list[dict[str, Any]], **more: Any) -> str:
-    return rendered(compiled(source), chat, add_generation_prompt=True, **more)
+    return render_or_empty(compiled(source), chat, add_generation_prompt=True, **more)
 
 
 @given(st.sampled_from(TEMPLATES), CHATS)

@@ -9,7 +9,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.validate import ValidateWords, validate
-from prefpairs.dataset.row_checks import Length
+from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.errors import FileError, UnknownWord, UsageError, WouldBeLost
 from prefpairs.files.inputs import Input
 from prefpairs.targets import target_named
@@ -59,7 +59,7 @@ def test_plan_of_all_words() -> None:
     """Each word ends where it belongs."""
     plan = _plan("openai", host="together", max_chars=9, batch_size=4, limit=2)
     assert plan.target.rules.check is check_strictly
-    assert (plan.length, plan.batch, plan.limit) == (Length(9), 4, 2)
+    assert (plan.length, plan.batch, plan.limit) == (LengthLimit(9), 4, 2)
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ import pytest
 from pyarrow.parquet import write_table
 from rows_and_output import Row, data_of
 
-from prefpairs.dataset.arrow_columns import FIRST_BLOCK
-from prefpairs.dataset.findings import Effect, Finding
-from prefpairs.dataset.row_checks import Length
+from prefpairs.dataset.column_types import FIRST_BLOCK
+from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileError
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.targets import target_named
+from prefpairs.targets.base import Effect, Finding
 
 ROW: Row = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}
 EQUAL: Row = {**ROW, "rejected": " aye"}
@@ -305,8 +305,8 @@ def test_file_name(name: str, fine: bool) -> None:
 def test_length() -> None:
     """As the plan has it."""
     row = {"prompt": "Q", "chosen": " same, aye", "rejected": " same, nay"}
-    assert _told([row], length=Length(8)) == [[1, "trains on nothing", "equal_when_cut"]]
-    assert _told([row], length=Length(9)) == []
+    assert _told([row], length=LengthLimit(8)) == [[1, "trains on nothing", "equal_when_cut"]]
+    assert _told([row], length=LengthLimit(9)) == []
 
 
 def test_host() -> None:

@@ -7,7 +7,7 @@ from prefpairs.analysis.survey import PairSurvey
 from prefpairs.engine import filed_pairs
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.model.pair import Digests, Pair, other_prompt, pair_of
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
 Row = dict[str, Any]
 
@@ -21,6 +21,6 @@ def survey_of(rows: Sequence[Row]) -> PairSurvey:
     return found
 
 
-def entry_of(number: int, pair: Pair, digests: Digests) -> Entry:
+def entry_of(number: int, pair: Pair, digests: Digests) -> IndexedPair:
     """The pair as sieves and surveys see it."""
     return filed_pairs.entry_of(PairReading(pair, digests, other_prompt(pair), None), number, 0, 0)

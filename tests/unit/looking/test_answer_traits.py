@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.analysis.answer_traits import SHORTCUTS, Traits, traits_of_sides
+from prefpairs.analysis.shortcuts import SHORTCUTS, Traits, traits_of_sides
 from prefpairs.model.pair import pair_of
 from prefpairs.model.tool_calls import tool_call
 

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing, standings
+from prefpairs.analysis.candidate_outcome import (
+    CandidateOutcome,
+    Obstacle,
+    Others,
+    candidate_outcomes,
+)
 from prefpairs.strategies import STRATEGIES, strategy_named
 from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
 from prefpairs.strategies.options import PairOptions
@@ -13,11 +18,13 @@ from prefpairs.strategies.options import PairOptions
 
 def _stand(
     scores: Sequence[float], pairs: Sequence[Positions], answers: str = "", **options: Any
-) -> list[Standing]:
+) -> list[CandidateOutcome]:
     """Candidates are called by their places plus one."""
     digests = [sign.encode() for sign in answers or "abcdefghij"[: len(scores)]]
     group = Group(scores, digests)
-    found, count = standings(group, PairOptions(**options), pairs, range(1, len(scores) + 1))
+    found, count = candidate_outcomes(
+        group, PairOptions(**options), pairs, range(1, len(scores) + 1)
+    )
     assert count == len(pairs)
     return found
 
@@ -25,9 +32,9 @@ def _stand(
 def test_in_pairs() -> None:
     """On one side, or on both."""
     best, middle, worst = _stand([1.0, 0.5, 0.0], [(0, 1), (1, 2), (0, 2)])
-    assert best == Standing(chosen_over=Others([2, 3], 2))
-    assert middle == Standing(chosen_over=Others([3], 1), rejected_by=Others([1], 1))
-    assert worst == Standing(rejected_by=Others([2, 1], 2))
+    assert best == CandidateOutcome(chosen_over=Others([2, 3], 2))
+    assert middle == CandidateOutcome(chosen_over=Others([3], 1), rejected_by=Others([1], 1))
+    assert worst == CandidateOutcome(rejected_by=Others([2, 1], 2))
     assert best.paired
     assert worst.paired
 
@@ -80,7 +87,7 @@ def test_like_another_one() -> None:
 
 def test_alone() -> None:
     """There is nobody to be compared with."""
-    assert _stand([1.0], []) == [Standing(alone=True)]
+    assert _stand([1.0], []) == [CandidateOutcome(alone=True)]
     assert not any(standing.alone for standing in _stand([1.0, 1.0], []))
 
 
@@ -93,7 +100,7 @@ def test_agrees_with_what_is_allowed(name: str) -> None:
         options = PairOptions(min_gap=narrow, max_gap=wide, min_chosen_score=floor)
         group = Group(scores, digests)
         _, strategy = strategy_named(name)
-        found, _ = standings(group, options, strategy(group, options), range(7))
+        found, _ = candidate_outcomes(group, options, strategy(group, options), range(7))
         allowed = {place for pair in AllowedPairs(group, options) for place in pair}
         for place, standing in enumerate(found):
             assert standing.paired <= (place in allowed)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.analysis.comparison import KINDS, Kind, PairSet, Spread, compare, ids_of
+from prefpairs.analysis.comparison import KINDS, Kind, MeanMedian, PairSet, compare, ids_of
 from prefpairs.model.pair import Pair, pair_of
 
 
@@ -103,10 +103,10 @@ def test_traits() -> None:
     rows = [_row("a" * 10, "b", 0.6), _row("a" * 10, "b", 0.6), _row("cc", "ddd", 0.3)]
     found = compare(_set(*rows, _row("e", "f", None))[0], PairSet())
     assert found.before[:3] == (4, 3, 1)
-    assert found.before.gap == Spread(0.5, 0.6)
-    assert found.before.chosen_chars == Spread(5.75, 6.0)
-    assert found.before.rejected_chars == Spread(1.5, 1.0)
-    assert found.after[:4] == (0, 0, 0, Spread(None, None))
+    assert found.before.gap == MeanMedian(0.5, 0.6)
+    assert found.before.chosen_chars == MeanMedian(5.75, 6.0)
+    assert found.before.rejected_chars == MeanMedian(1.5, 1.0)
+    assert found.after[:4] == (0, 0, 0, MeanMedian(None, None))
 
 
 def test_memory() -> None:

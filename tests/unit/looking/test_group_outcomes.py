@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.analysis.candidate_outcome import Standing
+from prefpairs.analysis.candidate_outcome import CandidateOutcome
 from prefpairs.engine.group_outcomes import ShownGroup, show_group
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
@@ -69,7 +69,7 @@ def _fared(name: str, plan: PairPlan | None = None) -> list[tuple[int, Any, Any]
             member.number,
             member.candidate.response,
             (member.standing.chosen_over.numbers, member.standing.rejected_by.numbers)
-            if isinstance(member.standing, Standing)
+            if isinstance(member.standing, CandidateOutcome)
             else member.standing,
         )
         for member in group.members
@@ -187,7 +187,7 @@ def test_agrees_with_what_is_written(strategy: str) -> None:
             written = [row for row in output.rows() if row["group"] == name]
             (group,) = _shown(name, plan)
             members = [*group.members]
-            fair = [one for one in members if isinstance(one.standing, Standing)]
+            fair = [one for one in members if isinstance(one.standing, CandidateOutcome)]
             assert group.pairs == len(written)
             for side, part in (("chosen", "chosen_over"), ("rejected", "rejected_by")):
                 told = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing
+from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.cli.terminal.outcome_text import word_member
 from prefpairs.engine.group_outcomes import Member
 from prefpairs.engine.plan import PairPlan, ReadPlan
@@ -18,7 +18,10 @@ OPTIONS = PairOptions(min_gap=0.25, max_gap=2.0, min_chosen_score=0.5)
 
 
 def _word(
-    standing: Standing | str, strategy: str = "best-vs-worst", pairs: int = 1, **options: Any
+    standing: CandidateOutcome | str,
+    strategy: str = "best-vs-worst",
+    pairs: int = 1,
+    **options: Any,
 ) -> Any:
     member = Member(4, Candidate("g", "Q", "A", 1.0), standing)
     asked = PairOptions(**options) if options else OPTIONS
@@ -29,33 +32,33 @@ def _word(
 @pytest.mark.parametrize(
     ("standing", "words"),
     [
-        (Standing(chosen_over=Others([5], 1)), ("chosen over #5", "chosen")),
-        (Standing(rejected_by=Others([1], 1)), ("rejected in favour of #1", "rejected")),
+        (CandidateOutcome(chosen_over=Others([5], 1)), ("chosen over #5", "chosen")),
+        (CandidateOutcome(rejected_by=Others([1], 1)), ("rejected in favour of #1", "rejected")),
         (
-            Standing(chosen_over=Others([5, 6], 2), rejected_by=Others([1, 2, 3], 9)),
+            CandidateOutcome(chosen_over=Others([5, 6], 2), rejected_by=Others([1, 2, 3], 9)),
             ("chosen over #5 and #6; rejected in favour of #1, #2, #3 and 6 more", "chosen"),
         ),
         (
             "duplicate_rollout",
             (f"dropped: {LOSSES['duplicate_rollout']} (duplicate_rollout)", ""),
         ),
-        (Standing(alone=True), ("not used: there is nobody to be compared with", "")),
+        (CandidateOutcome(alone=True), ("not used: there is nobody to be compared with", "")),
         (
-            Standing(like=(Obstacle.TIE, 3)),
+            CandidateOutcome(like=(Obstacle.TIE, 3)),
             ("not used: the same score as #3, which comes first", ""),
         ),
-        (Standing(like=(Obstacle.TIE, 5)), ("not used: the same score as #5", "")),
+        (CandidateOutcome(like=(Obstacle.TIE, 5)), ("not used: the same score as #5", "")),
         (
-            Standing(like=(Obstacle.SAME_ANSWER, 1)),
+            CandidateOutcome(like=(Obstacle.SAME_ANSWER, 1)),
             ("not used: the same answer as #1, which comes first", ""),
         ),
         (
-            Standing(),
+            CandidateOutcome(),
             ("not used: best-vs-worst takes the widest allowed pair of each group", ""),
         ),
     ],
 )
-def test_words(standing: Standing | str, words: tuple[str, str]) -> None:
+def test_words(standing: CandidateOutcome | str, words: tuple[str, str]) -> None:
     """What became of it, and its side."""
     assert _word(standing) == words
 
@@ -72,13 +75,16 @@ def test_words(standing: Standing | str, words: tuple[str, str]) -> None:
 )
 def test_obstacles(obstacle: Obstacle, words: str) -> None:
     """Each has its option, with its value."""
-    assert _word(Standing(obstacles={obstacle: Others([1], 1)})) == (f"not used: {words}", "")
+    assert _word(CandidateOutcome(obstacles={obstacle: Others([1], 1)})) == (
+        f"not used: {words}",
+        "",
+    )
 
 
 def test_several_obstacles() -> None:
     """All are told."""
     obstacles = {Obstacle.TIE: Others([1], 1), Obstacle.NARROW: Others([2, 3], 2)}
-    assert _word(Standing(obstacles=obstacles))[0] == (
+    assert _word(CandidateOutcome(obstacles=obstacles))[0] == (
         "not used: the same score as #1; the gap to #2 and #3 is below --min-gap 0.25"
     )
 
@@ -86,14 +92,14 @@ def test_several_obstacles() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_has_words(strategy: str) -> None:
     """What it takes."""
-    assert _word(Standing(), strategy)[0].startswith(f"not used: {strategy} takes ")
+    assert _word(CandidateOutcome(), strategy)[0].startswith(f"not used: {strategy} takes ")
 
 
 def test_bound_that_was_reached() -> None:
     """It is told only where it was."""
     words = "not used: exhaustive takes all allowed pairs, widest first"
-    assert _word(Standing(), "exhaustive", pairs=2, max_pairs_per_group=3) == (words, "")
-    assert _word(Standing(), "exhaustive", pairs=3, max_pairs_per_group=3) == (
+    assert _word(CandidateOutcome(), "exhaustive", pairs=2, max_pairs_per_group=3) == (words, "")
+    assert _word(CandidateOutcome(), "exhaustive", pairs=3, max_pairs_per_group=3) == (
         f"{words}, and --max-pairs-per-group 3 of them",
         "",
     )
@@ -101,7 +107,7 @@ def test_bound_that_was_reached() -> None:
 
 def test_thresholds_have_their_values() -> None:
     """Those that are asked for."""
-    assert _word(Standing(), "stratified", high_threshold=0.75)[0] == (
+    assert _word(CandidateOutcome(), "stratified", high_threshold=0.75)[0] == (
         "not used: stratified takes scores from --high-threshold 0.75 up against those from "
         "--low-threshold 0.4 down"
     )

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from prefpairs.analysis.sequence_matching import Effort, Match, matches
+from prefpairs.analysis.text_diff import Effort, Match, matches
 
 ENOUGH = 1_000_000
 

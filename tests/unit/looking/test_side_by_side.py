@@ -1,7 +1,6 @@
 """Two answers held against each other."""
 
 from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
-from prefpairs.render.line_wrapping import Row, Span
 from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
@@ -12,6 +11,7 @@ from prefpairs.render.side_by_side import (
     side_by_side,
     stretches,
 )
+from prefpairs.render.terminal_text import Row, Span
 
 ELSEWHERE = "nothing of this stands over there"
 

@@ -3,7 +3,8 @@
 import pytest
 from survey_of_rows import Row, survey_of
 
-from prefpairs.analysis.survey import Shortcut, WhatIf, survey_groups
+from prefpairs.analysis.shortcuts import Shortcut
+from prefpairs.analysis.survey import WhatIf, survey_groups
 
 
 def row(prompt: str, chosen: str, rejected: str, gap: float | None = 1.0) -> Row:

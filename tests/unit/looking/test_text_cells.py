@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from prefpairs.cli.terminal.error_text import visible
-from prefpairs.render.text_cells import (
+from prefpairs.render.terminal_text import (
     columns_of,
     one_line,
     shortened,

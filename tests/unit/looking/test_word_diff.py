@@ -2,8 +2,7 @@
 
 import pytest
 
-from prefpairs.analysis.sequence_matching import Effort
-from prefpairs.analysis.word_diff import shared_words, words_of
+from prefpairs.analysis.text_diff import Effort, shared_words, words_of
 
 
 @pytest.mark.parametrize(

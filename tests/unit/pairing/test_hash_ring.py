@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hypothesis_examples import examples
 from prefpairs.model.identity import draw
-from prefpairs.strategies.hash_ring import Ring
+from prefpairs.strategies.stratified import HashRing
 
 MEMBERS = st.lists(
     st.tuples(st.integers(0, 30), st.sampled_from([0.0, 0.1, 0.2, 0.3]), st.sampled_from("ab")),
@@ -26,7 +26,7 @@ def test_against_a_plain_walk(
     scores = [member[1] for member in members]
     answers = [member[2] for member in members]
     places = range(len(members))
-    ring = Ring(places, scores, lambda at: answers[at].encode(), lambda at: hashes[at])
+    ring = HashRing(places, scores, lambda at: answers[at].encode(), lambda at: hashes[at])
     fitting = range(sum(score <= highest for score in scores))
     around = sorted(places, key=lambda at: (hashes[at] < start, hashes[at]))
     expected = [at for at in around if answers[at] != "a" and scores[at] <= highest][:count]
@@ -36,14 +36,14 @@ def test_against_a_plain_walk(
 
 def test_some_places_of_a_larger_list() -> None:
     """Places keep their numbers."""
-    ring = Ring([5, 9], [0.0] * 10, lambda _: b"b", lambda at: at)
+    ring = HashRing([5, 9], [0.0] * 10, lambda _: b"b", lambda at: at)
     drawn = [ring.draw(at, b"a", range(2), lambda _: True, 1) for at in (0, 6, 10)]
     assert drawn == [[5], [9], [5]]
 
 
 def test_draws_are_spread() -> None:
     """With hashes by chance nobody is drawn much more often than his share of the ring."""
-    ring = Ring(range(100), [0.0] * 100, lambda _: b"b", lambda at: draw(0, "x", b"%d" % at))
+    ring = HashRing(range(100), [0.0] * 100, lambda _: b"b", lambda at: draw(0, "x", b"%d" % at))
     starts = [draw(0, "y", b"%d" % number) for number in range(10_000)]
     drawn = Counter(ring.draw(at, b"a", range(100), lambda _: True, 1)[0] for at in starts)
     assert len(drawn) > 90

@@ -7,7 +7,7 @@ from rows_and_output import Lines
 from prefpairs.engine.pair_writer import WHOLE, PairLines
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_line, pair_of
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
 
 def test_pair_lines() -> None:
@@ -32,10 +32,10 @@ class _Held:
     def __init__(self, pairs: list[Pair]) -> None:
         self._pairs = pairs
 
-    def pair(self, entry: Entry, /) -> Pair:
+    def pair(self, entry: IndexedPair, /) -> Pair:
         return self._pairs[entry.place]
 
-    def line(self, entry: Entry, /) -> bytes | None:
+    def line(self, entry: IndexedPair, /) -> bytes | None:
         return pair_line(self._pairs[entry.place]) if entry.place % 2 else None
 
 
@@ -58,7 +58,7 @@ def test_lines_as_they_stand() -> None:
         one, other = Lines(), Lines()
         for place, pair in enumerate(given):
             known = pair.gap, pair.chosen_score, pair.rejected_score
-            entry = Entry(0, place, 0, *known, b"", b"", b"", b"", b"", b"")
+            entry = IndexedPair(0, place, 0, *known, b"", b"", b"", b"", b"", b"")
             assert PairLines({WHOLE: one}, put).put(pair, WHOLE)
             assert PairLines({WHOLE: other}, taken).take(entry, _Held(given), WHOLE)
         assert one.lines == other.lines == [pair_line(pair) for pair in given]

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from prefpairs.analysis.comparison import KINDS, Comparison, Spread, Traits, compare, ids_of
+from prefpairs.analysis.comparison import (
+    KINDS,
+    Comparison,
+    MeanMedian,
+    PairSetFigures,
+    compare,
+    ids_of,
+)
 from prefpairs.cli.pair_input_options import PairInputWords
 from prefpairs.cli.read_options import READ
 from prefpairs.cli.terminal.error_text import say, visible
@@ -134,9 +141,9 @@ def _as_json(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _side_as_json(traits: Traits) -> dict[str, Any]:
+def _side_as_json(traits: PairSetFigures) -> dict[str, Any]:
     told = traits._asdict().items()
-    return {name: item._asdict() if isinstance(item, Spread) else item for name, item in told}
+    return {name: item._asdict() if isinstance(item, MeanMedian) else item for name, item in told}
 
 
 def _table(found: Comparison, plan: DiffPlan) -> str:
@@ -174,7 +181,7 @@ def _names(plan: InputPlan) -> str:
     return visible(plan.inputs[0].label) + (f" and {more:,} more" if more else "")
 
 
-def _counts(before: Traits, after: Traits) -> Iterator[tuple[str, str, str, str]]:
+def _counts(before: PairSetFigures, after: PairSetFigures) -> Iterator[tuple[str, str, str, str]]:
     of_both = {
         "pairs": (before.pairs, after.pairs),
         "distinct pairs": (before.distinct, after.distinct),
@@ -184,14 +191,14 @@ def _counts(before: Traits, after: Traits) -> Iterator[tuple[str, str, str, str]
         yield name, f"{one:,}", f"{other:,}", f"{other - one:+,}" if one != other else "0"
 
 
-def _spreads(before: Traits, after: Traits) -> Iterator[tuple[str, str, str, str]]:
+def _spreads(before: PairSetFigures, after: PairSetFigures) -> Iterator[tuple[str, str, str, str]]:
     of_both = {
         "gap": (before.gap, after.gap),
         "chosen chars": (before.chosen_chars, after.chosen_chars),
         "rejected chars": (before.rejected_chars, after.rejected_chars),
     }
     for name, (ours, theirs) in of_both.items():
-        for at, kind in enumerate(Spread._fields):
+        for at, kind in enumerate(MeanMedian._fields):
             one, other, change = ours[at], theirs[at], _UNKNOWN
             if one is not None and other is not None:
                 change = _changed(other - one)

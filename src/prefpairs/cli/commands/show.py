@@ -26,8 +26,8 @@ from prefpairs.files.inputs import STDIN
 from prefpairs.files.read_counter import WatchedFile
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
-from prefpairs.render.line_wrapping import Span
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
+from prefpairs.render.terminal_text import Span
 from prefpairs.sources import SOURCES
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import PAIR_FORMATS

@@ -101,9 +101,9 @@ def _view_of(export: ExportPlan | None) -> Callable[[Pair], bytes | None] | None
     """What a trainer sees of a prompt, where one is named."""
     if export is None:
         return None
-    from prefpairs.dataset.trainer_prompt import prompt_seen_of
+    from prefpairs.dataset.example import trainer_prompt_of
 
-    return partial(prompt_seen_of, target=export.target, options=export.options)
+    return partial(trainer_prompt_of, target=export.target, options=export.options)
 
 
 def split(

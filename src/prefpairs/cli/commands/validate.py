@@ -9,8 +9,8 @@ from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
 from prefpairs.cli.terminal.progress_display import show_progress
 from prefpairs.cli.write_options import check_written
-from prefpairs.dataset.answer_slicing import Slicing
-from prefpairs.dataset.row_checks import Length
+from prefpairs.dataset.answer_slicing import AnswerSlicer
+from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
@@ -111,24 +111,24 @@ class ValidateWords:
             limit=self.limit,
         )
 
-    def _slicing(self, target: Target) -> Slicing | None:
+    def _slicing(self, target: Target) -> AnswerSlicer | None:
         if self.template is None:
             return None
         if not target.rules.slices:
             raise UsageError(f"--to {target.name} cuts no answers by a template: no --template")
         try:
-            return Slicing(read_template(self.template))
+            return AnswerSlicer(read_template(self.template))
         except UsageError as error:
             raise error.at(self.template) from None
 
-    def _length(self) -> Length | None:
+    def _length(self) -> LengthLimit | None:
         if (self.max_tokens is None) != (self.tokenizer is None):
             raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
         if self.max_tokens is not None and self.max_chars is not None:
             raise UsageError("--max-tokens and --max-chars do not go together", "choose one")
         if self.max_tokens is not None and self.tokenizer is not None:
-            return Length(self.max_tokens, open_encoder(self.tokenizer))
-        return None if self.max_chars is None else Length(self.max_chars)
+            return LengthLimit(self.max_tokens, open_encoder(self.tokenizer))
+        return None if self.max_chars is None else LengthLimit(self.max_chars)
 
 
 def validate(*, words: ValidateWords) -> None:

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from prefpairs.cli.terminal.error_text import visible
-from prefpairs.dataset.findings import Effect
 from prefpairs.engine.validate import Verdict
 from prefpairs.ledger import FIRST_FEW, ValidationLedger
 from prefpairs.model.json_codec import encode_line
 from prefpairs.reasons import TRAPS
 from prefpairs.targets import PAIR_FORMATS
+from prefpairs.targets.base import Effect
 
 
 def worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:

@@ -1,6 +1,6 @@
 """How a candidate of a group fared, in words."""
 
-from prefpairs.analysis.candidate_outcome import Obstacle, Others, Standing
+from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.engine.group_outcomes import Member
 from prefpairs.engine.plan import PairPlan
 from prefpairs.reasons import ALL
@@ -25,7 +25,7 @@ def word_member(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
     return "; ".join(said), "chosen" if standing.chosen_over.count else "rejected"
 
 
-def _why_unpaired(standing: Standing, number: int, pairs: int, plan: PairPlan) -> str:
+def _why_unpaired(standing: CandidateOutcome, number: int, pairs: int, plan: PairPlan) -> str:
     if standing.alone:
         return "there is nobody to be compared with"
     if standing.obstacles:

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, Self, cast
 
 from prefpairs.files.output import Output, open_output
 from prefpairs.files.standard_output import STDOUT, ClosedPipe
-from prefpairs.render.line_wrapping import Row
+from prefpairs.render.terminal_text import Row
 
 PLAIN_WIDTH = 100
 """How wide text is that goes to no terminal."""

@@ -6,9 +6,9 @@ They tell what the tables of `stats` tell, and stand above those on the page.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from prefpairs.analysis.answer_traits import SHORTCUTS
 from prefpairs.analysis.distribution import Spread
-from prefpairs.analysis.survey import FAIR_SHARE, Shortcut, Survey
+from prefpairs.analysis.shortcuts import FAIR_SHARE, SHORTCUTS, Shortcut
+from prefpairs.analysis.survey import Survey
 from prefpairs.analysis.win_matrix import Matrix
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.histograms import both_sides, histogram, short

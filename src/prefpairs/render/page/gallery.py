@@ -12,7 +12,7 @@ from prefpairs.model.json_codec import encode
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair, without_origins
 from prefpairs.render.page.pair_excerpts import Shown, fair_limit, row_of, shown
-from prefpairs.stages.pair_entry import Entry
+from prefpairs.stages.base import IndexedPair
 
 _EXTREMES = 20
 """So many pairs of each extreme are held besides those that were drawn."""
@@ -70,12 +70,12 @@ class Gallery:
         self._longest = min(_LONGEST, _HELD // (_SIDES * (pairs + 2 * extremes) or 1))
         self.number = 0
 
-    def add(self, entry: Entry, pair: Pair) -> None:
+    def add(self, indexed: IndexedPair, pair: Pair) -> None:
         """Hold a pair, if it is one of those that are shown."""
         self.number += 1
         if not self._most:
             return
-        chance = draw(self.seed, "report", entry.id)
+        chance = draw(self.seed, "report", indexed.id)
         ranks = [(self._drawn, (0.0, chance)), (self._uneven, (-unevenness(pair), chance))]
         if pair.gap is not None:
             ranks.append((self._narrow, (pair.gap, chance)))
@@ -85,7 +85,7 @@ class Gallery:
             origins = pair.chosen_origin, pair.rejected_origin
             told = shown(pair, self._longest)
             for held, rank in wanted:
-                held.add(_Place(rank, copy, origins, entry.number, told))
+                held.add(_Place(rank, copy, origins, indexed.number, told))
 
     @property
     def drawn(self) -> int:

@@ -1,15 +1,12 @@
-"""What can be told of an answer without understanding it.
-
-A model that learns to prefer such a trait has learnt a shortcut, not the task.
-"""
+"""Shortcuts: what can be measured of an answer without understanding it."""
 
 import re
-from typing import NamedTuple
+from math import sqrt
+from typing import Any, NamedTuple
 
 from prefpairs.model.message import Text, flat_text
 from prefpairs.model.pair import Pair
-from prefpairs.stages.refusals import is_refusal
-from prefpairs.stages.truncation import truncated_sides
+from prefpairs.stages.answer_defects import is_refusal, truncated_sides
 
 _ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022]|[0-9]{1,3}[.)])[ \t]+\S", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]{0,12}(?:```|~~~)", re.MULTILINE)
@@ -37,6 +34,39 @@ SHORTCUTS = {
     "thinking": ("thinks", "the answer that shows its thinking wins"),
 }
 """Each shortcut with the trait it goes by, and what it says of the pairs."""
+
+
+FAIR_SHARE = (0.40, 0.60)
+"""A shortcut that is right more or less often than this steers what is learnt."""
+
+_CERTAIN = 1.5
+"""Three standard deviations of a fair coin, times the root of the number of throws."""
+
+
+class Shortcut(NamedTuple):
+    """How often a trait alone tells the chosen answer, in the pairs that differ in it."""
+
+    name: str
+    differ: int
+    chosen_more: int
+
+    @property
+    def share(self) -> float | None:
+        """How often the answer with more of the trait is the chosen one."""
+        return self.chosen_more / self.differ if self.differ else None
+
+    @property
+    def warns(self) -> bool:
+        """Whether that is unfair, and more than chance would do."""
+        if self.share is None or FAIR_SHARE[0] <= self.share <= FAIR_SHARE[1]:
+            return False
+        return abs(self.share - 0.5) >= _CERTAIN / sqrt(self.differ)
+
+    def summary(self) -> dict[str, Any]:
+        """The shortcut as data."""
+        says = SHORTCUTS[self.name][1]
+        counts = {"differ": self.differ, "chosen_more": self.chosen_more, "share": self.share}
+        return {"name": self.name, "says": says, **counts, "warns": self.warns}
 
 
 def traits_of_sides(pair: Pair) -> tuple[Traits, Traits]:

@@ -1,9 +1,4 @@
-"""In which order single answers are written, and which of them are not.
-
-There may be millions, so what is known of each is a string of 42 bytes, made so that strings sort
-as what they say would, and sorting is all that is done with them: with objects, sets and counts
-an answer took 800 bytes, and now takes 160 with its place in the file.
-"""
+"""The order in which unpaired answers are written, and which of them are omitted."""
 
 from array import array
 from collections import Counter
@@ -37,7 +32,7 @@ class Ordered(NamedTuple):
     left_out: Counter[str]
 
 
-class Singles:
+class UnpairedAnswers:
     """Answers by themselves."""
 
     def __init__(self) -> None:
@@ -62,7 +57,7 @@ class Singles:
         """Each answer once, none with two labels, and a prompt again only after all the others.
 
         >>> rows = [{"prompt": "Q", "completion": "A", "label": label} for label in (True, False)]
-        >>> singles = Singles()
+        >>> singles = UnpairedAnswers()
         >>> singles.add([*rows, {**rows[0], "completion": "B"}])
         >>> singles.in_turn()
         Ordered(positions=array('Q', [2]), left_out=Counter({'label_contradicted': 2}))

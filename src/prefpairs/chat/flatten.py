@@ -1,8 +1,4 @@
-"""What the messages of a target cannot say, said as text; each such step is noticed.
-
-Calls of tools are written as Hermes and Qwen models write them, for these forms are documented
-and most open models have seen them.
-"""
+"""Writes what the messages of a target cannot represent as text, and records each such change."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +8,7 @@ from prefpairs.errors import NotJson
 from prefpairs.model.content import ANSWER_FORM
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, drop_reasoning
-from prefpairs.targets.base import ExportOptions, Speech, Unfit
+from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
 
 _TOOLS = (
     "You may call these tools:\n<tools>\n{tools}\n</tools>\n"
@@ -23,12 +19,12 @@ _OF_CALLS = ("name", "tool_call_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class Flattener:
     """Says messages as a target can say them, and remembers what it had to change."""
 
-    speech: Speech
+    supports: ChatSupport
     options: ExportOptions
-    noticed: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
     _told: set[str] = field(default_factory=set)
     """The calls that became text: so do their results."""
 
@@ -36,7 +32,7 @@ class Speaker:
     def all_turns(self) -> bool:
         """Whether all that follows the prompt is said, and not its first turn alone."""
         turns = self.options.turns
-        return turns == "all" or (turns == "auto" and self.speech.later_turns)
+        return turns == "all" or (turns == "auto" and self.supports.later_turns)
 
     def forget(self, messages: list[Message]) -> list[Message]:
         """The messages without their thinking, if that is not wanted at all."""
@@ -47,22 +43,22 @@ class Speaker:
             for message in messages
         ]
         if bare != messages:
-            self.noticed.add("reasoning_left_out")
+            self.changes.add("reasoning_left_out")
         return bare
 
     def say(self, messages: list[Message], *, trained: bool) -> list[Message]:
         """The messages, a turn each. `trained` tells answers from prompts."""
-        if not all(map(is_text, messages)):
-            raise Unfit("not_text")
+        if not all(map(is_text_message, messages)):
+            raise CannotExport("not_text")
         # Templates leave the model's name out, so it must not tell answers apart.
-        named = ("user", "tool") if self.speech.names else ()
+        named = ("user", "tool") if self.supports.names else ()
         messages = [
             message if message["role"] in named else _without(message, "name")
             for message in messages
         ]
         turns = _turns((message, message["role"]) for message in messages)
         if len(turns) < len(messages):
-            self.noticed.add("turns_joined")
+            self.changes.add("turns_joined")
         said = [(self._say(turn, trained=trained), turn["role"]) for turn in turns]
         return _turns(said)
 
@@ -72,13 +68,13 @@ class Speaker:
             return prompt
         bare = [_without_answer_form(message) for message in prompt]
         if bare != prompt:
-            self.noticed.add("answer_form_left_out")
+            self.changes.add("answer_form_left_out")
         both = zip(bare, prompt, strict=True)
         return [left for left, given in both if left["content"] or left is given]
 
     def tell_tools(self, prompt: list[Message], tools: list[Any]) -> list[Message]:
         """The prompt with the tools told in its system message."""
-        self.noticed.add("tools_as_text")
+        self.changes.add("tools_as_text")
         told = _TOOLS.format(tools="\n".join(encode(tool).decode() for tool in tools))
         if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
             content = "\n\n".join(filter(None, (prompt[0]["content"], told)))
@@ -93,52 +89,52 @@ class Speaker:
         said = self._with_reasoning(message, trained=trained)
         if said.get("tool_calls"):
             said = self._with_calls(said)
-        return said if self.speech.calls else _without(said, *_OF_CALLS)
+        return said if self.supports.calls else _without(said, *_OF_CALLS)
 
     def _system(self, message: Message) -> Message:
-        if self.speech.system and self.options.system == "keep":
+        if self.supports.system and self.options.system == "keep":
             return _without(message, *_OF_CALLS)
-        self.noticed.add("system_as_text")
+        self.changes.add("system_as_text")
         return {"role": "user", "content": message["content"]}
 
     def _result(self, message: Message) -> Message:
-        if self.speech.calls and message.get("tool_call_id") not in self._told:
+        if self.supports.calls and message.get("tool_call_id") not in self._told:
             return message
-        if self.speech.results and message.get("tool_call_id") not in self._told:
+        if self.supports.results and message.get("tool_call_id") not in self._told:
             return _without(message, "tool_call_id")
-        self.noticed.add("results_as_text")
+        self.changes.add("results_as_text")
         told = f"<tool_response>\n{message['content']}\n</tool_response>"
         return {"role": "user", "content": told}
 
     def _with_reasoning(self, message: Message, *, trained: bool) -> Message:
         """The message with its thinking where the target looks for it."""
         earlier = message["role"] == "assistant" and not trained
-        if earlier and not self.speech.earlier_reasoning:
+        if earlier and not self.supports.earlier_reasoning:
             bare = drop_reasoning(message)
             if bare != message:
-                self.noticed.add("earlier_reasoning_left_out")
+                self.changes.add("earlier_reasoning_left_out")
             return bare
         reasoning = message.get("reasoning_content")
-        if not reasoning or (self.options.reasoning_as == "field" and self.speech.reasoning):
+        if not reasoning or (self.options.reasoning_as == "field" and self.supports.reasoning):
             return message
-        self.noticed.add("reasoning_as_text")
-        return with_thoughts(message)
+        self.changes.add("reasoning_as_text")
+        return with_reasoning_as_text(message)
 
     def _with_calls(self, message: Message) -> Message:
         """The message with its calls, or with text in their place."""
         calls = message["tool_calls"]
-        beside = message["content"] and not self.speech.calls_beside_words
-        if self.speech.calls and self.speech.broken_calls:
+        beside = message["content"] and not self.supports.text_with_calls
+        if self.supports.calls and self.supports.broken_calls:
             return message
-        if self.speech.calls and not beside and are_sound(calls):
+        if self.supports.calls and not beside and have_object_arguments(calls):
             return {**message, "tool_calls": [_with_arguments(call, _arguments) for call in calls]}
         self._told.update(call["id"] for call in calls)
-        broken = self.speech.calls and not beside
-        self.noticed.add("broken_arguments_as_text" if broken else "calls_as_text")
-        return in_text(message)
+        broken = self.supports.calls and not beside
+        self.changes.add("broken_arguments_as_text" if broken else "calls_as_text")
+        return with_calls_as_text(message)
 
 
-def is_text(message: Message) -> bool:
+def is_text_message(message: Message) -> bool:
     """Whether a message holds words and calls of functions, and no part or call of other types."""
     calls = message.get("tool_calls") or ()
     return isinstance(message["content"], str) and all(call["type"] == "function" for call in calls)
@@ -152,10 +148,10 @@ def _without_answer_form(message: Message) -> Message:
     return {**message, "content": parts}
 
 
-def with_thoughts(message: Message) -> Message:
+def with_reasoning_as_text(message: Message) -> Message:
     r"""The message with its thinking, if it has any, in its text.
 
-    >>> with_thoughts({"role": "assistant", "content": "Hi", "reasoning_content": "hm"})
+    >>> with_reasoning_as_text({"role": "assistant", "content": "Hi", "reasoning_content": "hm"})
     {'role': 'assistant', 'content': '<think>\nhm\n</think>\n\nHi'}
     """
     if not (reasoning := message.get("reasoning_content")):
@@ -167,15 +163,15 @@ def with_thoughts(message: Message) -> Message:
     return said
 
 
-def with_objects(messages: list[Message]) -> list[Message]:
+def with_argument_objects(messages: list[Message]) -> list[Message]:
     """The messages with the arguments of calls as objects."""
     return [_with_objects(message) for message in messages]
 
 
-def called(call: dict[str, Any]) -> str:
+def call_text(call: dict[str, Any]) -> str:
     r"""A call of a tool as text.
 
-    >>> called({"function": {"name": "add", "arguments": '{"a":1}'}})
+    >>> call_text({"function": {"name": "add", "arguments": '{"a":1}'}})
     '<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>'
     """
     name = encode(call["function"]["name"]).decode()
@@ -185,9 +181,18 @@ def called(call: dict[str, Any]) -> str:
     return f'<tool_call>\n{{"name": {name}, "arguments": {arguments}}}\n</tool_call>'
 
 
-def in_text(message: Message) -> Message:
+def parse_calls(text: str) -> list[Any] | None:
+    """The calls that a text holds as JSON, one or a list of them; nothing where it holds none."""
+    try:
+        called = decode(text.encode())
+    except NotJson:
+        return None
+    return called if isinstance(called, list) else [called]
+
+
+def with_calls_as_text(message: Message) -> Message:
     """The message with its calls behind its words, as text."""
-    words, calls = message["content"], "\n".join(map(called, message["tool_calls"]))
+    words, calls = message["content"], "\n".join(map(call_text, message["tool_calls"]))
     apart = "" if not words or words.endswith("\n") else "\n"
     return {**_without(message, "tool_calls"), "content": f"{words}{apart}{calls}"}
 
@@ -211,7 +216,7 @@ def _object(call: dict[str, Any]) -> Any:
     return _parsed(_arguments(call))
 
 
-def are_sound(calls: list[dict[str, Any]]) -> bool:
+def have_object_arguments(calls: list[dict[str, Any]]) -> bool:
     """Whether the arguments of all calls are objects."""
     return all(isinstance(_object(call), dict) for call in calls)
 

@@ -1,8 +1,4 @@
-"""A conversation as the text that a chat template makes of it, and whose words stand where.
-
-It is rendered once as it is, and once with signs in place of the texts of the answer. The signs are
-of the private use area; that the one rendering becomes the other, sign by sign, is checked.
-"""
+"""A conversation as rendered by a chat template, and the spans that the model wrote."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +9,7 @@ from prefpairs.limited_process import Refusal
 from prefpairs.model.common_prefix import in_common
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message
-from prefpairs.targets.base import Unfit
+from prefpairs.targets.base import CannotExport
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _SIGN = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
@@ -22,7 +18,7 @@ _ASK: Message = {"role": "user", "content": "Hello?"}
 Span = tuple[int, int]
 
 
-class Spoken(NamedTuple):
+class RenderedChat(NamedTuple):
     """A rendered conversation: where its prompt ends, and the spans that the model wrote."""
 
     text: str
@@ -38,7 +34,7 @@ class _Piece(NamedTuple):
     end: int
 
 
-class Chat:
+class ChatRenderer:
     """A chat template with the names of its special tokens.
 
     `marks` are the texts that the tokenizer never takes apart: one of them ends a turn.
@@ -60,27 +56,27 @@ class Chat:
                 messages=messages, tools=tools, add_generation_prompt=go_on, **self._specials
             )
         except Refusal:
-            raise Unfit("template_refuses") from None
+            raise CannotExport("template_refuses") from None
         return rendered
 
     def spoken(
         self, prompt: list[Message], answer: list[Message], tools: list[Any] | None
-    ) -> Spoken:
-        """Prompt and answer as text; raises Unfit where it cannot be told who wrote what."""
+    ) -> RenderedChat:
+        """Prompt and answer as text; raises CannotExport where it cannot be told who wrote what."""
         asked = self.text(prompt, tools, go_on=True)
         told = self.text([*prompt, *answer], tools)
         if not told.startswith(asked):
-            raise Unfit("prompt_changes")
+            raise CannotExport("prompt_changes")
         pieces = self._pieces(prompt, answer, tools, told)
-        return Spoken(told, len(asked), list(self._spans(answer, pieces, told, len(asked))))
+        return RenderedChat(told, len(asked), list(self._spans(answer, pieces, told, len(asked))))
 
-    def spans_of(self, messages: list[Message], tools: list[Any] | None) -> Spoken:
+    def spans_of(self, messages: list[Message], tools: list[Any] | None) -> RenderedChat:
         """A whole conversation that begins with somebody else's words, and all the model wrote."""
         first = next(
             (at for at, message in enumerate(messages) if message["role"] == "assistant"), None
         )
         if not first:
-            raise Unfit("no_response" if first is None else "prompt_is_answer")
+            raise CannotExport("no_response" if first is None else "prompt_is_answer")
         return self.spoken(messages[:first], messages[first:], tools)
 
     def _borders(self, marks: Collection[str]) -> tuple[str, str, str]:
@@ -107,21 +103,21 @@ class Chat:
         texts: list[tuple[int, str]] = []
         signed = [_signed(message, at, texts) for at, message in enumerate(answer)]
         if any(_OPEN in text for _, text in texts):
-            raise Unfit("not_traced")
+            raise CannotExport("not_traced")
         literals = _SIGN.split(self.text([*prompt, *signed], tools))
         place = len(literals[0])
         if not told.startswith(literals[0]):
-            raise Unfit("not_traced")
+            raise CannotExport("not_traced")
         pieces = []
         for number, literal in zip(literals[1::2], literals[2::2], strict=True):
             message, text = texts[int(number)]
             end = next((e for e in _ends(told, place, text) if told.startswith(literal, e)), None)
             if end is None:
-                raise Unfit("not_traced")
+                raise CannotExport("not_traced")
             pieces.append(_Piece(message, place, end))
             place = end + len(literal)
         if place != len(told):
-            raise Unfit("not_traced")
+            raise CannotExport("not_traced")
         return pieces
 
     def _spans(
@@ -156,7 +152,7 @@ class Chat:
             found = told.find(self._begin, place)
             start = -1 if found < 0 else found + len(self._begin)
         if start < 0 or (first is not None and start > first):
-            raise Unfit("not_traced")
+            raise CannotExport("not_traced")
         return start
 
 
@@ -190,12 +186,12 @@ def _stop(told: str, place: int, limit: int, message: Message, end: str) -> int:
         if not calls:
             return place
         if limit < len(told):
-            raise Unfit("not_traced")
+            raise CannotExport("not_traced")
         return len(told.rstrip())
     in_calls = bool(calls) and end in encode(calls).decode()
     found = (told.rfind if in_calls else told.find)(end, place, limit)
     if found < 0:
-        raise Unfit("not_traced")
+        raise CannotExport("not_traced")
     return found + len(end)
 
 

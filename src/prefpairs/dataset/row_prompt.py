@@ -1,16 +1,13 @@
-"""Rows of pairs in nobody's format: all that they have of the question joins the prompt.
-
-Trainers pass over columns that their format does not have, so `--from trl` reads a row without
-them. Where no format is named, nothing that was asked may be lost unseen, as with rollouts.
-"""
+"""The prompt of a trainer's row: its own column, several columns, or the start of both answers."""
 
 from typing import Any
 
-from prefpairs.errors import TwoReadings
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.model.candidate import read_text, read_tools
-from prefpairs.model.common_prefix import in_common
+from prefpairs.model.common_prefix import back_to_turn, in_common
 from prefpairs.model.content import MEDIA as CONTENT
 from prefpairs.model.content import parts_of
+from prefpairs.model.json_codec import encode_sorted
 from prefpairs.model.media import with_media
 from prefpairs.model.message import Text
 from prefpairs.model.question_columns import (
@@ -28,17 +25,71 @@ from prefpairs.model.question_columns import (
     with_history,
     with_system,
 )
-from prefpairs.targets.base import Row
+from prefpairs.targets.base import Row, role_of
+
+
+def split_prompt(row: Row, *, whole: bool = False) -> Row:
+    """The row with a prompt of its own, where both answers begin with the conversation.
+
+    With `whole` they always do; else only where they do not begin with the model's words.
+    """
+    chosen, rejected = row.get("chosen"), row.get("rejected")
+    if isinstance(chosen, str) and isinstance(rejected, str) and row.get("prompt") is None:
+        return {**row, **_parted_texts(chosen, rejected)}
+    if not (isinstance(chosen, list) and isinstance(rejected, list)):
+        return row
+    if not whole and not (starts_with_other_role(chosen) and starts_with_other_role(rejected)):
+        return row
+    shared = chosen[: _parting(chosen, rejected)]
+    told: Any = row.get("prompt")
+    split = {**row, "chosen": chosen[len(shared) :], "rejected": rejected[len(shared) :]}
+    if isinstance(told, list) and shared[: len(told)] != told:
+        return {**split, "prompt": [*told, *shared]}
+    if isinstance(told, str) and told not in map(_content, shared):
+        split["source_prompt"] = told
+    return {**split, "prompt": shared}
+
+
+def _parted_texts(chosen: str, rejected: str) -> Row:
+    """The common beginning of two texts as their prompt, in whole words.
+
+    The space before a word belongs to it, as trainers that put both together have it.
+    """
+    place = in_common(chosen, rejected)
+    while place and not chosen[place - 1].isspace():
+        place -= 1
+    place -= chosen[:place].endswith(" ")
+    return {"prompt": chosen[:place], "chosen": chosen[place:], "rejected": rejected[place:]}
+
+
+def _parting(chosen: list[Any], rejected: list[Any]) -> int:
+    """Where two conversations part, back to where the model begins to speak."""
+    shared = in_common(map(encode_sorted, chosen), map(encode_sorted, rejected))
+    place = back_to_turn(chosen, rejected, shared)
+    if not place:
+        raise BadField("chosen", chosen, "a conversation that begins as rejected does")
+    return place
+
+
+def starts_with_other_role(answer: Any) -> bool:
+    """Whether an answer begins with what somebody else said, such as the conversation before."""
+    speaker = role_of(answer[0]) if isinstance(answer, list) and answer else None
+    return speaker not in (None, "assistant")
+
+
+def _content(message: Any) -> Any:
+    return message.get("content") if isinstance(message, dict) else None
+
 
 _MEDIA = {**{name: name for name in CONTENT}, **MEDIA}
 _UNCERTAIN = frozenset({INPUT, *UNCERTAIN}.difference(CONTENT))
 _JOINING = frozenset({*SYSTEM, *HISTORY, *TOOLS[1:], *_MEDIA, *_UNCERTAIN})
 
 
-def with_own_prompt(row: Row, name: str) -> Row:
+def with_prompt_column(row: Row, name: str) -> Row:
     """The row with the prompt that stands in another column, where answers stand alone.
 
-    >>> with_own_prompt({"question": "Q", "chosen": "a", "rejected": "b"}, "trl")
+    >>> with_prompt_column({"question": "Q", "chosen": "a", "rejected": "b"}, "trl")
     {'prompt': 'Q', 'chosen': 'a', 'rejected': 'b'}
     """
     asking = [key for key in PROMPTS[1:] if holds_something(row.get(key))]
@@ -61,7 +112,7 @@ def _is_in_both(asked: Any, chosen: Any, rejected: Any) -> bool:
     return asked in chosen[: in_common(chosen, rejected)]
 
 
-def with_all_asked(row: Row, name: str) -> Row:
+def with_question_columns(row: Row, name: str) -> Row:
     """The row with every column of the question in its prompt and tools; `name` is its format."""
     there = {key for key in _JOINING.intersection(row) if asks_in(key, row[key])}
     if not there or not isinstance(row.get("prompt"), (str, list)):
