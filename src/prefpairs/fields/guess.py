@@ -20,7 +20,6 @@ from prefpairs.fields.names import (
     MANY_OUTPUTS,
     NAMES,
     OUTPUTS,
-    RIVALS,
     TEXTS_OF_ITEMS,
     UNSURE,
     VERDICTS,
@@ -35,6 +34,7 @@ from prefpairs.fields.object_lists import (
 )
 from prefpairs.fields.question import named_columns, same_text
 from prefpairs.fields.score import guess_score
+from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.fields.two_readings import (
     Fact,
     Row,
@@ -46,14 +46,10 @@ from prefpairs.fields.two_readings import (
     show,
     two_readings,
 )
-from prefpairs.fields.verl_task import task_of_verl
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import is_messages
 from prefpairs.model.path import look_up
 from prefpairs.model.question_columns import COLUMNS, PROMPTS, holds_something
-
-TRL_COLUMNS = frozenset({"step", "prompt", "completion", "advantage"})
-VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step"})
 
 _MOST_UNKNOWN = 3
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
@@ -69,15 +65,15 @@ _SAID = frozenset(NAMES["response"])
 class Fields:
     """Where the prompt, the response and the scores of a row stand, and what else it shows.
 
-    Without a response the row is a conversation, or has lost it. `log` is the trainer that wrote
-    the row, if one did: its prompts are rendered already.
+    Without a response the row is a conversation, or has lost it. `log` is the training log that
+    the row is from, if it is from one.
     """
 
     prompt: str | None
     response: str | None
     scores: tuple[tuple[str, float], ...]
     shown: tuple[Fact, ...] = ()
-    log: str | None = None
+    log: TrainingLog | None = None
     task: list[Any] | None = None
     """What answers must share, besides the prompt, for their scores to compare."""
     sure: bool = False
@@ -91,10 +87,9 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
     'answer'
     """
     if not (options.prompt or options.response or options.context):
-        if _is_log(row, TRL_COLUMNS, "prompt", "completion"):
-            return _of_trl(row, options)
-        if _is_log(row, VERL_COLUMNS, "input", "output"):
-            return _of_verl(row, options)
+        log = next((log for log in TRAINING_LOGS if log.wrote(row)), None)
+        if log is not None:
+            return _fields_of_log(row, log, options)
     known = _KNOWN.intersection(row)
     if _BY_VALUE.isdisjoint(row) and not _is_nested(row, known, options):
         told = any(says(row.get(name)) for name in EITHER)
@@ -131,14 +126,6 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
 def is_unknown(name: str) -> bool:
     """Whether a column could hold anything, by its name."""
     return not (name in _NAMED or is_something_else(name))
-
-
-def _is_log(row: Row, columns: frozenset[str], prompt: str, response: str) -> bool:
-    """Whether a trainer wrote the row: it has all its columns, and no other question or answer."""
-    if not (row.keys() >= columns and row[prompt] and row[response]):
-        return False
-    rivals = RIVALS.intersection(row) - {prompt, response}
-    return not any(holds_something(row[name]) for name in rivals)
 
 
 @lru_cache
@@ -316,29 +303,14 @@ def _last_words(messages: Sequence[Any]) -> Any:
     return None
 
 
-def _of_verl(row: Row, options: ReadOptions) -> Fields:
-    scores = options.scores or (("score", 1.0),)
-    shown: list[Fact] = [("log", "verl"), *(("scored", "verl", path) for path, _ in scores)]
-    if options.unrender is None:
-        shown.append(("log", "verl as text"))
-    return Fields("input", "output", scores, tuple(shown), "verl", task=task_of_verl(row))
-
-
-def _of_trl(row: Row, options: ReadOptions) -> Fields:
-    """The advantage is the order of the rewards within a step, whatever their weights were.
-
-    The weights are not in a log, and what else was logged looks like a reward. Where every reward
-    is null, TRL could not score the answer, and its advantage means nothing.
-    """
-    shown: list[Fact] = [("log", "trl")]
-    if isinstance(row["prompt"], str) and options.unrender is None:
-        shown.append(("log", "trl as text"))
-    if options.scores:
-        shown += [("scored", "trl", path) for path, _ in options.scores]
-        return Fields("prompt", "completion", options.scores, tuple(shown), "trl")
-    shown.append(("scored", "trl", "advantage"))
-    others = row.keys() - TRL_COLUMNS
-    unscored = min((name for name in others if row[name] is None), default="advantage")
-    rewarded = any(isinstance(row[name], (int, float)) for name in others)
-    scores = (("advantage" if rewarded else unscored, 1.0),)
-    return Fields("prompt", "completion", scores, tuple(shown), "trl", task=[row["step"]])
+def _fields_of_log(row: Row, log: TrainingLog, options: ReadOptions) -> Fields:
+    named = options.scores or ((log.score, 1.0),)
+    shown: list[Fact] = [("log", log.name), *(("scored", log.name, path) for path, _ in named)]
+    if options.unrender is None and (log.always_rendered or isinstance(row[log.prompt], str)):
+        shown.append(("log as text", log.name))
+    scores = named
+    if log.score_of is not None and not options.scores:
+        scores = ((log.score_of(row), 1.0),)
+    comparable = log.score_is_relative and options.scores
+    task = None if comparable else log.task_of(row)
+    return Fields(log.prompt, log.response, scores, tuple(shown), log, task)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from prefpairs.errors import ArePairs, OtherRows, TwoReadings
 from prefpairs.fields.names import EITHER, NAMES
+from prefpairs.fields.training_logs import TRAINING_LOGS
 from prefpairs.fields.two_readings import Fact
 
 _MOST_KEYS = 20
@@ -78,10 +79,12 @@ class Shown:
         if len(scales) > 1:
             names = " and ".join(found["score"])
             yield f"answers to one prompt compete by {names} alike; --score takes one of them"
-        for log, note in _LOGS.items():
-            if self.has("log", log):
-                score = " + ".join(path for of, path in self.of("scored") if of == log)
-                yield note.format(score=score)
+        for log in TRAINING_LOGS:
+            if self.has("log", log.name):
+                score = " + ".join(path for of, path in self.of("scored") if of == log.name)
+                yield log.note.format(score=score)
+            if self.has("log as text", log.name):
+                yield log.note_on_text
         for reference in sorted({name for name, *_ in self.of("stands beside")}):
             yield f'"{reference}" is taken for the reference, and is in no pair'
         for column, how in self.of("joined"):
@@ -181,16 +184,6 @@ class Shown:
             )
             apart = sorted({f"{inside},{name}" for _, inside in facts if inside})
             raise TwoReadings(problem, [("--group-by", by) for by in (*apart, "prompt")])
-
-
-_LOGS = {
-    "trl": "taken for TRL's completions: score is {score}",
-    "trl as text": "prompts that are text stay as they are: TRL before 1.15 writes them rendered; "
-    "--prompt-template FILE makes messages of those",
-    "verl": "taken for verl's rollouts: score is {score}",
-    "verl as text": "their prompts were rendered by a chat template, and stay plain text; "
-    "--prompt-template FILE makes messages of them",
-}
 
 
 def _firsts(facts: Iterable[Sequence[str]]) -> list[str]:

@@ -228,7 +228,8 @@ def _answers(
     scores = _scores(own, fields)
     tools = tools_beside(own, fields.prompt, options, shown, logged=fields.log is not None)
     rendered = fields.log is not None and isinstance(prompt, str)
-    of_prompt = {RENDERED: True} if rendered and fields.log == "verl" else {}
+    always_rendered = fields.log is not None and fields.log.always_rendered
+    of_prompt = {RENDERED: True} if rendered and always_rendered else {}
     no_marks = MARK_COLUMNS.keys() & named_columns(options)
 
     def answer(
@@ -273,7 +274,7 @@ def _said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
     scores = [(path, weight, look_up(row, path)) for path, weight in fields.scores]
-    if fields.log == "trl":  # which sums the rewards that there are
+    if fields.log is not None and fields.log.skips_missing_scores:
         scores = [score for score in scores if not _is_nothing(score[2])] or scores
     return scores or [("score", 1.0, MISSING)]
 

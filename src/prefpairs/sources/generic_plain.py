@@ -32,8 +32,8 @@ from prefpairs.fields.names import (
     VERDICTS,
     VERSIONS,
 )
+from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.fields.two_readings import Fact
-from prefpairs.fields.verl_task import task_of_verl, told_of_task
 from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest_prompt, digest_turn, group_of_prompt
@@ -53,8 +53,6 @@ _SHORT = 15
 """As in nemo_gym_plain.py."""
 
 _TOOLS = "tools"
-_TASK = ("uid", "gts")
-"""What verl logs of a task; see verl.py."""
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 _NoTools = Annotated[list[Any], Meta(max_length=0)] | None
 _NoText = Annotated[str, Meta(max_length=0)]
@@ -69,14 +67,15 @@ def shortcut_to(
     Rows in which another field could be meant, or more of the question stands beside the prompt,
     are not of the usual shape: their other columns must be empty.
     """
-    if fields.prompt is None or fields.response is None or fields.log == "trl":
+    if fields.prompt is None or fields.response is None or not _can_be_fast(fields.log):
         return None
     if options.unrender is not None:
         return None
     (score, weight), *more = fields.scores
     own = fields.prompt, fields.response, score
     read_already = replace(options, prompt=None, response=None, scores=())
-    keys = len({*own, *_TASK, _TOOLS}) == 6 and all(map(_is_plain, own))
+    task = () if fields.log is None else fields.log.task_columns
+    keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_plain, own))
     if (
         options.unrender is not None
         or not keys
@@ -88,18 +87,18 @@ def shortcut_to(
         return None
     others = _others(fields, options, own, frozenset(shown))
     strict = options.response is None and fields.response in EITHER
-    judged, logged = not options.scores and score in VERDICTS, fields.log is not None
-    own_columns = {*own, _TOOLS, *(_TASK if logged else ())}
+    judged = not options.scores and score in VERDICTS
+    own_columns = {*own, _TOOLS, *task}
     columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
     usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
         name: "anything" for name in options.ignore if _is_plain(name) and name not in own_columns
     }
-    row_of = partial(_row_of, own, bool if judged else _Score, logged=logged)
+    row_of = partial(_row_of, own, bool if judged else _Score, fields.log)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
-    plain = _Plain(narrow, wide, logged=logged, of_chats=fields.prompt in CHATS)
+    plain = _Plain(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
@@ -126,8 +125,14 @@ def _others(
     for name in (*own, *options.ignore):
         others.pop(name, None)
     if fields.log is not None:
-        others["step"] = "there"
+        others |= dict.fromkeys(
+            fields.log.columns.difference(own, fields.log.task_columns), "there"
+        )
     return others
+
+
+def _can_be_fast(log: TrainingLog | None) -> bool:
+    return log is None or log.task_key is not None
 
 
 def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool) -> dict[str, str]:
@@ -164,11 +169,10 @@ def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
 
 
 def _of_logs(own: Collection[str]) -> Iterator[str]:
-    """The columns that make the log of a trainer of a row with these fields."""
-    if {"prompt", "completion"} <= {*own}:
-        yield "advantage"
-    if {"input", "output"} <= {*own}:
-        yield "gts"
+    """The columns without which a row with these fields is from no training log."""
+    for log in TRAINING_LOGS:
+        if {log.prompt, log.response} <= {*own}:
+            yield min(log.columns.difference(own))
 
 
 class _Unmarked:
@@ -212,9 +216,9 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
 def _row_of(
     own: tuple[str, str, str],
     kind_of_score: Any,
+    log: TrainingLog | None,
     others: tuple[tuple[str, str], ...],
     *,
-    logged: bool,
     narrow: bool,
 ) -> Callable[[bytes], Any]:
     """What reads a row; narrow, it refuses every other column, and is quicker."""
@@ -225,8 +229,9 @@ def _row_of(
         ("score", kind_of_score, field(name=score)),
         ("tools", _NoTools, field(name=_TOOLS, default=None)),
     ]
-    if logged:
-        members += [("uid", Raw, Raw(b"null")), ("gts", Raw)]
+    for place, name in enumerate(() if log is None else log.task_columns):
+        default = NODEFAULT if log is not None and name in log.columns else Raw(b"null")
+        members.append((f"task_{place}", Raw, field(name=name, default=default)))
     for place, (name, may_be) in enumerate(others):
         kind, default = _MAY_BE[may_be]
         members.append((f"other_{place}", kind, field(name=name, default=default)))
@@ -246,14 +251,17 @@ class _Plain:
         self,
         narrow: Callable[[bytes], Any],
         wide: Callable[[bytes], Any],
+        log: TrainingLog | None,
         *,
-        logged: bool,
         of_chats: bool,
     ) -> None:
         self._of_chats = of_chats
         self._row_of = narrow
         self._wide = wide
-        self._logged = logged
+        self._log = log
+        self._rendered = log is not None and log.always_rendered
+        places = range(0 if log is None else len(log.task_columns))
+        self._task_columns = tuple(f"task_{place}" for place in places)
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
         """What the index remembers of rows, and nothing where a row is not of the usual shape."""
@@ -264,7 +272,7 @@ class _Plain:
             if row is None:
                 found.append(None)
                 continue
-            question = b"\0".join(self._question(row)) if self._logged else row.prompt
+            question = b"\0".join(self._question(row)) if self._log is not None else row.prompt
             if question != last:  # rows of one prompt often stand together
                 last, short = question, sha256(question).digest()[:_SHORT]
             found.append((short, round_score(row.score), None, digest_turn(row.response, "")))
@@ -276,23 +284,25 @@ class _Plain:
         if row is None:
             return None
         try:
-            group, prompt = _question_of(*self._question(row))
+            group, prompt = _question_of(self._log, *self._question(row))
         except BadRecord:
             return None
         if not asks_something(prompt) or _ends_in_an_answer(prompt):
             return None
-        words, meta = row.response, {RENDERED: True} if self._logged else None
+        words, meta = row.response, {RENDERED: True} if self._rendered else None
         candidate = Candidate(
             group, prompt, words, round_score(row.score), None, origin, None, None, meta
         )
         return candidate, digest_turn(words, "")
 
     def _question(self, row: Any) -> tuple[bytes, ...]:
-        """The prompt, and what is logged of its task, the same for all rollouts of the task."""
+        """The prompt, and the key of its task in a log."""
         prompt = bytes(row.prompt)
-        if not self._logged:
+        if self._log is None or self._log.task_key is None:
             return (prompt,)
-        return prompt, *told_of_task(bytes(row.uid), bytes(row.gts))
+        return prompt, *self._log.task_key(
+            *(bytes(getattr(row, name)) for name in self._task_columns)
+        )
 
     def _decoded(self, record: bytes) -> Any:
         """The row as its type; once a sound one has other columns, all are read as if they may."""
@@ -312,9 +322,9 @@ class _Plain:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         words = row.response
-        if not words or words.isspace() or ("think>" in words and not self._logged):
+        if not words or words.isspace() or ("think>" in words and self._log is None):
             return None
-        if self._logged and not bytes(row.prompt).startswith(b'"'):  # no text
+        if self._log is not None and not bytes(row.prompt).startswith(b'"'):  # no text
             return None
         if self._of_chats and bytes(row.prompt).startswith(b'"'):  # the JSON text of a chat?
             return None
@@ -322,11 +332,13 @@ class _Plain:
 
 
 @lru_cache(_FEW)
-def _question_of(given: bytes, uid: bytes = b"null", right: bytes = b"null") -> tuple[str, Text]:
+def _question_of(log: TrainingLog | None, given: bytes, *task_key: bytes) -> tuple[str, Text]:
     """Group and prompt: what both answers of a pair share."""
     prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
     refuse_deeper([prompt], given)
-    task = task_of_verl({"uid": decode(uid), "gts": decode(right)})
+    task = None
+    if log is not None:
+        task = log.task_of(dict(zip(log.task_columns, map(decode, task_key), strict=True)))
     if task is None:
         return group_of_prompt(digest_prompt(prompt)), prompt
     return canonical_json(task).decode(), prompt

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
+from prefpairs.fields import training_logs
 from prefpairs.fields.answer import Reading, ReadOptions
 from prefpairs.fields.guess import find_fields
 from prefpairs.fields.run_facts import Shown
@@ -540,8 +541,8 @@ def test_log_of_trl() -> None:
 def test_rows_with_more_than_a_log(other: dict[str, Any]) -> None:
     """Another question or answer beside those of a log: the row is somebody's own."""
     options = ReadOptions()
-    assert find_fields(TRL, options).log == "trl"
-    assert find_fields(VERL, options).log == "verl"
+    assert find_fields(TRL, options).log is training_logs.TRL
+    assert find_fields(VERL, options).log is training_logs.VERL
     for row in (TRL, VERL):
         try:
             found = find_fields({**row, **other}, options).log

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, TwoReadings
+from prefpairs.fields import training_logs
 from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.guess import Fields, _fields_by_value, find_fields
 from prefpairs.fields.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
@@ -39,10 +40,10 @@ def test_names(row: dict[str, Any], prompt: str, response: str, score: str) -> N
     assert (found.prompt, found.response, found.scores) == (prompt, response, ((score, 1.0),))
 
 
-@pytest.mark.parametrize(("row", "log"), [(TRL, "trl"), (VERL, "verl")])
-def test_logs(row: dict[str, Any], log: str) -> None:
+@pytest.mark.parametrize(("row", "log"), [(TRL, training_logs.TRL), (VERL, training_logs.VERL)])
+def test_logs(row: dict[str, Any], log: training_logs.TrainingLog) -> None:
     """A trainer's log is known by its columns, unless fields are named."""
-    assert _fields(row).log == log
+    assert _fields(row).log is log
     assert _fields(row, scores=(("step", 2.0),)).scores == (("step", 2.0),)
     named: list[dict[str, Any]] = [
         {"prompt": "prompt"},
