@@ -89,7 +89,7 @@ _JOINING = frozenset({*SYSTEM, *HISTORY, *TOOLS[1:], *_MEDIA, *_UNCERTAIN})
 def with_prompt_column(row: Row, name: str) -> Row:
     """The row with the prompt that stands in another column, where answers stand alone.
 
-    >>> with_prompt_column({"question": "Q", "chosen": "a", "rejected": "b"}, "trl")
+    >>> with_prompt_column({"question": "Q", "chosen": "a", "rejected": "b"}, "a-format")
     {'prompt': 'Q', 'chosen': 'a', 'rejected': 'b'}
     """
     asking = [key for key in PROMPTS[1:] if holds_something(row.get(key))]

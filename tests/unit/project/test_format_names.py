@@ -1,0 +1,131 @@
+"""No format is named outside its own module and the table that lists it.
+
+What the rest of the program must know of a format, the format says in its SOURCE or TARGET.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prefpairs.fields.training_logs import TRAINING_LOGS
+from prefpairs.sources import SOURCES
+from prefpairs.targets import HOSTS, OF_TRACES, TARGETS
+
+HOME = Path(__file__).parents[3] / "src" / "prefpairs"
+
+ORDINARY = frozenset({"candidates", "generic", "tokens", "traces", "together"})
+"""Names that are also ordinary words: they count where they are the whole of a string."""
+
+TITLES = ("nemo", "llama-factory", "kto", "nat")
+"""What people call formats, where it is not the name that is typed."""
+
+NAMES = {*SOURCES, *TARGETS, *OF_TRACES, *HOSTS, *TITLES, *(log.name for log in TRAINING_LOGS)}
+LONGEST_FIRST = sorted(NAMES - ORDINARY, key=len, reverse=True)
+SPELLED = "|".join(re.sub("[-_]", "[-_ ]?", name) for name in LONGEST_FIRST)
+NAMED = re.compile(f"(?<![a-z])(?:{SPELLED})(?![a-z])")
+
+ALLOWED = {
+    "cli/commands/export.py": "examples in the help of a command",
+    "cli/commands/pair.py": "an example in the help of a command",
+    "cli/commands/rehearse.py": "the one trainer whose own code is run",
+    "cli/commands/split.py": "an example in the help of a command",
+    "cli/commands/validate.py": "help and examples say what an option is for",
+    "cli/export_options.py": "help says for which targets an option is",
+    "cli/read_options.py": "help says for which sources an option is",
+    "cli/terminal/help.py": "an example in the help of the program",
+    "cli/token_options.py": "help says for which targets an option is",
+    "engine/rehearse.py": "the one trainer whose own code is run",
+    "fields/training_logs.py": "the table of the logs that trainers write",
+    "files/open_input.py": "only one tool is known to have pickled rollouts",
+    "files/sqlite_reader.py": "the database format of one tool",
+    "files/trxp_reader.py": "the file format of one tool",
+    "reasons.py": "what to do about a reason, as a command to copy",
+}
+"""The modules that may name formats, each with the reason."""
+
+FIELDS = {
+    "chat/template.py": "the extra that installs tokenizers",
+    "files/tokenizer.py": "the extra that installs tokenizers",
+    "files/trxp_reader.py": "a field of the file",
+    "fields/names.py": "a column of rows of any shape",
+    "fields/rollout_tokens.py": "a field of candidates and of rows",
+    "ledger/summaries.py": "a key of summaries",
+    "model/candidate.py": "a field of candidates",
+    "render/page/charts.py": "a heading",
+    "render/page/document.py": "a heading",
+    "cli/terminal/summary_text.py": "a heading",
+    "analysis/survey_figures.py": "a key of summaries",
+    "analysis/survey_tables.py": "a heading",
+}
+"""The modules in which an ordinary word is a string of its own, and names no format."""
+
+
+def modules() -> Iterator[str]:
+    """All modules but those that are formats, and the two tables that list them."""
+    for path in sorted(HOME.rglob("*.py")):
+        name = str(path.relative_to(HOME))
+        room, _, module = name.partition("/")
+        of_formats = room in ("sources", "targets") and module not in ("base.py", "detect.py")
+        if not of_formats:
+            yield name
+
+
+def formats_in(source: str) -> set[str]:
+    """The names of formats in the strings and identifiers of a module."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        for text in texts_of(node):
+            parted = re.sub("(?<=[a-z])(?=[A-Z])", "_", text)
+            found |= {*NAMED.findall(text.lower()), *NAMED.findall(parted.lower())}
+        if isinstance(node, ast.ImportFrom):
+            _, _, imported = (node.module or "").partition("prefpairs.")
+            room, _, module = imported.partition(".")
+            if room in ("sources", "targets") and module.split("_")[0] in ORDINARY:
+                found.add(imported)
+    return found
+
+
+def words_in(source: str) -> set[str]:
+    """The ordinary words that are strings of their own in a module."""
+    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    return {value for value in strings if isinstance(value, str) and value in ORDINARY}
+
+
+def texts_of(node: ast.AST) -> Iterator[str]:
+    """The strings and identifiers of a node."""
+    for name in ("id", "attr", "name", "asname", "arg", "module", "value"):
+        value = getattr(node, name, None)
+        if isinstance(value, str):
+            yield value
+
+
+@pytest.mark.parametrize("module", [*modules()])
+def test_no_format_is_named(module: str) -> None:
+    """Apart from the listed modules, each of which still needs to be listed."""
+    source = (HOME / module).read_text("utf-8")
+    assert bool(formats_in(source)) == (module in ALLOWED), formats_in(source)
+    assert bool(words_in(source)) == (module in FIELDS), words_in(source)
+
+
+def test_listed_modules_exist() -> None:
+    """A module that was renamed or removed leaves the lists."""
+    assert {*ALLOWED, *FIELDS} <= {*modules()}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('if name == "nemo_gym": pass', {"nemo_gym"}),
+        ("class OpenaiHost: pass", {"openai"}),
+        ("trl_rows = 1", {"trl"}),
+        ("from prefpairs.sources.traces import turns_of", {"sources.traces"}),
+        ('note = f"{score} for Trinity-RFT"', {"trinity"}),
+        ("control = natural = 1", set()),
+    ],
+)
+def test_what_counts_as_a_name(source: str, found: set[str]) -> None:
+    """Strings and identifiers, in any spelling, but no part of another word."""
+    assert formats_in(source) == found
