@@ -38,7 +38,7 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions, read_candidate
 from prefpairs.fields.pair_row import PairReading, read_pair
 from prefpairs.fields.pair_row_plain import read_plain
 from prefpairs.files import json_array
@@ -57,7 +57,6 @@ from prefpairs.model.candidate import candidate_line
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
 from prefpairs.sources import SOURCES, source_named
-from prefpairs.sources.candidates import read_back
 from prefpairs.sources.detect import source_of
 from prefpairs.targets import PAIR_FORMATS, target_named
 from prefpairs.targets import TARGETS as TRAINERS
@@ -236,7 +235,7 @@ def _hold_candidates(reading: Reading) -> None:
         own = candidate._replace(origin="rows.jsonl:1")
         line = candidate_line(own)
         MODELS["candidate"].model_validate(strict(line))
-        (again,) = read_back(line).kept
+        (again,) = read_candidate(line).kept
         assert candidate_line(again) == line
         assert repr(again.meta) == repr(own.meta)
 

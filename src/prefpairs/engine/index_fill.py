@@ -10,11 +10,11 @@ from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.processes import processes_for
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
+from prefpairs.fields.answer import read_candidate
 from prefpairs.files.byte_ranges import byte_ranges, lines_between
 from prefpairs.files.open_input import NamingTrouble
 from prefpairs.files.record_files import RecordFile
 from prefpairs.model.candidate import Candidate, candidate_line
-from prefpairs.sources.candidates import read_back
 
 _WORTH_A_WORKER = 1 << 24
 """A worker saves more time than it costs from here on: 16 MB take 30 ms, to fork takes 10."""
@@ -72,7 +72,7 @@ def _fill_from_lines(
 
 
 def _put_aside(given: BeingRead, index: Index, library: Candidates, temp_dir: str | None) -> None:
-    shelf, spool = library.spool(temp_dir, read_back)
+    shelf, spool = library.spool(temp_dir, read_candidate)
     for candidate in candidates_of(given.readings):
         line = candidate_line(candidate)
         index.add(candidate, Place(shelf, spool.append(line), len(line), 0, 0))

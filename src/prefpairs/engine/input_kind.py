@@ -1,6 +1,6 @@
-"""Whether rows are pairs or rollouts, for commands that take either: all of a run are of one kind.
+"""Whether rows are pairs or rollouts, for commands that accept both; a run has one kind.
 
-Each row tells by itself, so it does not matter which of them comes first.
+Each row is classified by itself, so their order does not matter.
 """
 
 from prefpairs.errors import NotJson, TwoReadings
@@ -13,9 +13,9 @@ PAIRS = "pairs"
 
 
 def kind_of(record: bytes) -> str | None:
-    """`pairs`, or the source of a rollout; nothing where a row is neither, as half a pair is.
+    """`pairs`, or the source of a rollout; None if a row is neither, such as half a pair.
 
-    Experiences that stand ready as pairs lie among others: all of them are rollouts.
+    Rows of rollouts that already contain a pair count as rollouts, like their neighbours.
 
     >>> kind_of(b'{"chosen": "a", "rejected": "b"}'), kind_of(b'{"prompt": "Q", "response": "A"}')
     ('pairs', 'generic')
@@ -36,7 +36,7 @@ def kind_of(record: bytes) -> str | None:
 
 
 def check_kind(record: bytes, expected: str | None) -> None:
-    """Raise if a row is of another kind than others, which are as expected."""
+    """Raise if a row is not of the expected kind."""
     kind = None if expected is None else kind_of(record)
     if kind is None or (kind == PAIRS) == (expected == PAIRS):
         return

@@ -1,7 +1,7 @@
-"""How the rows of a run are read: each by the source that knows it, as all of them agree.
+"""How the rows of a run are read: each by the source that recognises it.
 
-The first rows of a file decide on nothing but speed: by which shortcut the rows like them are
-read. So it does not matter where a row stands, or how rows are cut into files.
+The first rows of a file only decide which fast reader reads the rows like them. So neither the
+position of a row nor the division into files matters.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,20 +27,20 @@ from prefpairs.sources.detect import named_paths, source_of
 _MOST_TRIED = 8
 _MOST_BYTES = 4 << 20
 _MOST_KNOWN = 256
-"""Rows whose fields are remembered, to be held against a path that was mistyped."""
+"""Rows whose fields are remembered, as suggestions for a mistyped path."""
 
 _LOOKED, _FOUND = ("looked",), "found"
 
 
 @dataclass(slots=True)
 class Format:
-    """How the rows of one file are read. `sample` is the row that decided on the shortcut."""
+    """How the rows of one file are read. `sample` is the row that the fast reader was made for."""
 
     source: str
     how: Opened
     sample: bytes | None
     known_to: set[str]
-    """The sources that knew a row of the file."""
+    """The sources that read a row of the file."""
 
     @property
     def sources(self) -> list[str]:
@@ -49,7 +49,7 @@ class Format:
 
 
 class Formats:
-    """The formats of a run's inputs, and what rows showed of how all of them must be read."""
+    """The formats of a run's inputs, and the facts that its rows have shown."""
 
     def __init__(self, plan: ReadPlan, ledger: Ledger) -> None:
         self._plan = plan
@@ -62,7 +62,7 @@ class Formats:
         self.shown = Shown()
 
     def open(self, label: str, records: Iterator[Record]) -> tuple[Format, list[Record]]:
-        """The format of a file, and the records that were taken from it to find it."""
+        """The format of a file, and the records that were read from it to determine the format."""
         self._known_to = set()
         taken: list[Record] = []
         found = None
@@ -90,9 +90,9 @@ class Formats:
         return found, taken
 
     def _like_the_last(self, record: bytes) -> Format | None:
-        """The format of the file before, if its shortcut knows this record, too.
+        """The format of the previous file, if its fast reader reads this record, too.
 
-        Shards are mostly alike, and what a shortcut reads is the same in every file.
+        Shards are mostly alike, and what a fast reader reads is the same in every file.
         """
         last = self._last
         if last is None or last.how.shortcut is None or not last.how.shortcut.read(record, ""):
@@ -100,7 +100,7 @@ class Formats:
         return Format(last.source, last.how, record, self._known_to)
 
     def _opened(self, label: str, record: bytes | None) -> Format:
-        """How a file is read that holds such a record."""
+        """How a file with such a record is read."""
         sample = [] if record is None else [record]
         source = self._source_of(record)
         opened = {source: self._open(source, sample, label)}
@@ -141,14 +141,14 @@ class Formats:
         return opened
 
     def book(self, record: bytes, reading: Reading) -> None:
-        """Take in what a row showed; TwoReadings if another row showed otherwise."""
+        """Add the facts of a row; raises TwoReadings if another row contradicts them."""
         if reading.shown:
             self.shown.add(reading.shown)
         if self._unseen:
             self.look_for_paths(record)
 
     def look_for_paths(self, record: bytes) -> None:
-        """See which of the paths that options name a row has, as long as some were in none."""
+        """Note which paths in options a row has, while some have not been found in any row."""
         if not self._unseen:
             return
         row = _row_of(record)
@@ -169,7 +169,7 @@ class Formats:
         self._unseen = [named for named in self._unseen if not self.shown.has(_FOUND, *named)]
 
     def join(self, shown: Iterable[Fact], sources: Iterable[str]) -> bool:
-        """Take in what others saw of the same file; nothing, if it disagrees with what we saw."""
+        """Add what a worker found in the same file; False if it contradicts the facts so far."""
         if not self.shown.agree(shown):
             return False
         self._forget_seen()
@@ -177,12 +177,12 @@ class Formats:
         return True
 
     def tell(self) -> None:
-        """Tell what was guessed."""
+        """Add notes on what was guessed."""
         for note in self.shown.notes():
             self._ledger.note(note)
 
     def settle(self) -> None:
-        """Raise where nothing was read and it is known why; tell of paths that no row has."""
+        """If nothing was read, raise the known reason; add notes on paths that no row has."""
         nothing = not (
             self._ledger.candidates_kept or any(stage.found for stage in self._ledger.stages)
         )
@@ -200,7 +200,7 @@ class Formats:
 
 
 def _known(options: ReadOptions) -> set[str]:
-    """The fields of which nobody has to be asked where they stand."""
+    """The fields that options name, so that the user need not be asked for them."""
     known = {what for what in ("prompt", "response") if getattr(options, what)}
     return known | {"score"} if options.scores or "no_score" in options.keep_rows else known
 

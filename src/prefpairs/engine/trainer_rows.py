@@ -45,14 +45,14 @@ def unwrap(row: Row, dialect: str) -> Row:
 
 
 def _is_ours(row: Row) -> bool:
-    """Whether a row has the form of a pair already, as nearly all rows on their way have."""
+    """Whether a row already has the form of a pair, as nearly all rows between commands do."""
     own = _FIELDS.issuperset(row) and row.get("prompt") is not None
     return own and not starts_with_other_role(row.get("chosen"))
 
 
 @cache
 def reader_named(name: str) -> Callable[[Row], Row]:
-    """How the rows of a target are read."""
+    """The function that reads the rows of a target."""
     spelled = name.replace("_", "-")
     if spelled not in PAIR_FORMATS:
         if spelled in TARGETS and target_named(spelled).unpaired:
@@ -62,7 +62,7 @@ def reader_named(name: str) -> Callable[[Row], Row]:
 
 
 def with_our_names(row: Row) -> Row:
-    """The row with scores and the like where a pair has them."""
+    """The row with the names that the fields of a pair have."""
     if not row.keys() & _NAMES.keys():
         return row
     renamed: Row = {}
@@ -73,7 +73,7 @@ def with_our_names(row: Row) -> Row:
 
 
 def _with_all_said(row: Row) -> Row:
-    """The row with the system message, the images and the like of columns beside the prompt."""
+    """The row with its system message and media, which are separate columns, in the prompt."""
     parts = [part for name in MEDIA if row.get(name) for part in parts_of(name, row[name])]
     if not (parts or isinstance(row.get("system"), str)):
         return row

@@ -1,7 +1,7 @@
-"""Several answers in one row: alternatives to each other, each with a score of its own.
+"""Several answers in one row, each with its own score.
 
-A path through a list (`choices[].message`) names alternatives, and so does a column that holds a
-list of answers. They are never turns of one answer.
+A path through a list (`choices[].message`) names several answers, and so does a column that
+contains a list of answers. They are never turns of one answer.
 """
 
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ from prefpairs.model.path import MISSING, Item, items_at, look_up, path_beside
 _EACH = "[]"
 
 WeightedScore = tuple[str, float, Any]
-"""The path of a score, its weight, and what stands there."""
+"""The path of a score, its weight, and the value found there."""
 
 
 class Alternatives(NamedTuple):
-    """The answers of one row, and the path through the list that they come from."""
+    """The answers of one row, and the path through the list that contains them."""
 
     path: str
     items: list[Item]
     named: str
-    """The path as it was named, or guessed."""
+    """The path as the user named it, or as it was guessed."""
 
     def place(self, number: int) -> "Place":
-        """The place of one of them."""
+        """The position of one of them."""
         return Place(self.path, self.items[number], number, len(self.items))
 
 
 def alternatives_at(row: Any, path: str) -> Alternatives | None:
-    """The answers that a path stands for; nothing where it is one answer, or none is there.
+    """The answers at a path that leads to several; None for a single answer or a missing one.
 
     >>> alternatives_at({"choices": [{"text": "a"}, {"text": "b"}]}, "choices[].text").items[1].path
     'choices.1.text'
@@ -53,12 +53,12 @@ def alternatives_at(row: Any, path: str) -> Alternatives | None:
 
 
 def is_several(given: Any) -> bool:
-    """Whether a value is a list of answers, rather than one that is a chat."""
+    """Whether a value is a list of answers, rather than one answer that is a chat."""
     return isinstance(given, list) and not is_messages(given)
 
 
 def _only_the_model_speaks(given: Any) -> bool:
-    """Whether a list holds messages of the model alone."""
+    """Whether a list contains nothing but messages of the model."""
     return (
         isinstance(given, list)
         and len(given) > 1
@@ -69,7 +69,7 @@ def _only_the_model_speaks(given: Any) -> bool:
 def scores_of_each(
     row: Any, scores: Sequence[WeightedScore], answers: Alternatives
 ) -> list[list[WeightedScore]]:
-    """The scores of each of the answers in one row."""
+    """The scores of each answer in one row."""
     columns = [
         (path, weight, _of_each(row, path, value, answers)) for path, weight, value in scores
     ]
@@ -80,7 +80,7 @@ def scores_of_each(
 
 
 def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any]:
-    """What stands at a path for each of the answers."""
+    """The value at a path for each of the answers."""
     count = len(answers.items)
     if value is MISSING or value is None:
         return [None] * count
@@ -101,7 +101,7 @@ def _of_each(row: Any, path: str, value: Any, answers: Alternatives) -> list[Any
 
 
 def _lists_of(row: Any, count: int) -> list[str]:
-    """The fields that hold as many numbers as there are answers."""
+    """The fields that contain one number per answer."""
     columns = row.items() if isinstance(row, dict) else ()
     return [
         name
@@ -113,7 +113,7 @@ def _lists_of(row: Any, count: int) -> list[str]:
 
 
 class Place(NamedTuple):
-    """The place of an answer among those of its row."""
+    """The position of an answer among those of its row."""
 
     through: str
     item: Item
@@ -121,7 +121,7 @@ class Place(NamedTuple):
     of: int
 
     def look_up(self, row: Any, path: str) -> Any:
-        """What a path finds for this answer, in the same items of the same lists."""
+        """The value at a path for this answer, taken from the same items of the same lists."""
         own = path_beside(path, self.through, self.item.places)
         value = look_up(row, own)
         if own != path or not path.endswith(_EACH) or not isinstance(value, list):

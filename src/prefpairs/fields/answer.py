@@ -1,4 +1,4 @@
-"""From what a source found in a row to a candidate: the steps that all sources share."""
+"""From an answer that a source found in a row to a candidate: the steps all sources share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from prefpairs.errors import BadField
 from prefpairs.fields.alternatives import Place, WeightedScore
 from prefpairs.fields.answer_parts import only_answer_at
 from prefpairs.fields.rollout_tokens import Decoder
-from prefpairs.model.candidate import Candidate, read_text
+from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import BY_PROMPT, digest_prompt, group_of_prompt
-from prefpairs.model.json_codec import finite
+from prefpairs.model.json_codec import decode, finite
 from prefpairs.model.marks import MARKS, marked_sides
 from prefpairs.model.message import (
     RENDERED,
@@ -31,11 +31,11 @@ from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import number_calls
 
 TASK = "source_task"
-"""The key in meta of a task that the group does not name."""
+"""The key in `meta` for the task, where the group does not identify it."""
 
 
 class Unrender(Protocol):
-    """A chat template turned round."""
+    """Turns rendered text back into messages, by the chat template that rendered it."""
 
     def messages(self, text: str) -> list[Message] | None:
         """The messages of which the template makes just this text, if there are any.
@@ -68,7 +68,7 @@ class ReadOptions:
 
 
 def as_they_stand(options: ReadOptions) -> bool:
-    """Whether nothing is asked for that a plain row would not give by itself."""
+    """Whether no option changes what is read from rows of the usual shape."""
     nothing_asked = ReadOptions(
         step_name=options.step_name,
         context=options.context,
@@ -83,7 +83,7 @@ def as_they_stand(options: ReadOptions) -> bool:
 
 
 class Answer(NamedTuple):
-    """One answer as a source found it; `row` is what the paths of the options point into."""
+    """One answer as a source found it; paths in options start at `row`."""
 
     row: Any
     prompt: Text | None
@@ -91,29 +91,30 @@ class Answer(NamedTuple):
     scores: Sequence[WeightedScore]
     task: Sequence[Any] | None = None
     group: str | None = None
-    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which nobody needs
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which is not used
     origin: str = ""
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None
     meta: dict[str, Any] | None = None
     inline_reasoning: bool = True
     prompt_tokens: str = ""
-    """What tells prompts of other tokens apart, where the text was not what the model saw."""
+    """Distinguishes prompts with different tokens, where the text is not what the model saw."""
     place: Place | None = None
-    """Which of several answers in its row it is."""
+    """Its position, where the row has several answers."""
 
     def look_up(self, path: str) -> Any:
-        """What stands at a path; through the list that answers come from, for this one."""
+        """The value at a path; inside the list of answers, the value for this answer."""
         return look_up(self.row, path) if self.place is None else self.place.look_up(self.row, path)
 
 
 @dataclass(slots=True)
 class Reading:
-    """What became of one row: the candidates it gave, and a reason for each loss.
+    """What became of one row: its candidates, and a reason for each one that was dropped.
 
-    `pairs` are those that stood ready in it, and `pairs_lost` the reasons for which some are unfit.
-    `places` numbers the kept among all that were found, from 1. `row_lost` is a reason of the
-    row's own; `item` is the identity of a row that should stand once.
+    `places` are the numbers, from 1, of the kept candidates among all that were found. `pairs`
+    are pairs that the row already contained, and `pairs_lost` the reasons why others were dropped.
+    `row_lost` is the reason why the row as a whole was dropped; `item` identifies a row that
+    should not occur twice.
     """
 
     kept: list[Candidate] = field(default_factory=list)
@@ -125,11 +126,16 @@ class Reading:
     row_lost: str | None = None
     item: bytes | None = None
     shown: tuple[tuple[str, ...], ...] = ()
-    """What the row shows of how all of them must be read (see shown.py)."""
+    """What the row shows about how all rows of the run must be read (see run_facts.py)."""
+
+
+def read_candidate(line: bytes) -> Reading:
+    """The candidate in a line that prefpairs itself wrote; no option applies again."""
+    return Reading(kept=[candidate_of(decode(line))], places=[1])
 
 
 class Lost(Exception):
-    """A well-formed record is unfit, for a reason."""
+    """A well-formed record cannot be used, for a reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -137,7 +143,7 @@ class Lost(Exception):
 
 
 def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> None:
-    """Add the answer to what the row gave, as a candidate or as a loss."""
+    """Add the answer to the outcome of its row, as a candidate or as a reason for dropping it."""
     try:
         candidate = _candidate(answer, options, label, reading)
     except Lost as loss:
@@ -177,7 +183,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
 def _unrendered(
     prompt: str, answer: Answer, unrender: Unrender, mends: list[str]
 ) -> tuple[Text, Answer]:
-    """The messages of which a template made the prompt; the prompt where that is not sure."""
+    """The messages that a template rendered as the prompt; the prompt itself where unclear."""
     try:
         chat = unrender.messages(prompt)
     except Unclear:
@@ -191,7 +197,7 @@ def _unrendered(
 
 
 def tokens_of(answer: Answer, options: ReadOptions, mends: list[str]) -> dict[str, Any] | None:
-    """The tokens that came with an answer, unless its words are no longer those of the tokens."""
+    """The tokens recorded with an answer, unless its text no longer matches them."""
     named = options.prompt is not None or options.response is not None
     changed = named or options.reasoning == "drop" or options.response_part == "final"
     if answer.tokens is None or not changed:
@@ -217,7 +223,7 @@ def _score(answer: Answer, options: ReadOptions) -> float:
 
 
 def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text, Text]:
-    """What the user's paths name, else what the source found."""
+    """Prompt and response at the paths that the user named, or else as the source found them."""
     prompt, response = answer.prompt, answer.response
     if options.prompt is not None:
         given = look_up(answer.row, options.prompt)
@@ -234,7 +240,7 @@ def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text
 def fair_turns(
     prompt: Text, response: Text, options: ReadOptions, answer: Answer, mends: list[str]
 ) -> tuple[Text, Text]:
-    """The prompt and the model's own turn: from its first word to its last."""
+    """The prompt, and the model's turn from its first message to its last."""
     if isinstance(response, str):
         return number_calls(prompt, _fair_text(response, options, answer))
     if end := _end_of_prompt(as_chat(prompt, "user"), response):
@@ -258,9 +264,9 @@ def fair_turns(
 
 
 def _end_of_prompt(asked: list[Message], response: list[Message]) -> int:
-    """Where the prompt ends in a response that is the whole conversation; 0 in any other.
+    """Where the prompt ends in a response that repeats the whole conversation; else 0.
 
-    A system message before it belongs to it.
+    The response may begin with a system message that the prompt does not have.
     """
     for before in (0, 1):
         end = before + len(asked)
@@ -271,7 +277,7 @@ def _end_of_prompt(asked: list[Message], response: list[Message]) -> int:
 
 
 def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:
-    """Text stays text, unless thinking has to be taken apart from what was said."""
+    """The text of an answer, or a message if reasoning has to be separated from it."""
     if options.reasoning == "keep" and not (answer.inline_reasoning and "think>" in response):
         if not response or response.isspace():
             raise Lost("empty_answer")
@@ -294,7 +300,7 @@ def _with_reasoning(turn: Message, options: ReadOptions, answer: Answer) -> Mess
 
 
 def _final(turns: list[Message], mends: list[str]) -> list[Message]:
-    """The model's last words alone, without the calls and results they may rest on."""
+    """The model's last text alone, without the tool calls and results before it."""
     texts = [turn for turn in turns if turn["role"] == "assistant" and says_text(turn)]
     if not texts:
         raise Lost("empty_answer")
@@ -304,12 +310,12 @@ def _final(turns: list[Message], mends: list[str]) -> list[Message]:
 
 
 def says_text(turn: Message) -> bool:
-    """Whether a message holds words, tool calls aside."""
+    """Whether a message contains text, apart from tool calls."""
     return says_something({"content": turn["content"]})
 
 
 def task_of(answer: Answer) -> str | None:
-    """The source's own name of the task, where it has one; a prompt is no name."""
+    """The task as the source names it; None if it is identified only by its prompt."""
     if answer.group is not None:
         return None if answer.group.startswith(BY_PROMPT) else answer.group
     return None if answer.task is None else canonical_json(answer.task).decode()
@@ -318,7 +324,7 @@ def task_of(answer: Answer) -> str | None:
 def group_of(
     task: str | None, prompt: Text, answer: Answer, options: ReadOptions, label: str
 ) -> str:
-    """Whom an answer competes with, as --group-by says; never one whose prompt has other tokens."""
+    """The group an answer competes in, by --group-by; prompts with other tokens are kept apart."""
     apart = answer.prompt_tokens
     if options.group_by in ("auto", "file", "prompt"):
         group = None if options.group_by == "prompt" else task
@@ -332,7 +338,7 @@ def group_of(
 
 
 def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str, Any] | None:
-    """What the source and --keep name; and the task, where the group does not tell it."""
+    """What the source and --keep put into meta, and the task where the group does not name it."""
     if not options.keep and options.group_by == "auto":
         return answer.meta or None
     meta = dict(answer.meta or {})

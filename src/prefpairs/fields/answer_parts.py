@@ -1,4 +1,4 @@
-"""An answer and what its row says of it: thinking beside its words, and marks of its fate."""
+"""The text of an answer, its reasoning, and marks that say it was cut off or failed."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -16,8 +16,8 @@ WORDS = "content"
 def said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
     """The answer at a path: text, messages or one message.
 
-    The words of a message bring its thinking along; its tool calls are left out, and counted. So
-    are thinking and calls beside an answer that is no message.
+    A path to the content of a message includes its reasoning; its tool calls are left out and
+    counted. So are reasoning and tool calls in other columns, where the answer is plain text.
     """
     value = look_up(row, path)
     if isinstance(value, dict) and ("role" in value or WORDS in value):
@@ -36,12 +36,12 @@ def said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
 
 
 def _left_out(row: dict[str, Any], path: str, words: str) -> Iterator[str]:
-    """What else the model did, told in columns beside its words, which no pair will hold."""
+    """What other columns say the model did, and which no pair will contain."""
     *_, holder = holders_at(row, path)
     parent, _, place = path.rpartition(".")
     if isinstance(holder, dict):
         beside = {name: holder.get(name) for name in (*THOUGHTS, *CALLS)}
-    else:  # a list of answers, with lists beside it
+    else:  # a list of answers, with other lists parallel to it
         *_, outer = holders_at(row, parent)
         lists = _lists_beside(outer, len(holder)) if isinstance(outer, dict) else {}
         beside = {name: value[int(place)] for name, value in lists.items()}
@@ -52,14 +52,14 @@ def _left_out(row: dict[str, Any], path: str, words: str) -> Iterator[str]:
 
 
 def _says_more(thought: Any, words: str) -> bool:
-    """Whether there is thinking that the answer does not hold already."""
+    """Whether there is reasoning that the answer does not already contain."""
     if isinstance(thought, str):
         return bool(thought.strip()) and thought.strip() not in words
     return isinstance(thought, list) and bool(thought)
 
 
 def _lists_beside(holder: dict[str, Any], count: int) -> dict[str, list[Any]]:
-    """The columns of thoughts and calls that hold a value for each of several answers."""
+    """The columns of reasoning and tool calls that hold one value per answer."""
     named = {name: holder.get(name) or holder.get(f"{name}s") for name in (*THOUGHTS, *CALLS)}
     return {
         name: value
@@ -69,7 +69,7 @@ def _lists_beside(holder: dict[str, Any], count: int) -> dict[str, list[Any]]:
 
 
 def only_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
-    """The answer at a path of the user's; rows of one score have no room for alternatives."""
+    """The answer at a path that the user named; a row with one score has one answer."""
     given = look_up(row, path)
     if given is MISSING or given is None:
         return None
@@ -82,7 +82,7 @@ def only_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
 
 
 def numbered_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
-    """The answer at a path that may go into lists by number; what it passes by is counted."""
+    """The answer at a path that may select list items by number; unselected items are counted."""
     lists = [holder for holder in holders_at(row, path) if isinstance(holder, list)]
     if any(len(items) > 1 and not is_messages(items) for items in lists):
         mends.append("items_left_out")
@@ -90,7 +90,7 @@ def numbered_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
 
 
 def is_of_message(row: Any, path: str) -> bool:
-    """Whether a path names the words of a message of the model; the row is one if it says so."""
+    """Whether a path names the content of a message of the model, which may be the row itself."""
     if path.rpartition(".")[2] != WORDS:
         return False
     *_, holder = holders_at(row, path)
@@ -101,9 +101,9 @@ def is_of_message(row: Any, path: str) -> bool:
 def marks_at(
     row: dict[str, Any], path: str, unmarked: Collection[str], place: int = 0, of: int = 1
 ) -> dict[str, Any] | None:
-    """What an answer's row says of its fate, in any of the objects that hold it.
+    """The marks of an answer (cut off, failed), from all objects that contain it.
 
-    Columns of the row that were named as something else are no marks.
+    Columns that the user named as something else are not marks.
     """
     found: dict[str, Any] = {}
     value = look_up(row, path)

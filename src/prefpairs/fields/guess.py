@@ -1,9 +1,9 @@
-"""Where prompt, response and score stand in a row that nobody described.
+"""Finds the prompt, response and score of a row whose fields the user did not name.
 
-Each row is read by its own names, so that its neighbours decide nothing. Where two of its fields
-could be meant, and differ, the run ends: TwoReadings. What one row cannot show (that the
-`answer` of another is the right one, which the model never gave) is told in `shown`, and held
-against what the others show.
+Each row is read by its own column names; other rows do not matter. If two fields could be meant
+and differ, the run stops with TwoReadings. What a single row cannot show (for example, that the
+column `answer` is the reference and not what the model said) is reported as facts in `shown`,
+and compared with the facts of other rows.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ from prefpairs.model.question_columns import COLUMNS, PROMPTS, holds_something
 _MOST_UNKNOWN = 3
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _BY_VALUE = frozenset({*VERDICTS, *UNSURE, *VERSIONS, *LISTS_OF_ANSWERS})
-"""Names that say too little without what stands there, and beside it."""
+"""Names that are ambiguous without their value and the other columns."""
 
 _NAMED = _KNOWN | COLUMNS | {*UNSURE, *VERSIONS, *MARK_COLUMNS}
 
@@ -63,10 +63,10 @@ _SAID = frozenset(NAMES["response"])
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Where the prompt, the response and the scores of a row stand, and what else it shows.
+    """The paths of a row's prompt, response and scores, and facts about how rows are read.
 
-    Without a response the row is a conversation, or has lost it. `log` is the training log that
-    the row is from, if it is from one.
+    Without a response, the row is a conversation, or its response is missing. `log` is the
+    training log that the row is from, if it is from one.
     """
 
     prompt: str | None
@@ -75,13 +75,13 @@ class Fields:
     shown: tuple[Fact, ...] = ()
     log: TrainingLog | None = None
     task: list[Any] | None = None
-    """What answers must share, besides the prompt, for their scores to compare."""
+    """What answers must share, besides the prompt, for their scores to be comparable."""
     sure: bool = False
-    """Whether all three are there."""
+    """Whether all three were found without doubt."""
 
 
 def find_fields(row: Row, options: ReadOptions) -> Fields:
-    """The fields of a row: those that the options name, the others by their names.
+    """The fields of a row: those named by options, the others found by their names.
 
     >>> find_fields({"question": "Q", "answer": "A", "reward": 1}, ReadOptions()).response
     'answer'
@@ -100,7 +100,7 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
 
 
 def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
-    """Whether a response is more than text, or a chat before it ends in one."""
+    """Whether a response is more than text, or the chat before it ends in a response."""
     if options.response is not None:
         return "[]" in options.response
     said = known & _SAID
@@ -114,7 +114,7 @@ def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
 
 
 def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
-    """Beside `answer`, every other text could be what the model said."""
+    """If the response is `answer`, report every other text that could be it instead."""
     if options.response is not None or fields.response not in EITHER:
         return fields
     texts = [name for name in row if is_unknown(name) and says(row[name])]
@@ -124,7 +124,7 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
 
 @lru_cache
 def is_unknown(name: str) -> bool:
-    """Whether a column could hold anything, by its name."""
+    """Whether the name of a column says nothing about its content."""
     return not (name in _NAMED or is_something_else(name))
 
 
@@ -137,7 +137,7 @@ def _certain_fields(
     *,
     told: bool,
 ) -> Fields | None:
-    """The fields of rows with these names, if none of them competes with another one."""
+    """The fields of rows with these column names, if no two of them compete."""
     found: dict[str, str] = {}
     shown: list[Fact] = []
     for what, named in (("response", response), ("prompt", prompt), ("score", scores)):
@@ -159,7 +159,7 @@ def _certain_fields(
 
 
 def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
-    """The fields of a row in which several could be meant, or else TwoReadings."""
+    """The fields of a row in which several could be meant; raises TwoReadings if unclear."""
     shown: list[Fact] = []
     response = options.response or _response(row, shown)
     asked: list[Fact] = []
@@ -175,7 +175,7 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
 
 
 def _response(row: Row, shown: list[Fact]) -> str | None:
-    """Names of outputs come before names that a reference may have, too."""
+    """The response; names of outputs take precedence over names a reference may also have."""
     outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
     outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
     either = present_in(row, EITHER)
@@ -197,7 +197,7 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
 
 
 def _check_unsure(row: Row, told: Sequence[str]) -> None:
-    """Raise if `answer` has company: then either is a reference, or taken from another text."""
+    """Raise if `answer` is not the only such text: one may be a reference, or an extract."""
     try:
         only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
     except TwoReadings as error:
@@ -207,7 +207,7 @@ def _check_unsure(row: Row, told: Sequence[str]) -> None:
 
 
 def _check_versions(row: Row, name: str) -> None:
-    """Raise if another column has what was said before or after somebody cut or changed it."""
+    """Raise if another column contains the answer in an edited or unedited version."""
     said = look_up(row, name)
     others = [other for other in present_in(row, VERSIONS) if says(row[other])]
     others = [other for other in others if not _is_part(row[other], said)]
@@ -216,14 +216,14 @@ def _check_versions(row: Row, name: str) -> None:
 
 
 def _is_part(text: Any, said: Any) -> bool:
-    """Whether a text is all or a part of what was said, so that nothing is lost without it."""
+    """Whether a text is contained in the answer, so that nothing is lost without it."""
     if isinstance(text, str) and isinstance(said, str):
         return text.strip() in said
     return same_text(text, said, "assistant") or (isinstance(said, list) and text in said)
 
 
 def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
-    """Where what was said stands: in a field, or in the items of one that holds a list of them."""
+    """The paths of answers: a field, or a field of the items in a list."""
     paths: list[str] = []
     inner: list[str] = []
     for name in names:
@@ -241,7 +241,7 @@ def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
 
 
 def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...]) -> None:
-    """Raise if the answers of a list had questions of their own."""
+    """Raise if the items of a list of answers have their own questions."""
     column, of_each, _ = response.partition("[].")
     if of_each and (key := own_question(row[column])):
         words = [word for path, _ in scores for word in ("--score", path)]
@@ -250,7 +250,7 @@ def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...])
 
 
 def _is_said(row: Row, prompt: str, response: str) -> bool:
-    """Whether a chat ends in what the model said, so that the response is no other field."""
+    """Whether a chat ends in the model's answer, so that no other field is the response."""
     talk = look_up(row, prompt)
     if not is_messages(talk) or _last_words(talk) is None or not says(look_up(row, response)):
         return False
@@ -269,7 +269,7 @@ def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
     name = only(row, "prompt", asking)
     talk = only(row, "prompt", talks)
     if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
-        alone = response is None and isinstance(row[name], str)  # its answer is in the talk
+        alone = response is None and isinstance(row[name], str)  # its answer is in the chat
         raise two_readings("prompt", (talk,) if alone else (name, talk), (name, talk))
     if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
         name = talk
@@ -279,12 +279,12 @@ def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
 
 
 def _is_alpaca(row: Row) -> bool:
-    """Whether an input beside an instruction continues it, as in Alpaca."""
+    """Whether an input continues an instruction, as in Alpaca."""
     return isinstance(row.get("input"), str)
 
 
 def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bool:
-    """Whether a conversation is the prompt and the response once more."""
+    """Whether a conversation repeats the prompt and the response."""
     messages = row[talk]
     said = _last_words(messages)
     if said is not None:
@@ -295,7 +295,7 @@ def _says_the_same(row: Row, talk: str, prompt: str, response: str | None) -> bo
 
 
 def _last_words(messages: Sequence[Any]) -> Any:
-    """What the model said at the end of a chat, if it did."""
+    """The model's answer at the end of a chat, if the chat ends in one."""
     last = messages[-1]
     speakers = ("assistant", "gpt")
     if isinstance(last, dict) and (last.get("role") in speakers or last.get("from") in speakers):

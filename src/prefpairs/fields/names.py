@@ -1,4 +1,4 @@
-"""The names by which a field of a row is known; docs/guesses.md has the same as a table."""
+"""The column names by which fields are found; docs/guesses.md lists them as a table."""
 
 import re
 
@@ -27,7 +27,7 @@ OUTPUTS = (
     "llm_output",
     "assistant_response",
 )
-"""What only a model says."""
+"""Names that only an output of a model has."""
 MANY_OUTPUTS = (
     "responses",
     "completions",
@@ -38,7 +38,7 @@ MANY_OUTPUTS = (
     "model_responses",
 )
 LISTS_OF_ANSWERS = ("samples", "candidates", "rollouts")
-"""Names of answers only where they are lists of objects: others have counts or choices there."""
+"""Names of answers if they are lists of objects; elsewhere they may be counts or choices."""
 CONVERSATIONS = (
     "conversation_id",
     "conv_id",
@@ -49,9 +49,9 @@ CONVERSATIONS = (
     "chat_id",
 )
 TURNS = ("turn", "turn_id", "turn_idx", "turn_index", "turn_number", "turn_num")
-"""Columns of logs that have a row for each turn of a conversation."""
+"""Columns of logs that have one row per turn of a conversation."""
 EITHER = ("answer", "answers")
-"""What a model said, or what it should have said."""
+"""What a model said, or the reference answer."""
 UNSURE = (
     "solution",
     "solutions",
@@ -62,7 +62,7 @@ UNSURE = (
     "pred",
     "text",
 )
-"""Mostly a reference, or a part of what was said: never guessed, but beside `answer` a rival."""
+"""Usually a reference or an extract: never guessed, but a rival of `answer`."""
 _EDITIONS = (
     "raw",
     "full",
@@ -81,7 +81,7 @@ VERSIONS = (
     *(f"{said}_{edition}" for edition in _EDITIONS[:2] for said in _SAID),
     *("raw_model_output", "model_output_raw", "raw_prediction"),
 )
-"""What was said before or after somebody cut or changed it: never guessed, but a rival."""
+"""Edited or unedited versions of an answer: never guessed, but rivals of other names."""
 THOUGHTS = (
     "reasoning_content",
     "reasoning",
@@ -93,7 +93,7 @@ THOUGHTS = (
     "chain_of_thought",
     "cot",
 )
-"""What a model thought before it said what is beside it."""
+"""The reasoning of a model before its answer."""
 CALLS = ("tool_calls", "function_call")
 SCORES = (
     "reward",
@@ -109,46 +109,46 @@ VERDICTS = ("correct", "is_correct", "resolved", "passed")
 """Scores that must be true or false."""
 MANY_SCORES = ("rewards", "scores", "ratings")
 TEXTS_OF_ITEMS = (*OUTPUTS, "text", "content", "message", "answer")
-"""Where an item of a list of answers says what the answer is."""
+"""The fields of a list item that may contain the answer."""
 
 NAMES = {
     "prompt": (*PROMPTS, *CHATS),
     "response": (*OUTPUTS, *MANY_OUTPUTS, *LISTS_OF_ANSWERS, *EITHER),
     "score": (*SCORES, *VERDICTS, *MANY_SCORES),
 }
-"""What is guessed, in the order in which notes name it."""
+"""The names of each field that is guessed, in the order in which notes list the fields."""
 
 _BESIDE = (INPUT, *SYSTEM[:2], HISTORY[0], *PASSAGES)
 RIVALS = frozenset({*NAMES["prompt"], *OUTPUTS[:4], *MANY_OUTPUTS[:4], *_BESIDE})
-"""What no log has beside its own prompt and response: such rows are somebody's own."""
+"""Columns that no training log has next to its own prompt and response."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _REFERENCE = re.compile(
     r"gold|golden|ref|reference|expected|truth|targets?|gts?|correct|right|labels?"
     r"|judge|grader|system|tools?"
 )
-"""Words in names of what was to be said, or of what others said."""
+"""Words in names of references, or of what others than the model said."""
 _ABOUT = re.compile(
     r"u?u?ids?|key|hash|index|type|kind|model|name|source|origin|split|subset|category|level"
     r"|difficulty|subject|topic|domain|lang|language|dataset|version|tags?|status|state|time"
     r"|timestamp|date|length|count|tokens|format|path|url|file|reason|step|run|feedback"
     r"|critique|comments?|config|params"
 )
-"""Last words of names of what is said about an answer."""
+"""Last words of names for facts about an answer."""
 
 JUDGING = frozenset({"score", "reward", "rating", "correct", "accuracy", "acc", "quality", "grade"})
 JUDGING |= {"passed", "resolved", "success", "verdict", "correctness", "helpfulness", "label"}
 JUDGING |= {"advantage", "judged"}
-"""Words in names of what may be a score, for people to be asked about."""
+"""Words in names of possible scores, suggested to the user but never guessed."""
 _LESS_IS_BETTER = frozenset({"rank", "ranking", "cost", "loss", "error", "mistake", "violation"})
 _LESS_IS_BETTER |= {"hallucination", "toxicity", "perplexity", "ppl", "nll", "wer", "cer"}
 _LESS_IS_BETTER |= {"distance", "latency"}
 _TURNED = frozenset({"reward", "free", "no", "negative", "neg", "inverse", "inverted", "reduction"})
-"""Words in names of what was turned round, so that more of it is better."""
+"""Words in names of negated quantities, of which more is better."""
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, in lower case, and the singular of each.
+    """The words in a name, in lower case, and the singular of each.
 
     >>> sorted(words_of("modelReplies_v2"))
     ['2', 'model', 'replie', 'replies', 'v']
@@ -158,7 +158,7 @@ def words_of(name: str) -> frozenset[str]:
 
 
 def is_something_else(name: str) -> bool:
-    """Whether a name is that of a reference, or says something about an answer.
+    """Whether a column is a reference or a fact about an answer, by its name.
 
     >>> is_something_else("gold_response"), is_something_else("response_id")
     (True, True)
@@ -168,7 +168,7 @@ def is_something_else(name: str) -> bool:
 
 
 def is_called_score(name: str) -> bool:
-    """Whether a name is that of a score of which more is better, for people to be asked about.
+    """Whether a column may be a score of which more is better, by its name.
 
     >>> is_called_score("my_scores"), is_called_score("token_counts"), is_called_score("ranks")
     (True, False, False)
@@ -178,7 +178,7 @@ def is_called_score(name: str) -> bool:
 
 
 def is_less_better(name: str) -> bool:
-    """Whether a score is called like something of which less is better.
+    """Whether less is better for a score, by its name.
 
     >>> is_less_better("error_count"), is_less_better("metrics.rank"), is_less_better("cost_reward")
     (True, True, False)

@@ -1,4 +1,4 @@
-"""Lists of objects: the answers to one prompt, each beside its score."""
+"""Lists of objects: the answers to one prompt, each with its score."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ _OWN_QUESTION = (*PROMPTS, "custom_system_prompt", TOOLS[0], *sorted(COLUMNS.dif
 
 
 def is_list_of_objects(value: Any) -> bool:
-    """Whether a value is a list of objects that are no messages."""
+    """Whether a value is a list of objects that are not messages."""
     if not isinstance(value, list) or not value or is_messages(value):
         return False
     return all(isinstance(item, dict) for item in value)
@@ -19,7 +19,7 @@ def is_list_of_objects(value: Any) -> bool:
 def paths_of_items(
     row: dict[str, Any], name: str, wanted: Sequence[str], fits: Callable[[Any], bool]
 ) -> list[str]:
-    """The paths through such a list to the fields of these names that fit in an item.
+    """The paths through a list of objects to those wanted fields that fit in some item.
 
     >>> row = {"samples": [{"text": "A"}, {"n": 1}]}
     >>> paths_of_items(row, "samples", ("text", "n"), is_number)
@@ -35,7 +35,7 @@ def is_number(value: Any) -> bool:
 
 
 def paths_of_object(row: dict[str, Any], name: str, wanted: Sequence[str]) -> list[str]:
-    """The paths into an object to what a model said there, if it is one.
+    """The paths to the answers inside an object, if the value is one.
 
     >>> row = {"completion": {"choices": [{"message": {"role": "assistant"}}]}}
     >>> paths_of_object(row, "completion", ("text",))
@@ -52,7 +52,7 @@ def paths_of_object(row: dict[str, Any], name: str, wanted: Sequence[str]) -> li
 
 
 def own_question(items: Sequence[dict[str, Any]]) -> str | None:
-    """A field that is part of the question, and differs between the answers of a list."""
+    """A field of list items that is part of the question and differs between them, if any."""
     for key in _OWN_QUESTION:
         asked = [item.get(key) for item in items]
         if any(map(holds_something, asked)) and any(other != asked[0] for other in asked):

@@ -1,4 +1,4 @@
-"""Pairs: what `prefpairs pair` writes, and rows of others that have the same fields."""
+"""Rows that are pairs: written by `prefpairs pair`, or with the same fields."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _FIELDS = frozenset(Pair._fields)
 
 @dataclass(slots=True)
 class PairReading:
-    """What became of one row: a pair, and the reason for which it is unfit, if it is."""
+    """What became of one row: a pair, and the reason why it cannot be used, if there is one."""
 
     pair: Pair
     digests: Digests
@@ -26,9 +26,9 @@ class PairReading:
 
 
 def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> PairReading:
-    """The pair of a row. One that nobody could train on is lost, wherever it came from.
+    """The pair in a row. A pair that cannot be trained on is lost, whoever made it.
 
-    `unwrap` makes the row of a pair out of what trainers read.
+    `unwrap` converts a row from a trainer's format.
     """
     value, replaced = decode_counting(record)
     row = expect_object(value)
@@ -55,12 +55,12 @@ def _why_unfit(pair: Pair, digests: Digests) -> str | None:
 
 
 def sides_equal(digests: Digests) -> str | None:
-    """The reason for which a pair of two equal answers is unfit."""
+    """The reason why a pair of two equal answers cannot be used."""
     return "sides_equal" if digests.chosen == digests.rejected else None
 
 
 def _answers(text: Text) -> bool:
-    """Whether the model says or calls something in its turn."""
+    """Whether the model says or calls something in an answer."""
     if isinstance(text, str):
         return bool(text.strip())
     return any(says_something(turn) for turn in text if turn["role"] == "assistant")

@@ -1,8 +1,8 @@
-"""Columns that stand beside a prompt and are part of the question.
+"""Columns next to a prompt that are part of the question.
 
-Where the convention is certain they join the prompt. Where it is not, `--context` puts them
-before it and `--ignore` leaves them out; with neither the run ends. The table is documented in
-docs/sources/generic.md, and nothing else may decide which answers compete.
+Columns with a clear convention join the prompt. For others, `--context` puts them before the
+prompt and `--ignore` leaves them out; without either option the run stops. The table in
+docs/sources/generic.md documents this; nothing else may decide which answers compete.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,12 +41,12 @@ _LOOKED_FOR = COLUMNS | {*TOOLS}
 def whole_question(
     row: Row, path: str, prompt: Text, options: ReadOptions, shown: list[tuple[str, ...]]
 ) -> Text:
-    """The prompt with all that its row has of the question; what joins it is shown."""
+    """The prompt with every column that is part of the question; each is reported as a fact."""
     columns = _beside(row, path, options)
     if not columns and not options.context:
         return prompt
     more = columns.get(INPUT)
-    if more is not None and look_up(row, more) == prompt:  # the question once more
+    if more is not None and look_up(row, more) == prompt:  # it repeats the question
         del columns[INPUT]
     elif more is not None and isinstance(prompt, str) and _is_alpaca(path, more):
         prompt = f"{prompt}\n\n{_text(look_up(row, more), more)}"
@@ -74,7 +74,7 @@ def whole_question(
 def tools_beside(
     row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool = False
 ) -> list[Any] | None:
-    """The tools of a prompt, under whatever name its row has them; a log has one name for them."""
+    """The tools of a prompt, under any of their names; training logs use one name."""
     columns = {} if logged else _beside(row, path, options)
     column = _only(row, columns, TOOLS)
     if column is None or column == TOOLS[0]:
@@ -86,9 +86,9 @@ def tools_beside(
 
 
 def turn_of(row: Row, prompt: Text, options: ReadOptions) -> Iterator[tuple[str, ...]]:
-    """Which turn of a conversation a row is, where its prompt holds none of those before.
+    """Which turn of a conversation a row is, if its prompt does not contain the turns before.
 
-    Only the later ones rest on others; whether turns are counted from 0 or 1 shows in other rows.
+    Only later turns depend on others; other rows show whether turns are counted from 0 or 1.
     """
     asked = [turn for turn in as_chat(prompt, "user") if turn["role"] != "system"]
     if len(asked) > 1 or options.group_by not in ("auto", "file"):
@@ -101,22 +101,22 @@ def turn_of(row: Row, prompt: Text, options: ReadOptions) -> Iterator[tuple[str,
 
 
 def named_columns(options: ReadOptions) -> set[str]:
-    """The columns that options name as prompt, response, score or context: no guess is left."""
+    """The columns that options name as prompt, response, score or context."""
     return {_column(path) for path in _named(options)}
 
 
 def is_named(column: str, options: ReadOptions) -> bool:
-    """Whether one of these options names a column, or something in it."""
+    """Whether one of those options names a column, or something inside it."""
     return any(_leads(column, path) for path in _named(options))
 
 
 def has_media(row: Row) -> bool:
-    """Whether a row holds images or the like in columns of their own."""
+    """Whether a row has images or other media in separate columns."""
     return any(holds_something(row.get(name)) for name in (*MEDIA, *PACKED))
 
 
 def same_text(one: Any, other: Any, role: str) -> bool:
-    """Whether two fields say the same, as text or as messages."""
+    """Whether two fields have the same content, as text or as messages."""
     if one == other:
         return True
     try:
@@ -126,9 +126,9 @@ def same_text(one: Any, other: Any, role: str) -> bool:
 
 
 def _beside(row: Row, path: str, options: ReadOptions) -> dict[str, str]:
-    """The columns that hold something beside a prompt, in the row and in objects on its path.
+    """The paths of columns next to a prompt, by name, in the row and in objects on its path.
 
-    Each name has the path of its column; what options name is none of them.
+    Columns that options name are not among them.
     """
     if "." not in path and _LOOKED_FOR.isdisjoint(row):
         return {}
@@ -146,7 +146,7 @@ def _beside(row: Row, path: str, options: ReadOptions) -> dict[str, str]:
 
 
 def _holders(row: Row, path: str) -> Iterator[tuple[str, Row]]:
-    """The row, and the objects that a path goes through, each with how paths into it begin."""
+    """The row and the objects that a path passes through, each with its path prefix."""
     yield "", row
     place = path.find(".")
     while place != -1 and path not in row:
@@ -157,12 +157,12 @@ def _holders(row: Row, path: str) -> Iterator[tuple[str, Row]]:
 
 
 def _leads(column: str, path: str) -> bool:
-    """Whether a path goes through a column."""
+    """Whether a path starts at a column."""
     return path == column or path.startswith((f"{column}.", f"{column}[]"))
 
 
 def _only(row: Row, columns: dict[str, str], names: Iterable[str]) -> str | None:
-    """The column of these names, of which a question has but one."""
+    """The column with one of these names; raises TwoReadings if several differ."""
     found = [columns[name] for name in names if name in columns]
     if not found:
         return None
@@ -173,7 +173,7 @@ def _only(row: Row, columns: dict[str, str], names: Iterable[str]) -> str | None
 
 
 def _differing(columns: list[str]) -> TwoReadings:
-    """That columns which mean the same hold different things: all but one are to be left out."""
+    """The error that columns with the same meaning differ; --ignore removes all but one."""
     listed = " and ".join(f'"{column}"' for column in columns)
     choices = [
         ("--ignore", ",".join(other for other in columns if other != column)) for column in columns
@@ -182,12 +182,12 @@ def _differing(columns: list[str]) -> TwoReadings:
 
 
 def _is_alpaca(path: str, more: str) -> bool:
-    """Whether an input stands beside an instruction, which it continues."""
+    """Whether an input column continues an instruction column."""
     return path.removesuffix("instruction") == more.removesuffix(INPUT)
 
 
 def _joined(row: Row, path: str, column: str, whole: Text | None, options: ReadOptions) -> Text:
-    """The prompt with a column that has a place in it; another one there is a second reading."""
+    """The prompt with a column added; raises TwoReadings if its place is already taken."""
     if whole is None:
         raise _two(row, path, [column], options)
     return whole
@@ -210,7 +210,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def _words(row: Row, path: str) -> str:
-    """What --context names in a row, as text."""
+    """The text at a path of --context."""
     value = look_up(row, path)
     if value is MISSING or not holds_something(value):
         column = _column(path)
@@ -224,7 +224,7 @@ def _words(row: Row, path: str) -> str:
 
 
 def _with_words(words: str, prompt: Text) -> Text:
-    """The words before what the user asks last."""
+    """The prompt with text inserted before the last question of the user."""
     if isinstance(prompt, str):
         return f"{words}\n\n{prompt}" if prompt.strip() else words
     place = last_user(prompt)
@@ -241,7 +241,7 @@ def _said(words: str) -> dict[str, Any]:
 
 
 def _two(row: Row, path: str, names: list[str], options: ReadOptions) -> TwoReadings:
-    """That the question may be more than the prompt says."""
+    """The error that columns next to the prompt may be part of the question."""
     listed = ", ".join(f'"{name}"' for name in names)
     verb = "stands" if len(names) == 1 else "stand"
     choices = []
@@ -259,7 +259,7 @@ def _words_of_option(before: Iterable[str], names: Iterable[str]) -> str:
 
 
 def _path_of_texts(name: str, value: Any) -> str | None:
-    """The path under which --context finds text in a column, if there is one."""
+    """The path by which --context finds text in a column, if there is one."""
     items = value if isinstance(value, list) else [value]
     if all(isinstance(item, str) for item in items):
         return name

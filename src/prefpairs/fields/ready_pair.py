@@ -1,6 +1,6 @@
-"""Pairs that stand ready in a row of rollouts, held to what every pair is held to.
+"""Pairs that a row of rollouts already contains; they must meet the same rules as all pairs.
 
-Nobody scored their answers, so they have no scores and no gap: bounds on scores do not touch them.
+Their answers have no scores, so the pairs have no gap, and bounds on scores do not apply.
 """
 
 from typing import Any
@@ -30,9 +30,9 @@ _FENCE = "```"
 def refine_pair(
     better: Answer, worse: Answer, options: ReadOptions, label: str, reading: Reading
 ) -> None:
-    """Add a pair to what the row gave, or the reason for which it is unfit.
+    """Add a pair to the outcome of its row, or the reason why it cannot be used.
 
-    Of the worse answer nothing counts but what was said, and its tokens.
+    Of the worse answer only the response and its tokens are used.
     """
     try:
         pair = _pair(better, worse, options, label, reading.mends)
@@ -75,14 +75,14 @@ def _pair(
 
 
 def _is_structure(answer: Text) -> bool:
-    """Whether an answer is calls or JSON, and not prose."""
+    """Whether an answer is tool calls or JSON, not prose."""
     if isinstance(answer, str):
         return _is_json(answer)
     return any(turn.get("tool_calls") or _is_json(turn["content"]) for turn in answer)
 
 
 def _is_json(content: Any) -> bool:
-    """Whether a text is an object or a list of JSON, be it in a fence.
+    """Whether a text is a JSON object or list, possibly in a code fence.
 
     >>> _is_json('[{"type": "text", "text": "Hi"}]'), _is_json("[see below]"), _is_json("Hi")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""The items of the Responses API, which NeMo Gym records, to chat messages and chat tools."""
+"""Items of the Responses API as chat messages and chat tools."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ from prefpairs.model.path import look_up
 from prefpairs.model.tool_calls import tool_call
 
 REQUEST = ("previous_response_id", "conversation", "prompt")
-"""What a request was asked besides its input, in words that stand elsewhere."""
+"""Parts of a request's question that refer to content stored elsewhere."""
 
 ANSWER_FORMS = ("text", "response_format")
 _ANY_FORM: tuple[Any, ...] = (None, {}, {"type": "text"})
 
 
 def prompt_of(params: dict[str, Any]) -> list[Message]:
-    """The messages of a request; none where it asks nothing."""
+    """The messages of a request; empty if it asks nothing."""
     given = params.get("input")
     if isinstance(given, str):
         messages = [{"role": "user", "content": given}] if given.strip() else []
     else:
         messages = chat_of(given or [], "responses_create_params.input")
     if not messages:
-        # Coding agents get an empty input; what they were asked stands in the metadata.
+        # Coding agents have an empty input; their task is in the metadata.
         problem = look_up(params, "metadata.problem_statement")
         if isinstance(problem, str) and problem.strip():
             messages = [{"role": "user", "content": problem}]
@@ -39,9 +39,9 @@ def prompt_of(params: dict[str, Any]) -> list[Message]:
 
 
 def _asked_beside(params: dict[str, Any]) -> list[Message]:
-    """What is part of the question and is no message: a system message of parts, if it is there.
+    """What is part of the question but not a message, as a system message of parts.
 
-    Sampling parameters, metadata, and everything else that a request may hold are not part of it.
+    Sampling parameters, metadata and everything else in a request are not part of the question.
     """
     request = {key: params[key] for key in REQUEST if params.get(key)}
     form = {"tool_choice": params["tool_choice"]} if _tools_chosen(params) else {}
@@ -58,7 +58,7 @@ def _asked_beside(params: dict[str, Any]) -> list[Message]:
 
 
 def _tools_chosen(params: dict[str, Any]) -> bool:
-    """Whether the model was told to call a tool, or none."""
+    """Whether the request forces or forbids tool calls."""
     return params.get("tool_choice") not in (None, "auto")
 
 
@@ -78,7 +78,7 @@ def _is_plain_system(message: Message) -> bool:
 
 
 def tools_of(params: dict[str, Any]) -> list[Any] | None:
-    """The tools of a request in chat form; the flat ones of this API lose their `strict`."""
+    """The tools of a request in chat form; flat tools of this API lose their `strict`."""
     tools = read_tools(params.get("tools"), "responses_create_params.tools")
     return None if tools is None else [_chat_tool(tool) for tool in tools]
 
@@ -97,7 +97,7 @@ def _chat_tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def chat_of(items: Any, field: str) -> list[Message]:
-    """The chat messages of Responses items; what the model did in a row is one message.
+    """The chat messages of Responses items; consecutive items of the model become one message.
 
     >>> chat_of([{"type": "reasoning", "summary": [{"text": "hm"}]},
     ...          {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"},
@@ -118,7 +118,7 @@ def chat_of(items: Any, field: str) -> list[Message]:
 
 
 class _Chat:
-    """Collects items; the model's pieces wait until somebody else speaks."""
+    """Collects items; those of the model wait until another role follows."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -130,7 +130,7 @@ class _Chat:
         self.calls: list[dict[str, Any]] = []
 
     def finish(self) -> list[Message]:
-        """All messages, the waiting one included."""
+        """All messages, including the one that is waiting."""
         if self.reasoning or self.text or self.calls:
             message: Message = {"role": "assistant", "content": "".join(self.text)}
             if self.reasoning:
@@ -142,7 +142,7 @@ class _Chat:
         return self.messages
 
     def add(self, item: dict[str, Any], field: str) -> None:
-        """Take in one item."""
+        """Add one item."""
         kind = item.get("type") or "message"
         if kind == "message":
             self._add_message(item, field)
@@ -187,7 +187,7 @@ def _tool_message(item: dict[str, Any], field: str) -> Message:
 
 
 def _reasoning_texts(item: dict[str, Any]) -> list[str]:
-    """The thinking that is there to read; encrypted reasoning has none."""
+    """The readable reasoning; encrypted reasoning has none."""
     for key in ("summary", "content"):
         parts = item.get(key) if isinstance(item.get(key), list) else []
         texts = [part["text"] for part in parts or [] if isinstance(part, dict) and "text" in part]

@@ -1,4 +1,4 @@
-"""The tokens of a rollout: as a candidate carries them, and as text where there is no other."""
+"""The tokens of a rollout: as candidates contain them, and as text if there is no other text."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -9,25 +9,25 @@ from prefpairs.model.identity import digest
 
 
 class Decoder(Protocol):
-    """A tokenizer, as far as it is needed to make text of tokens."""
+    """The part of a tokenizer that converts tokens to text."""
 
     @property
     def special(self) -> Collection[int]:
-        """The tokens that stand for no text, such as the one that ends a turn."""
+        """The special tokens, such as the one that ends a turn."""
         ...
 
     @property
     def size(self) -> int:
-        """All its tokens are below this number."""
+        """All token ids are below this number."""
         ...
 
     def text(self, ids: Sequence[int]) -> str:
-        """The text of tokens, the special ones spelt out."""
+        """The text of tokens, including special tokens."""
         ...
 
 
 class RolloutTokens(NamedTuple):
-    """The tokens of prompt and answer together, and which of the answer's were trained on."""
+    """The tokens of prompt and answer, and a mask of the answer's tokens that were trained on."""
 
     ids: list[int]
     prompt_length: int
@@ -35,18 +35,18 @@ class RolloutTokens(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """What tells prompts of other tokens apart."""
+        """A digest of the prompt's tokens."""
         ids = ",".join(map(str, self.ids[: self.prompt_length]))
         return digest("tokens", ids.encode()).hex()
 
     @property
     def field(self) -> dict[str, Any]:
-        """What the candidate carries."""
+        """The `tokens` field of the candidate."""
         field = {"ids": self.ids, "prompt_length": self.prompt_length}
         return field if self.mask is None else {**field, "mask": self.mask}
 
     def texts(self, decoder: Decoder) -> tuple[str, str]:
-        """The prompt as the model saw it, and what it answered, less what ended its turn."""
+        """The prompt as the model saw it, and its answer without the tokens that end its turn."""
         end = len(self.ids)
         while end > self.prompt_length and self.ids[end - 1] in decoder.special:
             end -= 1
@@ -54,14 +54,14 @@ class RolloutTokens(NamedTuple):
             raise BadField("tokens", max(self.ids), f"less than {decoder.size}: --tokenizer")
         prompt = decoder.text(self.ids[: self.prompt_length])
         whole = decoder.text(self.ids[:end])
-        # Some tokenizers leave out the space that a text would begin with.
+        # Some tokenizers omit a leading space.
         if whole.startswith(prompt):
             return prompt, whole[len(prompt) :]
         return prompt, decoder.text(self.ids[self.prompt_length : end])
 
 
 def read_tokens(ids: Any, prompt_length: Any, mask: Any) -> RolloutTokens | None:
-    """The tokens of a row, where it has any. A mask may cover the answer, or all of them."""
+    """The tokens of a row, if it has any. A mask may cover the answer or all tokens."""
     if ids is None:
         return None
     ids = _whole_numbers(ids, "tokens", TOKENS_END)
@@ -79,7 +79,7 @@ def read_tokens(ids: Any, prompt_length: Any, mask: Any) -> RolloutTokens | None
 
 
 def read_appended(prompt: Any, answer: Any, field: str) -> dict[str, Any] | None:
-    """What a candidate carries whose answer has its tokens apart, where a row has both."""
+    """The `tokens` field, if a row has the tokens of prompt and answer separately."""
     if prompt is None or answer is None:
         return None
     asked = _whole_numbers(prompt, "tokens", TOKENS_END)
@@ -88,7 +88,7 @@ def read_appended(prompt: Any, answer: Any, field: str) -> dict[str, Any] | None
 
 
 def _whole_numbers(values: Any, field: str, end: int) -> list[int]:
-    """Whole numbers below an end; some writers have them as floats or truth values."""
+    """Whole numbers below `end`; some tools write them as floats or booleans."""
     if not isinstance(values, list):
         raise BadField(field, values, "a list of numbers")
     kinds = set(map(type, values))

@@ -1,9 +1,9 @@
-"""What rows show of how all of them must be read: facts of a run, not of a row.
+"""Facts that rows show about how all rows of a run must be read.
 
-A row alone is read by its own names. Only some things show in others, and a fact tells them:
-that `answer` is beside what the model said, that a prompt which ends in an answer has a
-response elsewhere. Facts are few, whatever the number of rows;
-those of a run agree, or it ends. In which order they come decides nothing.
+Each row is read by its own column names. Some things show only in other rows, and are recorded
+as facts: that `answer` is the reference next to the model's answer, or that other rows have a
+response next to a prompt that ends in an answer. There are few facts, however many rows. If the
+facts of a run contradict each other, the run stops; their order does not matter.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,17 +20,17 @@ _KEY = "key"
 
 
 class Shown:
-    """The facts that the rows of a run have shown so far."""
+    """The facts found so far in the rows of a run."""
 
     def __init__(self) -> None:
         self._facts: dict[Fact, None] = {}
         self._seen: set[tuple[Fact, ...]] = set()
 
     def add(self, shown: tuple[Fact, ...]) -> None:
-        """Take in what a row shows; TwoReadings if another row shows otherwise."""
+        """Add the facts of a row; raises TwoReadings if another row contradicts them."""
         if shown in self._seen:
             return
-        if len(self._seen) >= _MOST_SEEN:  # rows that are all different: most of them show no more
+        if len(self._seen) >= _MOST_SEEN:  # all rows differ: most of them add no facts
             self._seen.clear()
         self._seen.add(shown)
         for fact in shown:
@@ -39,11 +39,11 @@ class Shown:
                 self._hold_against_others(fact)
 
     def _has_room(self) -> bool:
-        """Whether one more field is worth to be named to people."""
+        """Whether another column name should be remembered for error messages."""
         return sum(fact[0] == _KEY for fact in self._facts) < _MOST_KEYS
 
     def agree(self, facts: Iterable[Fact]) -> bool:
-        """Whether what others were shown can be true beside this; if so, it is taken in."""
+        """Add facts found elsewhere unless they contradict these; whether they were added."""
         both = Shown()
         try:
             both.add((*self._facts, *facts))
@@ -57,15 +57,15 @@ class Shown:
         return list(self._facts)
 
     def of(self, kind: str) -> list[Fact]:
-        """The facts of a kind, each without its first word."""
+        """The facts of one kind, each without its first word."""
         return sorted(fact[1:] for fact in self._facts if fact[0] == kind)
 
     def has(self, *fact: str) -> bool:
-        """Whether some row showed just that."""
+        """Whether some row showed this fact."""
         return fact in self._facts
 
     def notes(self) -> Iterator[str]:
-        """Sentences on what was guessed."""
+        """Notes on what was guessed."""
         found = {
             what: [f'"{name}"' for name in sorted(self._guessed(what), key=_rank(names))]
             for what, names in NAMES.items()
@@ -91,7 +91,7 @@ class Shown:
             yield f'"{column}" is part of the question: {how}'
 
     def refuse(self, known: Collection[str], files: Sequence[str] = ()) -> None:
-        """Raise for what no row of these files had and nobody named, where nothing was read."""
+        """If nothing could be read, raise for the field that no row had and no option named."""
         if not self.has("row"):
             return
         if self.has("pairs"):
@@ -104,9 +104,9 @@ class Shown:
                 raise OtherRows(f"cannot tell which field holds the {what}", hint, choices)
 
     def check_answers(self, constant_groups: Callable[[], int]) -> None:
-        """Raise if `answer` is taken for what the model said, and looks like the reference.
+        """Raise if `answer` is read as the response, but looks like the reference.
 
-        The sign is one answer in all rows of a prompt, whose scores differ.
+        It looks so if all rows of a prompt have the same answer with different scores.
         """
         rivals = [name for (name,) in self.of("rival")]
         names = [name for name in self._guessed("response") if name in EITHER]
@@ -140,7 +140,7 @@ class Shown:
         return [(silent, other) for of, silent, other in self.of("silent beside") if of == what]
 
     def _check_silent(self, what: str, silent: str, other: str) -> None:
-        """A field that says nothing in one row is not replaced by another, if others read it."""
+        """Raise if a field is empty in one row, where another is read, but used in other rows."""
         same = [path for of, path in self.of("says the same") if of == what]
         if silent in (path.partition("[]")[0] for path in (*self._guessed(what), *same)):
             problem = f'"{silent}" is empty in some rows: is the {what} of those "{other}"?'
@@ -148,7 +148,7 @@ class Shown:
             raise TwoReadings(problem, [(f"--{what}", name) for name in names])
 
     def _check_reference(self, name: str) -> None:
-        """`answer` is what the model said in all rows, or a reference in all of them."""
+        """Raise if `answer` is the response in some rows, and a reference in others."""
         if not self.has("answered by", name):
             return
         outputs, talks = self._beside(name, "stands beside"), self._beside(name, "beside a talk")
@@ -174,7 +174,7 @@ class Shown:
             raise TwoReadings(problem, choices)
 
     def _check_turns(self, name: str) -> None:
-        """Prompts of later turns are no whole questions: what was said before is in other rows."""
+        """Raise for prompts of later turns, whose earlier turns are in other rows."""
         facts = [(number, inside) for of, number, inside in self.of("turn") if of == name]
         numbers = {number for number, _ in facts}
         if "2" in numbers or numbers >= {"0", "1"}:
@@ -195,5 +195,5 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _rank(names: Sequence[str]) -> Callable[[str], tuple[int, str]]:
-    """The order in which notes name fields; paths come last."""
+    """The order in which notes list fields; paths come last."""
     return lambda name: (names.index(name) if name in names else len(names), name)

@@ -1,4 +1,4 @@
-"""Which field of a row is its score, or the scores of its answers."""
+"""Finds the score of a row, or the scores of its answers."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from prefpairs.model.path import look_up
 def guess_score(
     row: Row, response: str | None, shown: list[Fact], options: ReadOptions
 ) -> tuple[tuple[str, float], ...]:
-    """The score by its name; of several answers, a list of scores or the field of each item."""
+    """The score, by its name; for several answers, a list of scores or a field of each item."""
     present = present_in(row, NAMES["score"])
     several = response is not None and alternatives_at(row, response) is not None
     if several:
@@ -43,9 +43,9 @@ def guess_score(
 
 
 def _check_steps(row: Row, response: str, scores: str) -> None:
-    """Raise if a list could be the steps of one answer, which has a score of its own.
+    """Raise if a list could be the steps of one answer that has its own score.
 
-    A plural name would say that they are answers.
+    This is not checked for plural names, which say that the items are answers.
     """
     for name in present_in(row, (*SCORES, *VERDICTS)):
         if is_number(row[name]):
@@ -57,7 +57,7 @@ def _check_steps(row: Row, response: str, scores: str) -> None:
 
 
 def _check_quoted(row: Row, score: str, others: Sequence[str]) -> None:
-    """Raise if another score is a number written as text, and not the same."""
+    """Raise if another score is a different number written as text."""
     differing = []
     for name in others:
         with suppress(BadField):
@@ -75,7 +75,7 @@ def _is_verdict(name: str) -> bool:
 
 
 def _is_judged(value: Any) -> bool:
-    """Whether a verdict was given: -1 mostly says that it was not, and 3 is a count."""
+    """Whether a value is a verdict: -1 usually means that there is none, and 3 is a count."""
     if isinstance(value, list):
         return all(map(_is_judged, value))
     return value is None or value in (0, 1)

@@ -1,4 +1,4 @@
-"""Options that would read a row in which not all is certain: for people to copy, never a guess."""
+"""Suggests options for a row whose fields are unclear; the user decides, nothing is guessed."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ Words = tuple[str, ...]
 def suggestions(
     row: Row, missing: Sequence[str], options: ReadOptions, works: Callable[[ReadOptions], object]
 ) -> Iterator[Words]:
-    """Options for what is missing, each tried on the row before anyone is told of them.
+    """Options for the missing fields, each tried on the row before it is suggested.
 
     >>> row = {"q_text": 1, "my_reply": "A", "quality": 0.5}
     >>> list(suggestions(row, ("response", "score"), ReadOptions(), lambda read: read.response))
@@ -30,7 +30,7 @@ def suggestions(
     found = 0
     paths = {"prompt": _asking, "response": _saying, "score": _judging}
     columns = [list(islice(paths[what](row), _MOST_TRIED)) for what in missing]
-    if "response" in missing:  # which may stand at the end of a conversation
+    if "response" in missing:  # it may be the end of a conversation
         columns[[*missing].index("response")].append("")
     for chosen in product(*columns):
         given = {what: path for what, path in zip(missing, chosen, strict=True) if path}
@@ -52,7 +52,7 @@ def suggestions(
 
 
 def _is_of_another(given: Mapping[str, str], judging: Sequence[str]) -> bool:
-    """Whether a score has the name of another answer: `score_2` that of `response_2`."""
+    """Whether a score belongs to another answer by its name, as `score_2` to `response_2`."""
     said, score = given.get("response"), given.get("score")
     if not said or not score:
         return False
@@ -92,5 +92,5 @@ def _texts(row: Row, words: set[str]) -> Iterator[str]:
 
 
 def _is_called(name: str, words: Collection[str]) -> bool:
-    """Whether a name holds one of the words, and none that says it is something else."""
+    """Whether a name contains one of the words, and none that marks it as something else."""
     return not words_of(name).isdisjoint(words) and not is_something_else(name)

@@ -1,4 +1,4 @@
-"""Fields of a row of which one is meant: the same in all of them, or else two readings."""
+"""Chooses one of several fields that could be meant; they must agree, or the run stops."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ Fact = tuple[str, ...]
 
 
 def present_in(row: Row, names: Iterable[str]) -> list[str]:
-    """The names that a row has, in their own order."""
+    """Those names that a row has, in the given order."""
     return [name for name in names if name in row]
 
 
 def says(value: Any) -> bool:
-    """Whether a value is text, a message or a list, with something in it."""
+    """Whether a value is text, a message or a list, and not empty."""
     if isinstance(value, dict):
         return is_messages([value]) or holds_something(value.get("content"))
     return isinstance(value, (str, list)) and holds_something(value)
@@ -29,7 +29,7 @@ def says(value: Any) -> bool:
 def chosen(
     row: Row, what: str, present: Sequence[str], told: Sequence[str], shown: list[Fact]
 ) -> str | None:
-    """The one field that is told, else the first that is there; what it shows to other rows."""
+    """The field that has content, or else the first one present; adds the facts it shows."""
     name = only(row, what, told) or next(iter(present), None)
     show(what, name, present, told, shown)
     return name
@@ -38,7 +38,7 @@ def chosen(
 def show(
     what: str, name: str | None, present: Sequence[str], told: Sequence[str], shown: list[Fact]
 ) -> None:
-    """Which field is guessed, and which others have nothing to say in this row."""
+    """Add facts: which field is guessed, and which others are empty in this row."""
     if name is None:
         return
     shown.append(("guessed", what, name))
@@ -51,7 +51,7 @@ def show(
 
 
 def column_of(path: str) -> str:
-    """The column of a row in which a path begins.
+    """The column in which a path starts.
 
     >>> column_of("samples[].text"), column_of("completion.choices[].message")
     ('samples', 'completion')
@@ -60,7 +60,7 @@ def column_of(path: str) -> str:
 
 
 def only(row: Row, what: str, names: Sequence[str]) -> str | None:
-    """The first of the names; TwoReadings if another one holds something else."""
+    """The first of the names; raises TwoReadings if another one differs from it."""
     if not names:
         return None
     first, *others = names
@@ -90,9 +90,9 @@ _SAME: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def two_readings(what: str, names: Sequence[str], listed: Sequence[str] = ()) -> TwoReadings:
-    """That a row has several fields of a kind, and they differ; the names settle it."""
+    """The error that several fields could be meant and differ; each name is a choice."""
     choices: list[tuple[str, ...]] = [(f"--{what}", name) for name in names]
-    if what == "prompt" and "input" in names:  # it may be more of another one's question
+    if what == "prompt" and "input" in names:  # it may continue the question of another column
         others = [name for name in names if name != "input"]
         choices = [
             ("--prompt", name, option, "input")

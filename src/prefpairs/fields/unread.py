@@ -1,7 +1,7 @@
-"""Rows that hold too much in places that are not read: deep nesting, or a very long number.
+"""Rows with values that cannot be decoded: nested too deeply, or a number that is too long.
 
-Such a row is bad only if what is read from it depends on that value. Shortcuts skip such values
-without looking at them, so every other reader must come to the same verdict.
+Such a row is bad only if what is read from it depends on that value. Fast readers skip such
+values without looking at them, so general readers must come to the same result.
 """
 
 import re
@@ -14,16 +14,16 @@ from prefpairs.model.json_codec import DEEPEST
 _TOO_MUCH = frozenset({"too_deep", "number_too_long"})
 
 _STAND_INS = b"null", b"7"
-"""Nothing and something: a row that reads the same with either does not depend on the value."""
+"""An empty and a non-empty value: a row that reads the same with both does not depend on it."""
 
 _SIGN = re.compile(
     rb'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]|(?<![0-9.eE+-])-?[0-9]{4301,}+(?![0-9.eE])', re.DOTALL
 )
-"""Texts, brackets, and integers that Python would not read."""
+"""Strings, brackets, and integers that Python refuses to read."""
 
 
 def read_around(read: Callable[[bytes], Reading], record: bytes, error: NotJson) -> Reading:
-    """What became of a row that holds too much, if that is nothing that counts; else the error."""
+    """The outcome of a row with such a value, if it does not depend on it; else the error."""
     if error.code not in _TOO_MUCH:
         raise error
     try:
@@ -36,7 +36,7 @@ def read_around(read: Callable[[bytes], Reading], record: bytes, error: NotJson)
 
 
 def bounded(record: bytes, stand_in: bytes = b"null") -> bytes:
-    """The record with something else in the place of what is too deep, or too long a number.
+    """The record with every value that is too deep or too long replaced.
 
     >>> bounded(b'{"a": "[", "b": ' + b"[" * 250 + b"]" * 250 + b"}").count(b"null")
     1

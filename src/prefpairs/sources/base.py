@@ -10,27 +10,28 @@ from prefpairs.model.candidate import Candidate
 from prefpairs.model.trace import Trace
 
 Scanned = tuple[bytes, float, int | None, bytes]
-"""What the index remembers of a row with one candidate: question, score, index and the digest
-of the response. Rows with equal questions agree in group, prompt and tools."""
+"""What the index stores of a row with one candidate: a digest of its question, its score, its
+index, and the digest of its response. Rows with equal questions have equal group, prompt and
+tools."""
 
 
 class Shortcut(NamedTuple):
-    """A quicker way to read rows of the most usual shape; nothing comes back of any other.
+    """A fast reader for rows of the usual shape; for any other row it returns None.
 
-    What it finds must be what `read` finds. Its own `read` is told the origin of the row, and
-    gives the row's one candidate with the digest of the response.
+    It must find exactly what the general reader finds. `read` takes a row and its origin, and
+    returns the row's one candidate with the digest of its response.
     """
 
     scan: Callable[[Sequence[bytes]], Sequence[Scanned | None]]
     read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
     ask: Callable[[bytes], Candidate | None] | None = None
-    """A candidate with the question of a scanned row and no answer, for less than `read` takes."""
+    """A candidate with the question of an indexed row and no answer; faster than `read`."""
     shown: tuple[tuple[str, ...], ...] = ()
-    """What each of these rows shows of how all must be read."""
+    """The facts that each of these rows shows."""
 
 
 class Opened(NamedTuple):
-    """How the records of one file are read, and what the user should know about it."""
+    """How the records of one file are read, and notes for the user."""
 
     read: Callable[[bytes], Reading]
     notes: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class Source:
     open_reader: Callable[[Sequence[bytes], ReadOptions, str], Opened]
     """How the records of one file are read.
 
-    A sample of them may decide on a quicker way for those like it, never on what is read.
+    A sample may decide which rows a fast reader reads, never what is read from them.
     """
     companions: Companions | None = None
     """The files that are skipped when this source may read the inputs."""

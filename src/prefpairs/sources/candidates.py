@@ -1,4 +1,4 @@
-"""Candidates: what `prefpairs extract` writes."""
+"""Candidates, as `prefpairs extract` writes them."""
 
 import re
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from prefpairs.sources.base import Opened, Source
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 _ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")
-"""How origins end that are written here: the number of a line, and of an answer in it."""
+"""The end of an origin that prefpairs wrote: a line number, and the number of an answer."""
 
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a candidate.
 
-    A row with more of the question beside it is one to which somebody added a column, if it says
-    which line it came from; else it is a row of somebody's own.
+    If it has more columns of the question, it is a candidate to which columns were added, provided
+    its origin names a line; otherwise it is a row of the user's own.
     """
     try:
         row = decode(record)
@@ -36,13 +36,8 @@ def looks_like(record: bytes) -> bool:
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
-    """How the candidates of one file are read; the options apply once more."""
+    """How the candidates of one file are read; options apply again."""
     return Opened(lambda record: _read(record, options, label))
-
-
-def read_back(record: bytes) -> Reading:
-    """A candidate that prefpairs itself put aside; no option applies a second time."""
-    return Reading(kept=[candidate_of(decode(record))], places=[1])
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
@@ -68,7 +63,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
         origin=candidate.origin,
         tools=tools,
         tokens=candidate.tokens,
-        meta=finite(candidate.meta),  # as whoever reads it again will find it
+        meta=finite(candidate.meta),  # as it will be after writing and reading
         inline_reasoning=False,
     )
     refine(answer, options, label, reading)

@@ -1,8 +1,8 @@
-"""Any rows with a prompt, a response and a score: named by paths, or guessed and said so.
+"""Any rows with a prompt, a response and a score: named by paths, or guessed with a note.
 
-Four shapes: one answer a row; several answers to one prompt (`responses` beside `rewards`);
-whole conversations (`messages`, the last turn is the response); and the logs of trainers whose
-prompts are already rendered (TRL's completions, verl's rollouts).
+Four shapes: one answer per row; several answers to one prompt (`responses` and `rewards`);
+whole conversations (`messages`, whose last turn is the response); and the logs of trainers,
+whose prompts are often already rendered (see training_logs.py).
 """
 
 from collections import Counter
@@ -45,11 +45,11 @@ from prefpairs.sources.generic_plain import shortcut_to
 
 _TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)
-"""What every row shows."""
+"""A fact that every row shows."""
 
 
 def looks_like(record: bytes) -> bool:
-    """Whether a record is a JSON object: whatever else it holds, paths can name it."""
+    """Whether a record is a JSON object, into which paths can lead."""
     try:
         return isinstance(decode(record), dict)
     except NotJson:
@@ -57,7 +57,7 @@ def looks_like(record: bytes) -> bool:
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
-    """How rows are read, each by its own names; those like the sample in a quicker way."""
+    """How rows are read, each by its own names; rows like the sample by a fast reader."""
     found = _with_fields_found(options)
     tried: Counter[frozenset[str]] = Counter()
 
@@ -75,12 +75,12 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
-    """What became of a row, whatever its shape."""
+    """What became of a row of any shape."""
     return _read(record, options, _with_fields_found(options), label)
 
 
 def _with_fields_found(options: ReadOptions) -> ReadOptions:
-    """The options for refine(): the fields are the answer's own, not to be looked up again."""
+    """The options without paths of fields, which have already been looked up."""
     return replace(options, prompt=None, response=None, scores=())
 
 
@@ -115,7 +115,7 @@ def _read(
 
 
 def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any], Fields]:
-    """A row without the columns that do not count, and its fields."""
+    """A row without ignored columns, and its fields."""
     for path in options.ignore:
         if not is_named(path, options):
             row = without(row, path)
@@ -124,7 +124,7 @@ def _fields_of(row: dict[str, Any], options: ReadOptions) -> tuple[dict[str, Any
 
 
 def _chat_in(value: Any) -> list[Any] | None:
-    """The chat whose JSON text stands in a column of chats, as tables often store it."""
+    """The chat in a text of JSON, as tables often store it."""
     if not (isinstance(value, str) and value.lstrip().startswith("[")):
         return None
     try:
@@ -135,7 +135,7 @@ def _chat_in(value: Any) -> list[Any] | None:
 
 
 def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:
-    """Which fields a row has; where it lacks one, what it has in its place."""
+    """Facts: which fields a row has, and if one is missing, its column names."""
     named = {"prompt": fields.prompt, "response": fields.response}
     named["score"] = fields.scores[0][0] if fields.scores else None
     there = [
@@ -151,7 +151,7 @@ def _what_is_there(row: dict[str, Any], fields: Fields) -> Iterator[Fact]:
 
 
 def _not_found(row: dict[str, Any], fields: Fields, options: ReadOptions) -> list[str]:
-    """What no option and no name of the row tells."""
+    """The fields that neither an option nor a column name identifies."""
     missing = ["prompt"] if fields.prompt is None else []
     talks = fields.prompt is not None and isinstance(look_up(row, fields.prompt), list)
     if fields.response is None and not talks:
@@ -162,7 +162,7 @@ def _not_found(row: dict[str, Any], fields: Fields, options: ReadOptions) -> lis
 
 
 def _is_worth_a_try(row: dict[str, Any], tried: Counter[frozenset[str]]) -> bool:
-    """Whether few rows with these fields were tried before, and few rows in all."""
+    """Whether only few rows with these columns, and few kinds of rows, were tried before."""
     keys = frozenset(row)
     tried[keys] += 1
     return tried[keys] <= _TRIES and len(tried) <= _MOST_KINDS
@@ -171,7 +171,7 @@ def _is_worth_a_try(row: dict[str, Any], tried: Counter[frozenset[str]]) -> bool
 def _suggested(
     record: bytes, row: dict[str, Any], missing: Sequence[str], options: ReadOptions
 ) -> Iterator[Fact]:
-    """Options that would give candidates of this row."""
+    """Facts: options with which this row would give candidates."""
 
     def works(options: ReadOptions) -> bool:
         with suppress(BadRecord, TwoReadings):
@@ -183,7 +183,7 @@ def _suggested(
 
 
 def _paths(row: dict[str, Any]) -> Iterator[str]:
-    """The fields of a row, and those of its lists of objects."""
+    """The paths of a row's columns, and of the fields of its lists of objects."""
     for key, value in row.items():
         first = value[0] if isinstance(value, list) and value else None
         if isinstance(first, dict) and "role" not in first:
@@ -193,7 +193,7 @@ def _paths(row: dict[str, Any]) -> Iterator[str]:
 
 
 class _Told(NamedTuple):
-    """What is known of a row besides its answers."""
+    """What is found out about a row besides its answers."""
 
     shown: list[Fact]
     mends: list[str]
@@ -268,7 +268,7 @@ def _answers(
 
 
 def _said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
-    """One of several answers; null where none came."""
+    """One of several answers; None where it is null."""
     return None if _given(row, path) is None else said_at(row, path, mends)
 
 
@@ -280,18 +280,18 @@ def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Whether a reward is null or NaN, as where its function does not apply."""
+    """Whether a reward is null or NaN, as when its function does not apply."""
     return value is None or value != value  # noqa: PLR0124 - NaN is not itself
 
 
 def _given(row: dict[str, Any], path: str | None) -> Any:
-    """What stands at a path; nothing is as good as null."""
+    """The value at a path; None if it is missing or null."""
     value = None if path is None else look_up(row, path)
     return None if value is MISSING else value
 
 
 def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
-    """A conversation cut before the model's last turn, tool calls and results included."""
+    """A conversation split before the model's last turn, which includes tool calls and results."""
     if isinstance(messages, str):
         raise Lost("no_response")
     end = len(messages)

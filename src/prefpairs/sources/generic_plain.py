@@ -1,10 +1,9 @@
-"""Rows of a prompt, one answer as text and a number as score, read at half the cost or less.
+"""The fast reader of generic rows: a prompt, one answer as text, and a number as its score.
 
-This is the one clever place of the source, as nemo_gym_plain.py is of its own. msgspec fills a
-type made for the fields of the file and skips the rest of the row; whatever it does not expect
-there is an error, and the row is read by generic.py, which knows every shape. Both find the same
-in a row: tests/laws/test_generic_shortcut.py. (Of 0.7 KB: 2.2 us to index it and 3.3 to read it,
-where generic.py takes 7 for either.)
+msgspec fills a type made for the fields of one file, and skips the rest of the row. Whatever the
+type does not expect is an error, and the row is left to the general reader in generic.py. Both
+find the same in a row: tests/laws/test_generic_shortcut.py. (A row of 0.7 KB takes 2.2 us to
+index and 3.3 us to read; the general reader takes 7 us for either.)
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -50,7 +49,7 @@ from prefpairs.sources.detect import SOURCE_COLUMNS
 
 _FEW = 4
 _SHORT = 15
-"""As in nemo_gym_plain.py."""
+"""As in nemo_gym_fast.py."""
 
 _TOOLS = "tools"
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
@@ -62,10 +61,10 @@ _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 def shortcut_to(
     sample: dict[str, Any], fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]
 ) -> Shortcut | None:
-    """How rows with these fields are read, if each of the fields is one of the row's own keys.
+    """The fast reader of rows with these fields, if each field is a column of the row.
 
-    Rows in which another field could be meant, or more of the question stands beside the prompt,
-    are not of the usual shape: their other columns must be empty.
+    Rows in which another field could be meant, or with more columns of the question, are left to
+    the general reader: in rows of the usual shape, such columns must be empty.
     """
     if fields.prompt is None or fields.response is None or not _can_be_fast(fields.log):
         return None
@@ -105,7 +104,7 @@ def shortcut_to(
 def _others(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
-    """The columns that could change what is read, and what may stand there."""
+    """The columns that could change what is read, and what each may contain."""
     others = dict.fromkeys((*SOURCE_COLUMNS, *OF_PAIRS), "missing") | MARK_COLUMNS
     others |= dict.fromkeys((*THOUGHTS, *CALLS), "nothing")
     if fields.log is not None:
@@ -136,10 +135,10 @@ def _can_be_fast(log: TrainingLog | None) -> bool:
 
 
 def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool) -> dict[str, str]:
-    """What else the sample has.
+    """The other columns of the sample, and what each may contain.
 
-    Strictly, any text beside the response could be a rival of it. Texts of the sample have been
-    shown; its other columns must hold none.
+    If `strict`, any other text could be the response instead. The facts of the sample cover its
+    own texts; its other columns must not become texts.
     """
     return {
         name: "no text" if strict and not isinstance(value, (str, list, dict)) else "anything"
@@ -149,14 +148,14 @@ def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool
 
 
 def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
-    """Names that may be there only if they are empty, as the sample has shown."""
+    """Names of a field that may be present only if empty, as in the sample."""
     silent = {fact[2] for fact in shown if fact[:2] == ("silent beside", what)}
     may_be = "null" if what == "score" else "nothing"
     return {name: may_be if name in silent else "missing" for name in NAMES[what]}
 
 
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
-    """A reference counts where nothing else is there; beside the response it is once told of."""
+    """Other names of responses; a reference next to the response must be known from the sample."""
     others = _of_kind("response", shown) | dict.fromkeys(VERSIONS, "missing")
     if fields.response in EITHER:
         return others | dict.fromkeys(UNSURE, "missing")
@@ -176,7 +175,7 @@ def _of_logs(own: Collection[str]) -> Iterator[str]:
 
 
 class _Unmarked:
-    """What stands in a column of marks, and says nothing."""
+    """A value in a column of marks that marks nothing."""
 
     reason: str
 
@@ -193,7 +192,7 @@ class _NoError(_Unmarked, reason="failed"):
 
 
 def _held_to(kind: type[_Unmarked], value: Any) -> _Unmarked:
-    """Raise for a mark, or for anything where nothing may stand: such rows are not plain."""
+    """Refuse a mark, or a value in a column that must be empty."""
     if not issubclass(kind, _Unmarked) or is_marked(kind.reason, value):
         raise ValueError
     return kind()
@@ -209,7 +208,7 @@ _MAY_BE: dict[str, tuple[Any, Any]] = {
     "anything": (Raw, Raw()),
     "no text": (float | bool | None, None),
 }
-"""The type of a column of which nothing is read, and what stands for it where it is missing."""
+"""The type of a column that is only checked, and its default if it is missing."""
 
 
 @lru_cache
@@ -221,7 +220,7 @@ def _row_of(
     *,
     narrow: bool,
 ) -> Callable[[bytes], Any]:
-    """What reads a row; narrow, it refuses every other column, and is quicker."""
+    """A decoder of rows; a narrow one refuses all other columns, and is faster."""
     prompt, response, score = own
     members: list[Any] = [
         ("prompt", Raw, field(name=prompt)),
@@ -240,12 +239,12 @@ def _row_of(
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path is a key of the row, and one that JSON writes without an escape."""
+    """Whether a path is a column of the row whose name JSON writes without an escape."""
     return path.isprintable() and not set(path) & set('."\\')
 
 
 class _Plain:
-    """Rows of one file, of which it is known which keys hold what."""
+    """The fast reader of the rows of one file, whose fields are known."""
 
     def __init__(
         self,
@@ -264,7 +263,7 @@ class _Plain:
         self._task_columns = tuple(f"task_{place}" for place in places)
 
     def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
-        """What the index remembers of rows, and nothing where a row is not of the usual shape."""
+        """What the index stores of each row; None for rows not of the usual shape."""
         found: list[Scanned | None] = []
         last, short = b"", b""
         for record in records:
@@ -273,13 +272,13 @@ class _Plain:
                 found.append(None)
                 continue
             question = b"\0".join(self._question(row)) if self._log is not None else row.prompt
-            if question != last:  # rows of one prompt often stand together
+            if question != last:  # rows of one prompt are often adjacent
                 last, short = question, sha256(question).digest()[:_SHORT]
             found.append((short, round_score(row.score), None, digest_turn(row.response, "")))
         return found
 
     def read(self, record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
-        """The candidate of a row of the usual shape, and the digest of its response."""
+        """The candidate of a row of the usual shape and the digest of its response; else None."""
         row = self._row(record)
         if row is None:
             return None
@@ -305,7 +304,7 @@ class _Plain:
         )
 
     def _decoded(self, record: bytes) -> Any:
-        """The row as its type; once a sound one has other columns, all are read as if they may."""
+        """The decoded row; once a valid row has more columns, all use the wide decoder."""
         try:
             return self._row_of(record)
         except msgspec.DecodeError:
@@ -314,11 +313,11 @@ class _Plain:
             return row
 
     def _row(self, record: bytes) -> Any:
-        """A row whose answer is fit to train on as it stands."""
+        """The decoded row, if its answer can be used unchanged."""
         try:
             row = self._decoded(record)
             if not record.isascii():
-                record.decode()  # msgspec does not look at the bytes of what it skips
+                record.decode()  # msgspec does not validate the bytes that it skips
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         words = row.response
@@ -333,7 +332,7 @@ class _Plain:
 
 @lru_cache(_FEW)
 def _question_of(log: TrainingLog | None, given: bytes, *task_key: bytes) -> tuple[str, Text]:
-    """Group and prompt: what both answers of a pair share."""
+    """The group and the prompt, which answers of one task share."""
     prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
     refuse_deeper([prompt], given)
     task = None
@@ -345,5 +344,5 @@ def _question_of(log: TrainingLog | None, given: bytes, *task_key: bytes) -> tup
 
 
 def _ends_in_an_answer(prompt: Text) -> bool:
-    """Whether a prompt may be a whole conversation."""
+    """Whether a prompt ends in an answer, so that it may be a whole conversation."""
     return not isinstance(prompt, str) and prompt[-1]["role"] == "assistant"

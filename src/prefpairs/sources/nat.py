@@ -1,7 +1,7 @@
-"""NeMo Agent Toolkit: candidates are TTC_END steps, scored at test time.
+"""NeMo Agent Toolkit: candidates are TTC_END steps, which were scored at test time.
 
-Three shapes: the items of `workflow_output.json` (each with its steps), bare steps, and bare
-payloads of steps. Ids keep their JSON type: example 1 and example "1" are two examples.
+Three shapes: items of `workflow_output.json` with their steps, single steps, and single payloads
+of steps. Ids keep their JSON type: example 1 and example "1" are two examples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
-    """What became of an item or of a step, whatever its shape."""
+    """What became of an item or a step of any shape."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
@@ -82,7 +82,7 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
 
 
 def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, Any]]:
-    """The payloads of the row's TTC_END steps, whatever the row's shape."""
+    """The payloads of the TTC_END steps in a row of any shape."""
     steps = next((row[key] for key in _STEP_LISTS if isinstance(row.get(key), list)), None)
     if steps is None:
         steps = [row]
@@ -95,7 +95,7 @@ def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, An
 
 
 class _Steps:
-    """The steps of one row. Candidates of one turn share their prompt, which is read once."""
+    """The steps of one row. Candidates of one turn share a prompt, which is read once."""
 
     def __init__(self, row: dict[str, Any], reading: Reading) -> None:
         self._row = row
@@ -139,7 +139,7 @@ def _turn_id(value: Any) -> str:
 
 
 def _score(value: Any) -> float | None:
-    """Numeric strings are scores here: the toolkit's own models read them so."""
+    """The score; numeric strings count, as in the toolkit's own models."""
     if value is None:
         return None
     try:
@@ -163,7 +163,7 @@ def _index(value: Any) -> int | None:
 
 
 def _response(output: Any) -> Text | None:
-    """Text as it is; a structure as JSON, for a repr of Python is no training data."""
+    """A response as text or messages; any other structure becomes JSON, not a Python repr."""
     if output is None or output in ([], {}):
         return ""
     if isinstance(output, str):

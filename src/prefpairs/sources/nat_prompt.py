@@ -1,4 +1,4 @@
-"""What a candidate of the NeMo Agent Toolkit was asked."""
+"""The prompt of a NeMo Agent Toolkit candidate."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from prefpairs.model.message import Message, Text, is_messages, read_messages
 
 
 def prompt_of(given: Any) -> Text | None:
-    """A prompt as it was given: text, a chat, or JSON where it is neither."""
+    """A prompt as recorded: text, a chat, or else JSON."""
     if given is None or given in ([], {}):
         return None
     if isinstance(given, str):
@@ -20,8 +20,7 @@ def prompt_of(given: Any) -> Text | None:
 def without_answer(prompt: Text | None, response: Text | None, mends: list[str]) -> Text | None:
     """The prompt without the candidate's own answer at its end.
 
-    The toolkit's own tic-tac-toe example records prompts so; trained on, they hold the
-    answer before it is asked for.
+    The toolkit's tic-tac-toe example records prompts this way; they would give away the answer.
     """
     if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
         return prompt

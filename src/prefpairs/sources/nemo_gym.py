@@ -1,4 +1,4 @@
-"""NeMo Gym rollouts: one line is the reply of an agent to one run of one task."""
+"""NeMo Gym rollouts: each line is an agent's response in one run of one task."""
 
 import re
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
-    """What became of a row, whatever its shape."""
+    """What became of a row of any shape."""
     if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
         return Reading(row_lost="placeholder")
     value, replaced = decode_counting(record)
@@ -65,9 +65,9 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
 
 
 def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
-    """Raise the first reason for which this rollout should not be trained on.
+    """Raise the first reason why this rollout should not be trained on.
 
-    `failure_reason` is none of them: verifiers set it as a verdict on good and bad answers.
+    `failure_reason` is not one of them: verifiers set it as a verdict on good and bad answers.
     """
     response = row.get("response")
     unfit = {
@@ -110,7 +110,7 @@ def _task(row: dict[str, Any]) -> list[Any] | None:
 
 
 def _response(row: dict[str, Any]) -> Text | None:
-    """`response.output`, or the top-level `output` that the early documentation showed."""
+    """`response.output`, or the top-level `output` of early documentation."""
     response = row.get("response")
     output = response.get("output") if isinstance(response, dict) else row.get("output")
     if output is None or isinstance(output, str):
@@ -123,9 +123,9 @@ def _response(row: dict[str, Any]) -> Text | None:
 
 
 def _one_transcript(steps: list[list[Any]]) -> list[Any]:
-    """One list of items from a list for each step.
+    """One list of items from one list per step.
 
-    Where each step repeats all that went before, the last one is the whole.
+    If each step repeats all items before it, the last step is the whole list.
     """
     whole: list[Any] = []
     for step in steps:

@@ -1,11 +1,10 @@
-"""NeMo Gym rollouts of the usual shape: one turn of the model, read at a tenth of the cost.
+"""The fast reader of NeMo Gym rollouts with one turn of the model.
 
-This is the one clever place of the source. msgspec fills the types below with what a candidate
-is made of and skips the rest of the line; whatever it does not expect there is an error, and
-the row is read by nemo_gym.py, which knows every shape. Both find the same in a row:
-tests/laws/test_nemo_gym_shortcut.py. Per row of 2.3 KB: 2 us to index it and 3 to read it, where
-nemo_gym.py takes 30. (One type for all items, for a tagged union takes 0.3 us more; a bare
-tuple, for a named one takes 0.2.)
+msgspec fills the types below with the parts of a candidate, and skips the rest of the line.
+Whatever they do not expect is an error, and the row is left to the general reader in nemo_gym.py.
+Both find the same in a row: tests/laws/test_nemo_gym_shortcut.py. (A row of 2.3 KB takes 2 us to
+index and 3 us to read, instead of 30. A tagged union of items would take 0.3 us more than one
+type for all of them, and a named tuple as result 0.2 us more than a bare one.)
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ from prefpairs.sources.base import Scanned
 
 _FEW = 4
 _SHORT = 15
-"""Bytes of a digest that Python holds in 48, and no more of it in 64."""
+"""The length of digests: Python stores 15 bytes in 48, and more than that in 64."""
 
 Tools = list[Any] | None
 _ROLES = {"developer": "system"}
@@ -39,7 +38,7 @@ _ROLES = {"developer": "system"}
 _Wordless: Any = msgspec.defstruct(
     "_Wordless", [(key, None, None) for key in (*CONTENT_KEYS, *OTHER_KEYS)], gc=False
 )
-"""A message or a part of one that holds nothing but words; the row is read in full otherwise."""
+"""A message, or a part of one, with text alone; any other content needs the general reader."""
 
 
 class _Part(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]  # made of a table
@@ -116,7 +115,7 @@ _task_of = msgspec.json.Decoder(int | str | None).decode
 
 
 def scan(records: Sequence[bytes]) -> list[Scanned | None]:
-    """What the index remembers of rows, and nothing where a row is not of the usual shape."""
+    """What the index stores of each row; None for rows not of the usual shape."""
     found: list[Scanned | None] = []
     last, short = b"", b""
     for record in records:
@@ -126,7 +125,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
             continue
         row, words, thoughts = plain
         question = b"\0".join((row.responses_create_params, row.agent, row.task))
-        if question != last:  # rows of one task often stand together
+        if question != last:  # rows of one task are often adjacent
             last, short = question, sha256(question).digest()[:_SHORT]
         score, response = round_score(row.reward), digest_turn(words, thoughts)
         found.append((short, score, row.index, response))
@@ -134,7 +133,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
 
 
 def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
-    """The candidate of a row of the usual shape, and the digest of its response."""
+    """The candidate of a row of the usual shape and the digest of its response; else None."""
     plain = _plain(record)
     if plain is None:
         return None
@@ -152,7 +151,7 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
 
 
 def ask(record: bytes) -> Candidate | None:
-    """The question of a row that was scanned; without the answer 4 us, where `read` takes 7."""
+    """The question of a row that was indexed: 4 us, where `read` takes 7 for the answer as well."""
     question = _question_in(_asking_of(record))
     if question is None:
         return None
@@ -161,11 +160,11 @@ def ask(record: bytes) -> Candidate | None:
 
 
 def _plain(record: bytes) -> tuple[_Row, str, str] | None:
-    """A row of the usual shape, and what the model said and thought in it."""
+    """A row of the usual shape, with the text and the reasoning of the model; else None."""
     try:
         row = _row_of(record)
         if not record.isascii():
-            record.decode()  # msgspec does not look at the bytes of what it skips
+            record.decode()  # msgspec does not validate the bytes that it skips
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     turn = _turn_of(row)
@@ -173,7 +172,7 @@ def _plain(record: bytes) -> tuple[_Row, str, str] | None:
 
 
 def _turn_of(row: _Row) -> tuple[str, str] | None:
-    """What the model said and thought, if it is one turn that is fit to train on."""
+    """The text and the reasoning of the model, if they are one turn that can be used; else None."""
     if row.mask_sample:
         return None
     words = thoughts = ""
@@ -193,7 +192,7 @@ def _turn_of(row: _Row) -> tuple[str, str] | None:
 
 
 def _question_in(row: _Row | _Asking) -> tuple[str, list[Message], Tools] | None:
-    """Group, prompt and tools of a row, if it asks something."""
+    """The group, prompt and tools of a row, if it asks something."""
     params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
     try:
         question = _question_of(params, agent, task)
@@ -204,7 +203,7 @@ def _question_in(row: _Row | _Asking) -> tuple[str, list[Message], Tools] | None
 
 @lru_cache(_FEW)
 def _question_of(params: bytes, agent: bytes, task: bytes) -> tuple[str, list[Message], Tools]:
-    """Group, prompt and tools: what both answers of a pair share. No prompt if nothing is asked."""
+    """The group, prompt and tools that answers of a task share; an empty prompt asks nothing."""
     prompt, tools = _asked_of(params)
     name = _agent_of(agent)
     if (number := _task_of(task)) is None:
@@ -227,12 +226,12 @@ def _asked_of(params: bytes) -> tuple[list[Message], Tools]:
 
 
 def _are_one(one: Message, other: Message) -> bool:
-    """Whether two messages of a prompt may be made one: what the model said in a row, systems."""
+    """Whether two messages of a prompt may have to be merged: adjacent turns of one role."""
     return one["role"] != "user" and bool(one["role"] == other["role"])
 
 
 def _anything_asked_of(params: bytes) -> tuple[list[Message], Tools]:
-    """The same, read as nemo_gym.py does."""
+    """The prompt and tools as the general reader finds them."""
     asked = decode_part(params, 1)
     if not isinstance(asked, dict):
         return [], None

@@ -1,7 +1,7 @@
-"""Traces of agents: the turns of one run, its reward, and pairs that others made of it.
+"""Traces of agents: the turns of one run, its reward, and pairs found in it.
 
-A trace is a candidate among those of its task. Its pairs come in two kinds: embedded ones
-(`dpo_pairs`), and recoveries, where an assistant turn mends what the one before it did wrong.
+A trace is one candidate of its task. It may also contain pairs of two kinds: embedded pairs
+(`dpo_pairs`), and recoveries, where an assistant turn corrects the error of the one before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +23,13 @@ from prefpairs.model.trace import ToolError, Trace
 from prefpairs.sources.base import Opened, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
-"""The fields of a trace that are part of what it was asked, beside its turns."""
+"""The fields of a trace, besides its turns, that are part of the question."""
 
 _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
 
 
 def looks_like(record: bytes) -> bool:
-    """Whether a record is a trace: turns, and something that only traces have beside them."""
+    """Whether a record is a trace: it has turns, and a field that only traces have."""
     try:
         row = decode(record)
     except NotJson:
@@ -46,7 +46,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 
 def turns_of(row: dict[str, Any]) -> list[Message]:
-    """The turns of a trace as messages; a `tool_call` stands where chats have calls."""
+    """The turns of a trace as messages; `tool_call` becomes `tool_calls`."""
     given = row.get("turns")
     if not isinstance(given, list):
         raise BadField("turns", given, "a list of turns")
@@ -54,10 +54,10 @@ def turns_of(row: dict[str, Any]) -> list[Message]:
 
 
 def recoveries(row: dict[str, Any], turns: list[Message]) -> Iterator[tuple[int, int | None]]:
-    """The place of each `tool_error`, and of the turn that mends it, if one does.
+    """The place of each `tool_error`, and of the turn that recovers from it, if one does.
 
-    On an assistant turn the mark stands on the recovery itself; on any other, the model's next
-    turn recovers. Several errors may lead to one recovery, which is told once.
+    On an assistant turn, the field marks the recovery itself; on any other turn, the model's next
+    turn recovers. Several errors may share a recovery, which is listed once.
     """
     told: set[int] = set()
     for place, turn in enumerate(row["turns"]):
@@ -129,11 +129,11 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
 
 
 Ready = tuple[dict[str, Any], Text, Text | None, Text | None]
-"""A pair that stands ready: where it was found, the state, and both answers."""
+"""A pair found in a trace: its meta, the state before it, and both answers."""
 
 
 def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
-    """The whole trace as an answer to what it was asked first."""
+    """The whole trace as one answer to its first question."""
     spoken = _spoken(turns, range(len(turns)))
     start = len(turns) if spoken is None else spoken
     prompt, _ = number_calls(whole(row, turns[:start]), "")
@@ -151,9 +151,9 @@ def _trace(row: dict[str, Any], turns: list[Message]) -> Answer:
 
 
 def whole(row: dict[str, Any], asked: Text) -> Text:
-    """What was asked, behind a system message of what stands beside the turns.
+    """What was asked, after a system message made from the fields besides the turns.
 
-    A system message that the turns begin with is not said twice.
+    A system message with which the turns begin is not repeated.
     """
     turns = as_chat(asked, "user")
     begins = turns[0]["content"] if turns and turns[0]["role"] == "system" else ""
@@ -168,7 +168,7 @@ def whole(row: dict[str, Any], asked: Text) -> Text:
 
 
 def _sides(trace: Answer, pair: Ready) -> tuple[Answer, Answer]:
-    """Both answers of a pair, known by their trace."""
+    """Both answers of a pair, as answers of their trace."""
     meta, state, chosen, rejected = pair
     better = trace._replace(prompt=state, response=chosen, meta={**(trace.meta or {}), **meta})
     return better, better._replace(response=rejected)
@@ -195,7 +195,7 @@ def _embedded(row: dict[str, Any], pair: Any, place: int) -> Ready:
 
 
 def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | None]:
-    """The recoveries of a trace, each against the model's turn before it; nothing without one."""
+    """The recoveries of a trace, each paired with the model's turn before it; None without one."""
     for place, mending in recoveries(row, turns):
         wrong = None if mending is None else _spoken(turns, range(mending - 1, -1, -1))
         if mending is None or wrong is None:
@@ -207,19 +207,19 @@ def _recovered(row: dict[str, Any], turns: list[Message]) -> Iterator[Ready | No
 
 
 def _plain(value: Any) -> Any:
-    """A name as it is; anything else that stands in its place as JSON."""
+    """A plain value as it is, anything else as JSON."""
     return encode(value).decode() if isinstance(value, (dict, list)) else finite(value)
 
 
 def _words(text: Text | None) -> list[Any]:
-    """Who says what: embedded pairs know texts alone, so that calls do not tell them apart."""
+    """Roles and contents alone: embedded pairs have no tool calls that could differ."""
     return [(turn["role"], turn["content"]) for turn in as_chat(text or "", "assistant")]
 
 
 def _message(turn: Any, field: str) -> Message:
     if not isinstance(turn, dict):
         raise BadField(field, turn, "a turn")
-    turn = {"role": "assistant", **turn}  # as the collator takes one that does not say who spoke
+    turn = {"role": "assistant", **turn}  # as the collator reads a turn without a role
     call = turn.get("tool_call")
     if call and not turn.get("tool_calls"):
         turn["tool_calls"] = [call]

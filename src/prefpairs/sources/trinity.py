@@ -1,7 +1,7 @@
-"""Trinity-RFT: a row is an experience, one answer of a run, out of any of its files.
+"""Trinity-RFT: a row is an experience, which is one answer of a run.
 
-Lines of JSON have no tokens; frames (TRXP) and databases have, under `tokens` and `action_mask`.
-`type` says multi_turn of nearly everything, so nobody looks at it.
+JSON lines have no tokens; frames (TRXP) and databases have them, in `tokens` and `action_mask`.
+`type` is multi_turn for nearly everything, so it is ignored.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> Reading:
-    """What became of an experience; `named` where options name fields of it."""
+    """What became of an experience; `named` if options name fields of it."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
     reading = Reading(mends=["surrogate_replaced"] * replaced)
@@ -76,14 +76,14 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bo
 
 
 def _named(answer: Answer) -> Answer:
-    """The answer with its identities beside the fields of its row."""
+    """The answer, with its identities added to the fields of its row."""
     return answer._replace(row={**_identities(answer.row), **answer.row})
 
 
 def _ready(row: dict[str, Any], eid: dict[str, Any]) -> tuple[Answer, Answer]:
-    """Both answers of an experience for DPO: two conversations, with one prompt or more in common.
+    """Both answers of an experience for DPO: two conversations that begin with the same prompt.
 
-    Its tokens, where it has any, are those of the prompt, and of what followed on either side.
+    Its tokens, if it has any, are those of the prompt and of the rest of each conversation.
     """
     _check_prompt(row)
     chosen, rejected = (
@@ -138,7 +138,7 @@ def _task(eid: dict[str, Any]) -> list[Any] | None:
 
 
 def _check_prompt(row: dict[str, Any]) -> None:
-    """Raise the reason for which no answer to this prompt should be trained on."""
+    """Raise the reason why no answer to this prompt should be trained on."""
     if row.get("multi_modal_input_keys"):
         raise Lost("multi_modal")
     if row.get("truncate_status") == "prompt_truncated":
@@ -146,7 +146,7 @@ def _check_prompt(row: dict[str, Any]) -> None:
 
 
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
-    """Raise the reason for which this answer should not be trained on."""
+    """Raise the reason why this answer should not be trained on."""
     _check_prompt(row)
     if row.get("truncate_status") == "response_truncated" and "incomplete" not in options.keep_rows:
         raise Lost("incomplete")
@@ -158,13 +158,13 @@ def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadO
 def _texts(
     row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions
 ) -> tuple[Text | None, Text | None, bool]:
-    """Prompt and answer, and whether they are what a chat template made."""
+    """Prompt and answer, and whether a chat template rendered them."""
     if row.get("messages"):
         return *_parted(read_messages(row["messages"], "messages")), False
     prompt, response = _text(row, "prompt_text"), _text(row, "response_text")
     if not (prompt and response) and tokens is not None:
         if options.decoder is not None:
-            # The text of an answer leaves out the tools that it calls: both are made anew.
+            # The recorded text omits tool calls: both texts are decoded from the tokens.
             prompt, response = tokens.texts(options.decoder)
         elif not (options.prompt or options.response):
             raise Lost("only_tokens")
@@ -172,7 +172,7 @@ def _texts(
 
 
 def _parted(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """A conversation cut where the model speaks first, as the trainer's own mask begins there."""
+    """A conversation split where the model first speaks, as the trainer's own mask begins there."""
     for place, message in enumerate(messages):
         if message["role"] == "assistant":
             return messages[:place], messages[place:]
@@ -187,7 +187,7 @@ def _text(row: dict[str, Any], field: str) -> str | None:
 
 
 def _name(eid: dict[str, Any], key: str) -> str:
-    """A part of the identity as text: JSON lines have numbers where databases have texts."""
+    """A part of the identity as text: JSON lines have numbers where databases have text."""
     value = eid.get(key, "")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise BadField(f"eid.{key}", value, "text or a number")
@@ -195,7 +195,7 @@ def _name(eid: dict[str, Any], key: str) -> str:
 
 
 def _identities(row: dict[str, Any]) -> dict[str, Any]:
-    """What the toolkit calls tid, rid and sid; and the item of the data set, in any epoch."""
+    """What Trinity-RFT calls tid, rid and sid; and the item of the data set in any epoch."""
     eid = row["eid"]
     batch, task = _name(eid, "batch"), _name(eid, "task")
     names = {"task": f"{batch}/{task}"} if batch or task else {}
@@ -211,7 +211,7 @@ def _sample(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _meta(row: dict[str, Any], eid: dict[str, Any]) -> dict[str, Any]:
-    """What tells one experience of a task from another, where it is plain."""
+    """What distinguishes the experiences of a task, where it is a plain value."""
     found = {"step": eid.get("step"), "model_version": look_up(row, "info.model_version")}
     plain = {key: value for key, value in found.items() if isinstance(value, (int, str))}
     sample = _sample(row)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, TwoReadings
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading, ReadOptions, read_candidate
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.model.identity import digest_prompt, group_of_prompt
-from prefpairs.sources.candidates import looks_like, open_reader, read_back
+from prefpairs.sources.candidates import looks_like, open_reader
 
 FULL = Candidate(
     group='["math",0]',
@@ -192,7 +192,7 @@ def test_looks_like(line: bytes, known: bool) -> None:
 def test_read_back_applies_no_option() -> None:
     """What was put aside comes back word for word."""
     line = candidate_line(FULL._replace(score=-1.0, response="<think>hm</think>A"))
-    assert read_back(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
+    assert read_candidate(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
 
 
 def test_meta_holds_what_whoever_reads_it_again_finds() -> None:
