@@ -7,7 +7,7 @@ Nothing here knows typer or pydantic.
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from decimal import Decimal
 from typing import Any, TypeVar, dataclass_transform, get_args
@@ -48,6 +48,10 @@ class Option:
     positional: bool = False
     choices: tuple[str, ...] = ()
     """The words of which its value is one, or, where that is a tuple, some."""
+    convert: Callable[[Any], Any] | None = None
+    """Makes the value of what is typed: a list of texts if it is repeated, else one text."""
+    recipe_key: str = ""
+    """Its name in a recipe, where that is not the name that is typed."""
 
     @property
     def name(self) -> str:
@@ -57,6 +61,8 @@ class Option:
     @property
     def key(self) -> str:
         """Its name in a recipe and in `--set`: the longest one that is typed, or its field's."""
+        if self.recipe_key:
+            return self.recipe_key
         return self.name.lstrip("-").replace("-", "_") if self.names else self.field
 
     @property
@@ -67,6 +73,8 @@ class Option:
     @property
     def default_typed(self) -> Any:
         """Its default as it would be typed."""
+        if self.repeated and not self.default:
+            return None
         return ",".join(self.default) if isinstance(self.default, tuple) else self.default
 
     @property
@@ -99,6 +107,8 @@ class Option:
         >>> order.value_of("easy_first")
         'easy-first'
         """
+        if self.convert is not None:
+            return self.convert(typed)
         if self.type == tuple[str, ...] and isinstance(typed, str):
             words = split_words([typed])
             return tuple(one_of(self.name, word, *self.choices) for word in words)
@@ -148,8 +158,10 @@ def option(  # noqa: PLR0913 - each says another thing of it
     least: float | None = None,
     most: float | None = None,
     show_default: bool = True,
+    repeated: bool = False,
+    convert: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A field that is an option with a value."""
+    """A field that is an option with a value; it is `repeated` if its type is a list, too."""
     known = Option(
         help=help,
         metavar=metavar or "|".join(choices),
@@ -159,6 +171,8 @@ def option(  # noqa: PLR0913 - each says another thing of it
         most=most,
         show_default=show_default,
         choices=choices,
+        repeated=repeated,
+        convert=convert,
     )
     return dataclasses.field(default=default, metadata={"option": known})
 
@@ -169,10 +183,15 @@ def flag(*names: str, help: str, panel: str = "") -> Any:  # noqa: A002
     return dataclasses.field(default=False, metadata={"option": known})
 
 
-def argument(default: Any, *, metavar: str, help: str) -> Any:  # noqa: A002
+def argument(default: Any, *, metavar: str, help: str, key: str = "") -> Any:  # noqa: A002
     """A field that is typed without a name."""
     known = Option(
-        help=help, metavar=metavar, panel="Arguments", positional=True, show_default=False
+        help=help,
+        metavar=metavar,
+        panel="Arguments",
+        positional=True,
+        show_default=False,
+        recipe_key=key,
     )
     return dataclasses.field(default=default, metadata={"option": known})
 
@@ -197,14 +216,20 @@ def options_in(group: Any) -> list[Option]:
 def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
     """An option with what its field tells of it."""
     by_field = () if known.positional else (f"--{field.name.replace('_', '-')}",)
+    repeated = known.repeated or "list" in str(field.type)
+    typed = field.type
+    if known.repeated:
+        typed = list[str] | None
+    elif known.convert is not None or field.type == tuple[str, ...]:
+        typed = str
     return dataclasses.replace(
         known,
         field=field.name,
         type=field.type,
-        type_typed=str if field.type == tuple[str, ...] else field.type,
+        type_typed=typed,
         default=field.default,
         names=known.names or by_field,
-        repeated="list" in str(field.type),
+        repeated=repeated,
         is_required=field.default is REQUIRED,
     )
 

@@ -20,12 +20,12 @@ from unittest import mock
 
 from backports import zstd
 from fuzz_driver import counts_of, in_surroundings, inside, run, strict
-
-from prefpairs.chat.template import compiled
 from prefpairs.cli.gates import read_gates
-from prefpairs.cli.main import main
 from prefpairs.cli.manifest import differences, read_manifest
 from prefpairs.cli.read_options import ReadWords
+
+from prefpairs.chat.template import compiled
+from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import visible, word_error
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.trainer_rows import unwrap
@@ -38,9 +38,10 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.fields.answer import Reading, ReadOptions, read_candidate
+from prefpairs.fields.answer import Reading, read_candidate
 from prefpairs.fields.pair_row import PairReading, read_pair
 from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
 from prefpairs.files.inputs import Input
 from prefpairs.files.json_array import array_elements

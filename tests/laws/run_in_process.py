@@ -12,13 +12,14 @@ from threading import Thread
 from typing import Any, Literal
 
 from prefpairs.engine.extract import extract
+
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import PairPlan, ReadPlan
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import STDIN, Input, find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]

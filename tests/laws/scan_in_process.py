@@ -6,10 +6,10 @@ from typing import Any
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import Reader
 from prefpairs.engine.line_scanner import Scanner
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.row_reader import Rows
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
+from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import Opened
 
 

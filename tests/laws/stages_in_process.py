@@ -11,11 +11,11 @@ from threading import Thread
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import InputPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary
+from prefpairs.plan import InputPlan, SievePlan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 

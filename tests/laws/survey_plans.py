@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from run_in_process import Asked, named_files
 
-from prefpairs.engine.plan import InputPlan, SievePlan
+from prefpairs.plan import InputPlan, SievePlan
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from usual_rows import AIMS, plain_rows, usual_rows
 
 from hypothesis_examples import examples
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import GENERIC, generic
 from prefpairs.sources.base import Opened

@@ -23,12 +23,12 @@ from hypothesis_examples import examples
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import candidates_of, fill
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import POSITION
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 

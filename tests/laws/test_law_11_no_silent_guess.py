@@ -30,7 +30,7 @@ from run_in_process import (
 from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.errors import PrefpairsError
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.question_columns import COLUMNS, holds_something
 
 CHANCE = st.randoms(use_true_random=False)

@@ -14,7 +14,7 @@ from run_in_process import Asked, Row, lines_of, pair_lines
 
 from hypothesis_examples import examples
 from prefpairs.errors import OtherRows, PrefpairsError, TwoReadings
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 
 NOTHING_SAID = ReadOptions()
 

@@ -13,7 +13,7 @@ from rollouts_of_any_format import STRATEGIES, any_scores, asked, contest_rows, 
 from run_in_process import Asked, Row, extract_lines, lines_of, pair_lines
 
 from hypothesis_examples import examples
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.strategies.options import PairOptions
 
 NUMBERS = re.compile(rb'"(?:chosen_score|rejected_score|gap)":([^,}]+)')

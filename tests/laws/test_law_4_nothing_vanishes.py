@@ -36,7 +36,7 @@ from run_in_process import (
 
 from hypothesis_examples import examples
 from prefpairs.cli.main import main
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.reasons import ALL
 
 PLACEHOLDER = b"<PLACEHOLDER ROW>\n"

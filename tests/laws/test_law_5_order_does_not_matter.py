@@ -39,7 +39,7 @@ from run_in_process import (
 )
 
 from hypothesis_examples import examples
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.strategies.options import PairOptions
 
 CHANCE = st.randoms(use_true_random=False)

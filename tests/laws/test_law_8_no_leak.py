@@ -25,11 +25,11 @@ from hypothesis_examples import examples
 from prefpairs.dataset.example import trainer_prompt_of
 from prefpairs.engine.earlier_split import sides_in
 from prefpairs.engine.export import export
-from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, ValidationLedger
+from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ExportOptions

@@ -21,7 +21,7 @@ from run_in_process import (
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotOneEach
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.reasons import CONFLICTING
 from prefpairs.sources import generic
 

@@ -22,11 +22,11 @@ from prefpairs.dataset.example import LOSSY
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
+from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import Effect, ExportOptions, Target

@@ -10,9 +10,9 @@ from small_tokenizer import CHAT, END, PIECES, TEXTS, TOKENS, decoded
 
 from hypothesis_examples import examples
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.trace_export import TraceExportPlan, export_traces
 from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan
 from prefpairs.targets.base import TraceOptions
 from prefpairs.targets.sdpo import TARGET
 

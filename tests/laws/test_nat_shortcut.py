@@ -10,7 +10,7 @@ from nat_items import AIMS, STEP_NAME, plain_items, usual_items
 from run_in_process import Row
 
 from hypothesis_examples import examples
-from prefpairs.fields.answer import ReadOptions, as_they_stand
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.sources import nat, nat_plain
 
 OPTIONS = [ReadOptions(), ReadOptions(cast_score=True), ReadOptions(step_name="x")]

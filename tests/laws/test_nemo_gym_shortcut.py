@@ -13,7 +13,8 @@ from usual_rollouts import message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import Reading, ReadOptions, as_they_stand
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import nemo_gym, nemo_gym_plain

@@ -12,7 +12,7 @@ from run_in_process import Asked, Row, extract_lines, lines_of, pair_lines
 from stages_in_process import sieve_lines
 
 from hypothesis_examples import examples
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import as_chat
 from prefpairs.model.pair import pair_line, pair_of
 from prefpairs.stages.dedupe import Dedupe

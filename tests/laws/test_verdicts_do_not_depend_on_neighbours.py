@@ -23,7 +23,7 @@ from run_in_process import (
 )
 
 from hypothesis_examples import examples
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.json_codec import DEEPEST, decode
 
 HERE = "@here@"

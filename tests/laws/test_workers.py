@@ -30,12 +30,12 @@ from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadRecords, DataError, UsageError
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 WORKERS = [1, 2, 3, 7]

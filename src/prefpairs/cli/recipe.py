@@ -1,7 +1,7 @@
 """Recipes: a pipeline in a TOML file, in the option words of the command line.
 
-Each table is a command, and its keys are that command's options. The stages run in the order in
-which they stand; [read] says what is read, and [write] what is written.
+Each table is a command, and its keys are that command's options. The steps run in the order of
+their tables; [read] says what is read, and [write] what is written.
 """
 
 import tomllib
@@ -9,55 +9,54 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.read_options import AsideWords, ReadWords
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
-from prefpairs.cli.write_options import TellWords, force_option
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_stamps import read_noted
-from prefpairs.option import Option, filled, option, options, options_in
+from prefpairs.option import Option, filled, options_in
+from prefpairs.plan import ReadPlan
+from prefpairs.plan.export_plan import FormForTarget, ToTargetOrPairs
+from prefpairs.plan.input_plan import TempDir
+from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.base import Stage
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
+from prefpairs.strategies.options import PairOptions
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
 
 
-SIEVES: dict[str, type[Stage]] = {
+STAGES: dict[str, type[Stage]] = {
     "dedupe": Dedupe,
     "filter": Filter,
     "sample": Sample,
 }
-STAGES = ("pair", *SIEVES, "split", "export")
-TABLES = ("read", *STAGES, "write")
+GROUPS: dict[str, tuple[type, ...]] = {
+    "read": (ReadPlan, ReadOptions, TempDir),
+    "pair": (PairOptions,),
+    **{name: (stage,) for name, stage in STAGES.items()},
+    "split": (Split, FormForTarget),
+    "export": (ToTargetOrPairs,),
+    "write": (WriteRecipe,),
+}
+"""The options of each table."""
 
-W = TypeVar("W")
+STEPS = ("extract", "pair", *STAGES, "split", "export")
+TABLES = ("read", *STEPS, "write")
+
+G = TypeVar("G")
 
 
-@options
-class ReadTable(ReadWords, AsideWords):
-    """What [read] may say where [pair] follows."""
-
-
-@options
-class InputTable(PairInputWords, AsideWords):
-    """What [read] may say where the inputs are pairs already."""
-
-
-@options
-class WriteTable(TellWords):
-    """What [write] may say."""
-
-    output: str | None = option(None, metavar="FILE")
-    out_dir: str | None = option(None, metavar="DIR")
-    manifest: str | None = option(None, metavar="FILE")
-    force: bool = force_option()
+def keys_of(kinds: Sequence[type]) -> set[str]:
+    """The keys of the options of some groups."""
+    return {option.key for kind in kinds for option in options_in(kind)}
 
 
 @dataclass(slots=True)
@@ -71,20 +70,23 @@ class Recipe:
     """The words of each table that was asked for, those that nobody wrote included."""
 
     @property
-    def stages(self) -> list[str]:
-        """The stages, in the order in which they run."""
-        return [name for name in self.tables if name in STAGES]
+    def steps(self) -> list[str]:
+        """The steps, in the order in which they run."""
+        return [name for name in self.tables if name in STEPS]
 
-    def words(self, table: str, kind: type[W]) -> W:
-        """The words of a table, each held to its type."""
+    def group(self, table: str, kind: type[G]) -> G:
+        """The options of a table, as the group that they belong to."""
+        return cast("G", self.groups(table, kind)[0])
+
+    def groups(self, table: str, *kinds: type) -> list[Any]:
+        """The options of a table, as the groups that they belong to."""
         given = self.tables.get(table, {})
-        known = _options_of(kind)
+        known = {option.key: option for kind in kinds for option in options_in(kind)}
         for key in given:
             if key not in known:
-                unknown = UnknownWord(f"word in [{table}]", key, list(known))
-                raise unknown.at(self._place(table, key))
+                raise self._unknown(table, key, list(known))
         try:
-            model = _model_of(kind.__name__, known).model_validate(
+            model = _model_of(table, known).model_validate(
                 {key: _listed(known[key], value) for key, value in given.items()}
             )
         except ValidationError as error:
@@ -93,7 +95,19 @@ class Recipe:
         for key, value in values.items():
             self._check_value(table, key, known[key], value)
         self.settled[table] = {key: value for key, value in values.items() if value is not None}
-        return filled(kind, {known[key].field: value for key, value in values.items()})
+        typed = {known[key].field: value for key, value in values.items()}
+        with self.telling_place(table):
+            return [filled(kind, typed) for kind in kinds]
+
+    def _unknown(self, table: str, key: str, known: Sequence[str]) -> UsageError:
+        """The error for a key that a table does not have, but perhaps another one."""
+        owners = [name for name, kinds in GROUPS.items() if key in keys_of(kinds)]
+        otherwise = f"{key} belongs in [{owners[0]}]" if owners else None
+        if otherwise is None:
+            return UnknownWord(f"word in [{table}]", key, known).at(self._place(table, key))
+        return UsageError(f"unknown word in [{table}]: {key}", otherwise).at(
+            self._place(table, key)
+        )
 
     def _check_value(self, table: str, key: str, option: Option, value: Any) -> None:
         """Raise for a value that no option can have."""
@@ -170,17 +184,20 @@ def _check_table(recipe: Recipe, name: str, table: Any) -> None:
 
 
 def _check_order(recipe: Recipe) -> None:
-    """`pair` makes what the others read; `split` and then `export` are the end."""
-    stages = recipe.stages
-    ends = [name for name in ("split", "export") if name in stages]
-    if "pair" in stages[1:]:
+    """`extract` is alone, `pair` makes what the others read, `split` and `export` are the end."""
+    steps = recipe.steps
+    if not steps:
+        raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STEPS)}")
+    if "extract" in steps and len(steps) > 1:
+        problem = "[extract] writes candidates: no other stage goes with it"
+        raise UsageError(problem).at(recipe.lines.get(("extract", "")))
+    ends = [name for name in ("split", "export") if name in steps]
+    if "pair" in steps[1:]:
         raise UsageError("[pair] must be the first stage").at(recipe.lines.get(("pair", "")))
     for name, place in zip(reversed(ends), (-1, -2), strict=False):
-        if stages[place] != name:
+        if steps[place] != name:
             where = "last stage" if place == -1 else "last stage but [export]"
             raise UsageError(f"[{name}] must be the {where}").at(recipe.lines.get((name, "")))
-    if not stages:
-        raise UsageError(f"{recipe.path} has no stage", f"one of {', '.join(STAGES)}")
 
 
 def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
@@ -199,11 +216,6 @@ def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
     recipe.tables.setdefault(table, {})[place[1]] = parsed
     recipe.lines[place] = f"--set {setting}"
     return place
-
-
-def _options_of(kind: type) -> dict[str, Option]:
-    """The options of a table by their keys: `from` of --from, `limit` of -n and --limit."""
-    return {option.key: option for option in options_in(kind)}
 
 
 def _model_of(name: str, known: Mapping[str, Option]) -> type[BaseModel]:

@@ -63,7 +63,7 @@ def command_of(function: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     """An option as typer wants it; the names are declared, since typer 0.27 derives wrong ones."""
-    default, kind = option.default, option.type_typed
+    default, kind = option.default_typed, option.type_typed
     if option.positional:
         words: Any = typer.Argument(metavar=option.metavar)
     elif kind is bool:

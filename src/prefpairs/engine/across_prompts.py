@@ -6,12 +6,12 @@ from functools import lru_cache
 from math import isnan, nan
 
 from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.plan import MOST_PAIRS, PairPlan
 from prefpairs.engine.ranked_group import Contest, Fetch, fair_members
 from prefpairs.errors import TooManyPairs
 from prefpairs.ledger import Ledger
 from prefpairs.model.canonical_json import canonical_json
-from prefpairs.strategies.options import PairOptions
+from prefpairs.plan import PairPlan
+from prefpairs.strategies.options import MOST_PAIRS, PairOptions
 from prefpairs.strategies.stratified import stratified_across_prompts
 
 _MOST_CACHED = 1024

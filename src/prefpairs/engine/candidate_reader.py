@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import TwoReadings
@@ -17,6 +16,7 @@ from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair
+from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import Opened
 
 

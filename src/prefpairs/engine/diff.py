@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from prefpairs.analysis.comparison import PairSet
 from prefpairs.engine.filed_pairs import pair_readings
-from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import THEIR_ID
+from prefpairs.plan import InputPlan
 
 _MOST_NAMES = 5
 _OTHER_IDS = (

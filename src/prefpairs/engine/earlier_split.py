@@ -1,6 +1,7 @@
 """The sides that an earlier split gave to prompts, read from its files."""
 
 import os
+from dataclasses import replace
 
 from prefpairs.engine.filed_pairs import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
@@ -13,7 +14,17 @@ from prefpairs.stages.split import Split
 from prefpairs.stages.split_sides import SideOwners
 
 
-def old_files(folder: str) -> list[Input]:
+def earlier_files(split: Split) -> list[Input]:
+    """The files that --like reads; the run may replace them."""
+    return [] if split.like is None else _files_in(split.like)
+
+
+def with_earlier_sides(split: Split) -> Split:
+    """The split, with the sides that keys have in the files of --like."""
+    return split if split.like is None else replace(split, earlier=_sides_in(split.like, split))
+
+
+def _files_in(folder: str) -> list[Input]:
     """The files of a folder that are a side by their name."""
     if not is_folder(folder):
         missing = not exists(folder)
@@ -26,10 +37,10 @@ def old_files(folder: str) -> list[Input]:
     return found
 
 
-def sides_in(folder: str, split: Split) -> SideOwners:
+def _sides_in(folder: str, split: Split) -> SideOwners:
     """The side of each key in a folder. Contents count, not the ids that stand beside them."""
     kept, read = SideOwners(), reader_of("auto")
-    for source in old_files(folder):
+    for source in _files_in(folder):
         side = _side_of(source, folder) or "train"
         with open_input(source) as opened:
             for record in opened.records:

@@ -1,9 +1,8 @@
-"""export: pairs to the dataset of a trainer."""
+"""Pairs to the rows and files of a trainer's dataset."""
 
 import functools
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from operator import or_
 from typing import Self
 
@@ -11,10 +10,7 @@ from prefpairs.dataset.card import kinds_of
 from prefpairs.dataset.column_types import column_of, dates_alone
 from prefpairs.dataset.example import ARGUMENT_NOTES, LOSSY, example_of, trainer_prompt
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
-from prefpairs.engine.filed_pairs import pair_readings
-from prefpairs.engine.pair_writer import Written, count_pair, open_sink
-from prefpairs.engine.plan import DatasetPlan, ExportPlan
-from prefpairs.engine.row_reader import reading_rows
+from prefpairs.engine.pair_writer import Written, count_pair
 from prefpairs.engine.typed_rows import TypedRowBuffer
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.output import Output
@@ -23,43 +19,10 @@ from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair
+from prefpairs.plan import ExportPlan
 from prefpairs.stages.base import IndexedPair
-from prefpairs.stages.split_sides import SideOwners, owner_first
+from prefpairs.stages.split_sides import SideOwners
 from prefpairs.targets.base import CannotExport, Dataset, Row
-
-
-def export(
-    plan: DatasetPlan,
-    outputs: Mapping[str, Output],
-    ledger: Ledger,
-    *,
-    allow_empty: bool = False,
-) -> None:
-    """Write the dataset that the pairs of the inputs are.
-
-    A prompt that several sides have is kept by one. That side is read before the others, so
-    nothing has to wait until all are known.
-    """
-    read, kept = plan.read, None
-    if any(plan.sides.values()):
-        ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
-    if len({*plan.sides.values()}) > 1:
-        kept = SideOwners()
-        inputs = sorted(read.inputs, key=lambda given: owner_first(plan.sides[given]))
-        read = replace(read, inputs=inputs)
-    with (
-        reading_rows(read, ledger) as rows,
-        open_sink(outputs, ledger, plan.export, allow_empty=allow_empty, kept=kept) as sink,
-    ):
-        for source, _, readings in pair_readings(rows, ledger):
-            side = plan.sides[source]
-            for _, reading in readings:
-                written = sink.put(reading.pair, side)
-                if side:
-                    ledger.sides[side] += written
-    if not ledger.lines_written.total() and not allow_empty:
-        raise NothingCameOut("pair")
-
 
 _EMPTY_SIDE = (
     "split --exact fills every side of a small data set; --allow-empty writes a file without rows"

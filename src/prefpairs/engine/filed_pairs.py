@@ -1,12 +1,12 @@
 """Pairs of files, as sieves see them: one pass over the rows, and the texts wherever needed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Literal
 from zlib import crc32
 
 from prefpairs.engine.input_kind import check_kind
-from prefpairs.engine.plan import InputPlan
+from prefpairs.engine.pair_writer import WHOLE, Sink
 from prefpairs.engine.record_fetch import Library
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
@@ -20,6 +20,7 @@ from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.pair import Pair, pair_line
+from prefpairs.plan import InputPlan
 from prefpairs.stages.base import IndexedPair
 
 _SHELF_SHIFT = 44
@@ -97,14 +98,16 @@ class FiledPairs:
         self,
         rows: Rows,
         library: Library[PairReading],
-        ledger: Ledger,
         *,
         keep: Keep,
         temp_dir: str | None,
+        sides: Mapping[Input, str] | None = None,
     ) -> None:
+        """`sides` are those of the inputs, where pairs go by them."""
+        self._sides = sides or {}
         self._rows = rows
         self._library = library
-        self._ledger = ledger
+        self._ledger = rows.ledger
         self._keep = keep
         self._temp_dir = temp_dir
         self._last: tuple[IndexedPair, Pair] | None = None
@@ -115,6 +118,15 @@ class FiledPairs:
             shelf, spool = self._shelf(source, opened)
             for record, reading in readings:
                 yield self._entry(shelf, spool, record, reading)
+
+    def put_all(self, sink: Sink) -> None:
+        """Give all pairs to the sink, each for the side of its input."""
+        for source, _, readings in pair_readings(self._rows, self._ledger):
+            side = self._sides.get(source, WHOLE)
+            for _, reading in readings:
+                written = sink.put(reading.pair, side)
+                if side:
+                    self._ledger.sides[side] += written
 
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair behind an entry."""

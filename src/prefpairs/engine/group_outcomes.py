@@ -9,13 +9,13 @@ from prefpairs.analysis.candidate_outcome import CandidateOutcome, candidate_out
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import fill
-from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.ranked_group import Contest, Fetch, unfair_members
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
+from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named
 
 _MOST_NAMES = 5

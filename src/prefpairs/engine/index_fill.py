@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from prefpairs.engine.candidate_index import Index, Place
 from prefpairs.engine.candidate_reader import BeingRead, Read, Reader, with_origin
 from prefpairs.engine.line_scanner import Scanner
-from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.processes import processes_for
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
@@ -15,6 +14,7 @@ from prefpairs.files.byte_ranges import byte_ranges, lines_between
 from prefpairs.files.open_input import NamingTrouble
 from prefpairs.files.record_files import RecordFile
 from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.plan import PairPlan
 
 _WORTH_A_WORKER = 1 << 24
 """A worker saves more time than it costs from here on: 16 MB take 30 ms, to fork takes 10."""

@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from prefpairs.engine.filed_pairs import pair_readings
-from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import NotThere
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import draw
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
+from prefpairs.plan import InputPlan
 
 Worst = Literal["length-ratio", "gap"]
 

@@ -1,14 +1,14 @@
-"""Pairs to lines, and what the ledger counts of each."""
+"""Pairs to lines, and what the ledger knows of each."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from prefpairs.engine.plan import ExportPlan
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import Pair, pair_line
+from prefpairs.plan import Plan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.split_sides import SideOwners
 
@@ -42,23 +42,19 @@ class Sink(Protocol):
 
 @contextmanager
 def open_sink(
-    outputs: Mapping[str, Output],
-    ledger: Ledger,
-    export: ExportPlan | None = None,
-    *,
-    allow_empty: bool = False,
-    kept: SideOwners | None = None,
+    outputs: Mapping[str, Output], ledger: Ledger, plan: Plan, kept: SideOwners | None = None
 ) -> Iterator[Sink]:
     """Where the pairs of a run go: as they are, or as a trainer wants them.
 
-    With `kept` each prompt, as the trainer sees it, is written for the side that keeps it alone.
+    With `kept`, each prompt that the trainer sees is written only for the side that keeps it.
     """
-    if export is None:
+    if plan.export is None:
         yield PairLines(outputs, ledger)
         return
     from prefpairs.engine.export import Exporter
 
-    with Exporter(export, outputs, ledger, allow_empty=allow_empty, kept=kept) as exporter:
+    allow_empty = plan.write.allow_empty
+    with Exporter(plan.export, outputs, ledger, allow_empty=allow_empty, kept=kept) as exporter:
         yield exporter
         exporter.finish()
 
@@ -67,13 +63,13 @@ class PairLines:
     """Pairs as they are, a line each."""
 
     def __init__(self, outputs: Mapping[str, Output], ledger: Ledger) -> None:
-        self._outputs = outputs
+        self.outputs = outputs
         self._ledger = ledger
         ledger.lines_written.update(dict.fromkeys(outputs, 0))
 
     def put(self, pair: Pair, side: str, /) -> bool:
         """Write one pair, and count it."""
-        self._outputs[side].write(pair_line(pair))
+        self.outputs[side].write(pair_line(pair))
         self._ledger.lines_written[side] += 1
         count_pair(pair, self._ledger)
         return True
@@ -83,7 +79,7 @@ class PairLines:
         line = pairs.line(entry) if self._ledger.pairs else None
         if line is None:
             return self.put(pairs.pair(entry), side)
-        self._outputs[side].write(line)
+        self.outputs[side].write(line)
         self._ledger.lines_written[side] += 1
         self._ledger.add_pair(entry.gap, entry.chosen_score, entry.rejected_score)
         return True

@@ -5,11 +5,11 @@ from itertools import groupby
 from typing import overload
 
 from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.plan import PairPlan
 from prefpairs.engine.rejudged import judged_both_ways
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.plan import PairPlan
 from prefpairs.reasons import CONFLICTING
 from prefpairs.strategies.allowed_pairs import Group
 

@@ -11,8 +11,8 @@ from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair, fullest_first, pair_line, pair_of
 
 if TYPE_CHECKING:
-    from prefpairs.engine.plan import PairPlan
     from prefpairs.engine.record_fetch import Candidates
+    from prefpairs.plan import PairPlan
 
 
 class ReadyPairs:

@@ -10,9 +10,9 @@ from typing import Any
 
 from prefpairs.did_you_mean import listed, near_of
 from prefpairs.engine.input_kind import check_kind
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.run_facts import Shown
 from prefpairs.fields.two_readings import Fact
 from prefpairs.fields.unread import bounded, read_around
@@ -20,6 +20,7 @@ from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper
 from prefpairs.model.path import MISSING, look_up, paths_of
+from prefpairs.plan import ReadPlan
 from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.base import Opened
 from prefpairs.sources.detect import named_paths, source_of

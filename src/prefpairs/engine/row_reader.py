@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import BadRecord, BadRecords, TwoReadings
 from prefpairs.files.lines import Record
 from prefpairs.files.output import Output, open_output
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_line
+from prefpairs.plan import InputPlan
 
 T = TypeVar("T")
 
@@ -75,6 +75,9 @@ class Rows:
 @contextmanager
 def reading_rows(plan: InputPlan, ledger: Ledger) -> Iterator[Rows]:
     """The rows of a plan; its quarantine file appears when the block ends well."""
+    for note in plan.notes:
+        ledger.note(note)
+    ledger.skipped_files = [*plan.skipped_files]
     if plan.quarantine is None:
         yield Rows(plan, ledger)
         return

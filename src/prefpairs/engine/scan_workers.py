@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import BeingRead, Reader
 from prefpairs.engine.line_scanner import Part, Scanner
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.processes import Counter, Process, ProcessLost, begin, counts_for, tell
 from prefpairs.engine.row_reader import Rows
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.two_readings import Fact
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import Input
@@ -26,6 +25,7 @@ from prefpairs.files.open_input import Fingerprint, fingerprint
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.ledger.progress import Progress
 from prefpairs.model.pair import Pair
+from prefpairs.plan import ReadPlan
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

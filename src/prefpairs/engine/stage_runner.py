@@ -2,110 +2,108 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from prefpairs.engine.filed_pairs import FiledPairs, Keep
 from prefpairs.engine.new_pairs import MadePairs
-from prefpairs.engine.pair_writer import WHOLE, open_sink
-from prefpairs.engine.plan import ExportPlan, SievePlan
+from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.engine.row_reader import reading_rows
-from prefpairs.errors import NothingCameOut
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.files.output import Output
+from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
+from prefpairs.plan import ExportPlan, Plan
 from prefpairs.stages.base import IndexedPair, PairReader
 from prefpairs.stages.pair_columns import PairColumns
-from prefpairs.stages.split_sides import SIDES, SideOwners
+from prefpairs.stages.split_sides import SIDES, SideOwners, owner_first
 
 _TRY_EXACT = "on small inputs --exact fills every side"
 
 
-def sieve(
-    plan: SievePlan, outputs: Mapping[str, Output], ledger: Ledger, *, allow_empty: bool = False
-) -> None:
-    """Write the pairs that pass all sieves of the plan, each to the output of its side."""
-    with open_pairs(plan, ledger, _wanted_again(plan)) as pairs:
-        coming = pairs.entries()
-        if _holds_back(plan):
-            coming = _to_the_end(coming, ledger)
-        entries = _sieved(coming, pairs, plan, ledger)
-        parted = _parted(entries, pairs, plan, ledger)
-        kept = SideOwners() if _may_leak(plan) else None
-        if kept is not None and plan.export is not None:
-            parted = _once_more(parted, pairs, plan.export, kept)
-        with open_sink(outputs, ledger, plan.export, allow_empty=allow_empty, kept=kept) as sink:
-            for entry, side in parted:
-                written = sink.take(entry, pairs, side)
-                if side in ledger.sides:
-                    ledger.sides[side] += written
-    _tell_empty_sides(plan, ledger)
-    if not ledger.lines_written.total() and not allow_empty:
-        raise NothingCameOut("pair")
-
-
 @contextmanager
-def open_pairs(plan: SievePlan, ledger: Ledger, keep: Keep) -> Iterator[FiledPairs | MadePairs]:
-    """The pairs of the plan: those that it makes, or those that stand in its inputs.
+def open_pairs(
+    plan: Plan, ledger: Ledger, sides: Mapping[Input, str] | None = None, keep: Keep | None = None
+) -> Iterator[FiledPairs | MadePairs]:
+    """The pairs of the plan: those that it makes, or those that its inputs hold.
 
-    `keep` says what is wanted of the latter once they have passed.
+    `keep` says what is wanted of the latter once they have passed. With `sides` of inputs, that
+    which keeps a prompt is read first, so nothing has to wait until all prompts are known.
     """
     if plan.pair is not None:
         with Candidates() as candidates:
             yield MadePairs(plan.pair, candidates, ledger)
             candidates.check()
         return
-    with Library[PairReading]() as library, reading_rows(plan.read, ledger) as rows:
-        yield FiledPairs(rows, library, ledger, keep=keep, temp_dir=plan.temp_dir)
+    read = plan.read
+    if sides and len({*sides.values()}) > 1:
+        inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
+        read = replace(read, inputs=inputs)
+    keep = _wanted_again(plan) if keep is None else keep
+    with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
+        yield FiledPairs(rows, library, keep=keep, temp_dir=plan.temp_dir, sides=sides)
         library.check()
 
 
-def _holds_back(plan: SievePlan) -> bool:
+def through_stages(
+    plan: Plan, pairs: FiledPairs | MadePairs, ledger: Ledger, kept: SideOwners | None
+) -> Iterator[tuple[IndexedPair, str]]:
+    """The entries that pass all stages, each with its side."""
+    coming = pairs.entries()
+    if _holds_back(plan):
+        coming = _to_the_end(coming, ledger)
+    sided = _split(_staged(coming, pairs, plan, ledger), pairs, plan, ledger)
+    if kept is not None and plan.export is not None:
+        sided = _once_more(sided, pairs, plan.export, kept)
+    return sided
+
+
+def _holds_back(plan: Plan) -> bool:
     """Whether pairs wait somewhere until the last one has come."""
-    held_back = any(sieve.holds_back for sieve in plan.sieves) or _may_leak(plan)
-    return held_back or (plan.parting is not None and plan.parting.holds_back)
+    held_back = any(stage.holds_back for stage in plan.stages) or may_leak(plan)
+    return held_back or (plan.split is not None and plan.split.holds_back)
 
 
-def _may_leak(plan: SievePlan) -> bool:
-    """Whether pairs are split by something else than the prompt that a trainer will see."""
-    return plan.export is not None and plan.parting is not None and plan.parting.seen is None
+def may_leak(plan: Plan) -> bool:
+    """Whether pairs are split by something other than the prompt that a trainer will see."""
+    return plan.export is not None and plan.split is not None and plan.split.seen is None
 
 
-def _wanted_again(plan: SievePlan) -> Keep:
+def _wanted_again(plan: Plan) -> Keep:
     """What is wanted of pairs after they have passed: lines only where most will be written."""
     if not _holds_back(plan):
         return "nothing"
-    few = any(sieve.picks for sieve in plan.sieves)
+    few = any(stage.picks for stage in plan.stages)
     return "pairs" if few or plan.export is not None else "lines"
 
 
-def _sieved(
-    entries: Iterator[IndexedPair], texts: PairReader, plan: SievePlan, ledger: Ledger
+def _staged(
+    entries: Iterator[IndexedPair], texts: PairReader, plan: Plan, ledger: Ledger
 ) -> Iterator[IndexedPair]:
     """The entries that pass all sieves, one after the other."""
-    for place, given in enumerate(plan.sieves):
-        wanted = frozenset({"id"}).union(*(later.needs for later in plan.sieves[place + 1 :]))
-        if plan.parting is not None:
-            wanted |= plan.parting.needs
+    for place, given in enumerate(plan.stages):
+        wanted = frozenset({"id"}).union(*(later.needs for later in plan.stages[place + 1 :]))
+        if plan.split is not None:
+            wanted |= plan.split.needs
         stage = _stage_of(given.name, ledger)
         entries = given.select(_counted(entries, stage), texts, stage, wanted)
     return entries
 
 
-def _parted(
-    entries: Iterator[IndexedPair], texts: PairReader, plan: SievePlan, ledger: Ledger
+def _split(
+    entries: Iterator[IndexedPair], texts: PairReader, plan: Plan, ledger: Ledger
 ) -> Iterator[tuple[IndexedPair, str]]:
     """The entries, each with its side."""
-    if plan.parting is None:
+    if plan.split is None:
         return ((entry, WHOLE) for entry in entries)
-    stage = _stage_of(plan.parting.name, ledger)
-    ledger.sides = dict.fromkeys(plan.parting.sides, 0)
-    return plan.parting.sides_of(_counted(entries, stage), texts, stage)
+    stage = _stage_of(plan.split.name, ledger)
+    ledger.sides = dict.fromkeys(plan.split.sides, 0)
+    return plan.split.sides_of(_counted(entries, stage), texts, stage)
 
 
 def _once_more(
-    parted: Iterator[tuple[IndexedPair, str]],
+    sided: Iterator[tuple[IndexedPair, str]],
     texts: PairReader,
     export: ExportPlan,
     kept: SideOwners,
@@ -114,7 +112,7 @@ def _once_more(
     from prefpairs.dataset.example import trainer_prompt_of
 
     store, sides = PairColumns({"id"}), bytearray()
-    for entry, side in parted:
+    for entry, side in sided:
         seen = trainer_prompt_of(texts.pair(entry), export.target, export.options)
         if seen is not None:
             kept.add(seen, side)
@@ -124,15 +122,15 @@ def _once_more(
         yield store.indexed(slot), SIDES[place]
 
 
-def _tell_empty_sides(plan: SievePlan, ledger: Ledger) -> None:
+def note_empty_sides(plan: Plan, ledger: Ledger) -> None:
     """Say that a side came out empty, and why that may be."""
     stage = next((stage for stage in ledger.stages if stage.name == "split"), None)
-    if stage is None or stage.notes or plan.parting is None or not ledger.pairs:
+    if stage is None or stage.notes or plan.split is None or not ledger.pairs:
         return
     for side, pairs in ledger.sides.items():
         if not pairs and not stage.notes:
-            why = "too few keys, or all of them hang together"
-            why = why if plan.parting.exact else _TRY_EXACT
+            why = "too few keys, or all of them hang transaction"
+            why = why if plan.split.exact else _TRY_EXACT
             stage.notes.append(f"{side} came out empty: {why}")
 
 

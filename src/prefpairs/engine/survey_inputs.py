@@ -7,12 +7,12 @@ from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, 
 from prefpairs.engine.input_kind import kind_of
 from prefpairs.engine.new_pairs import MadePairs
 from prefpairs.engine.pair import contests, decide
-from prefpairs.engine.plan import PairPlan, SievePlan
 from prefpairs.engine.stage_runner import open_pairs
 from prefpairs.files.inputs import Input
 from prefpairs.files.pipe_spool import peeked_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
+from prefpairs.plan import PairPlan, Plan
 from prefpairs.stages.base import IndexedPair
 
 Look = Callable[[IndexedPair, Pair], None]
@@ -22,11 +22,11 @@ _WIDEST_FIRST = ("best-vs-worst", "exhaustive")
 """Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
 
 
-def survey(plan: SievePlan, ledger: Ledger, look: Look | None = None) -> Survey:
+def survey(plan: Plan, ledger: Ledger, look: Look | None = None) -> Survey:
     """A survey of all pairs of the plan; `look` is shown each of them, too."""
     found = PairSurvey()
     ready: list[bytes] = []
-    with open_pairs(plan, ledger, "nothing") as pairs:
+    with open_pairs(plan, ledger, keep="nothing") as pairs:
         for entry in pairs.entries():
             pair = pairs.pair(entry)
             found.add(entry, pair)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField
 from prefpairs.fields.alternatives import Place, WeightedScore
 from prefpairs.fields.answer_parts import only_answer_at
-from prefpairs.fields.rollout_tokens import Decoder
+from prefpairs.fields.read_options import ReadOptions, Unrender
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import BY_PROMPT, digest_prompt, group_of_prompt
@@ -32,54 +32,6 @@ from prefpairs.model.tool_calls import number_calls
 
 TASK = "source_task"
 """The key in `meta` for the task, where the group does not identify it."""
-
-
-class Unrender(Protocol):
-    """Turns rendered text back into messages, by the chat template that rendered it."""
-
-    def messages(self, text: str) -> list[Message] | None:
-        """The messages of which the template makes just this text, if there are any.
-
-        Raises Unclear where several conversations give the text without its special tokens.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
-    """How rows are read: the options of `extract`, made once and handed to every source."""
-
-    scores: tuple[tuple[str, float], ...] = ()
-    lower_is_better: bool = False
-    cast_score: bool = False
-    prompt: str | None = None
-    response: str | None = None
-    context: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    group_by: tuple[str, ...] | Literal["auto", "prompt", "file"] = "auto"
-    step_name: str = "dpo_candidate_move"
-    response_part: Literal["full", "final"] = "full"
-    reasoning: Literal["keep", "drop"] = "keep"
-    keep: tuple[str, ...] = ()
-    keep_rows: frozenset[str] = frozenset()
-    drop_rows: frozenset[str] = frozenset()
-    decoder: Decoder | None = None
-    unrender: Unrender | None = None
-
-
-def as_they_stand(options: ReadOptions) -> bool:
-    """Whether no option changes what is read from rows of the usual shape."""
-    nothing_asked = ReadOptions(
-        step_name=options.step_name,
-        context=options.context,
-        ignore=options.ignore,
-        cast_score=options.cast_score,
-        keep_rows=options.keep_rows,
-        drop_rows=options.drop_rows,
-        decoder=options.decoder,
-        unrender=options.unrender,
-    )
-    return options == nothing_asked
 
 
 class Answer(NamedTuple):

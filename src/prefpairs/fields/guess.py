@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.names import (
     CHATS,
     EITHER,
@@ -33,6 +32,7 @@ from prefpairs.fields.object_lists import (
     paths_of_object,
 )
 from prefpairs.fields.question import named_columns, same_text
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.score import guess_score
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.fields.two_readings import (

@@ -10,7 +10,6 @@ from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
-    ReadOptions,
     fair_turns,
     group_of,
     meta_of,
@@ -18,6 +17,7 @@ from prefpairs.fields.answer import (
     tokens_of,
 )
 from prefpairs.fields.pair_row import sides_equal
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import decode

@@ -7,9 +7,9 @@ from typing import Any
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.alternatives import alternatives_at
-from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.names import MANY_SCORES, NAMES, OUTPUTS, SCORES, VERDICTS
 from prefpairs.fields.object_lists import is_list_of_objects, is_number, paths_of_items
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.two_readings import Fact, Row, chosen, present_in, two_readings
 from prefpairs.model.number import read_score, round_score
 from prefpairs.model.path import look_up

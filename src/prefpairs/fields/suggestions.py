@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.names import JUDGING, is_called_score, is_something_else, words_of
 from prefpairs.fields.object_lists import is_list_of_objects
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
 
 _MOST, _MOST_TRIED = 3, 4

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import GENERIC, KEY_COLUMNS, source_named
 
 _MISSING = Raw(b"")

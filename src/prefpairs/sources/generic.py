@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
 from prefpairs.fields.alternatives import Place, WeightedScore, alternatives_at, scores_of_each
-from prefpairs.fields.answer import (
-    Answer,
-    Lost,
-    Reading,
-    ReadOptions,
-    expect_object,
-    refine,
-)
+from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
 from prefpairs.fields.answer_parts import marks_at, numbered_at, said_at
 from prefpairs.fields.guess import Fields, find_fields
 from prefpairs.fields.names import CHATS
@@ -32,6 +25,7 @@ from prefpairs.fields.question import (
     turn_of,
     whole_question,
 )
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions
 from prefpairs.fields.two_readings import Fact
 from prefpairs.model.candidate import read_text

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import ReadOptions, as_they_stand
 from prefpairs.fields.answer_parts import WORDS
 from prefpairs.fields.guess import Fields
 from prefpairs.fields.names import (
@@ -31,6 +30,7 @@ from prefpairs.fields.names import (
     VERDICTS,
     VERSIONS,
 )
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.fields.two_readings import Fact
 from prefpairs.model.candidate import Candidate, read_text

@@ -8,15 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import (
-    Answer,
-    Lost,
-    Reading,
-    ReadOptions,
-    as_they_stand,
-    expect_object,
-    refine,
-)
+from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Text, is_messages, read_messages

@@ -5,15 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import (
-    Answer,
-    Lost,
-    Reading,
-    ReadOptions,
-    as_they_stand,
-    expect_object,
-    refine,
-)
+from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 from prefpairs.model.candidate import read_index
 from prefpairs.model.json_codec import decode, decode_counting

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import refine_pair
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.canonical_json import canonical_json

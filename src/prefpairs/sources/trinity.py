@@ -8,15 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import (
-    Answer,
-    Lost,
-    Reading,
-    ReadOptions,
-    as_they_stand,
-    expect_object,
-    refine,
-)
+from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.fields.ready_pair import refine_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
 from prefpairs.model.candidate import LARGEST_INDEX, read_tools

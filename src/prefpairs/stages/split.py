@@ -3,7 +3,6 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import sqrt
@@ -15,12 +14,14 @@ from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest, draw
 from prefpairs.model.pair import OTHER_GROUP, Pair
 from prefpairs.model.path import MISSING, look_up, paths_of
+from prefpairs.option import flag, option, options
 from prefpairs.stages.base import IndexedPair, PairReader
 from prefpairs.stages.digest_table import DigestTable
 from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 from prefpairs.stages.sample import DRAWS, bound_of
 from prefpairs.stages.split_sides import SIDES, TEST, TRAIN, VAL, LinkedKeys, SideOwners, fill_sides
 
+_SPLIT = "How sides are drawn"
 _MOST_KNOWN = 200
 """So many fields of meta are remembered, to be held against one that no pair has."""
 
@@ -37,19 +38,52 @@ _WITHOUT_A_VIEW = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@options
 class Split:
-    """Which share of the keys stands on which side."""
+    """Which share of the keys goes to which side."""
 
-    val_fraction: float = 0.2
-    test_fraction: float = 0.0
-    by: str = "prompt"
-    seed: int = 0
-    exact: bool = False
+    val_fraction: float = option(
+        0.2, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of val.jsonl."
+    )
+    test_fraction: float = option(
+        0.0, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of test.jsonl."
+    )
+    by: str = option(
+        "prompt",
+        metavar="prompt|group|PATH",
+        panel=_SPLIT,
+        help="What never stands on two sides; meta.example_id keeps the turns of one "
+        "conversation together.",
+    )
+    seed: int = option(0, metavar="N", panel=_SPLIT, help="Seed of the draws.")
+    exact: bool = flag(
+        panel=_SPLIT,
+        help="Fill every side, as near to its share as its prompts allow: for small inputs. "
+        "Added data may then move others to another side.",
+    )
+    like: str | None = option(
+        None,
+        metavar="OLD_DIR",
+        panel=_SPLIT,
+        help="Keep each prompt on the side that it has in the files of an earlier split; new "
+        "ones are drawn. OLD_DIR may be --out-dir.",
+    )
+
     seen: Callable[[Pair], bytes | None] | None = None
-    """By which prompt pairs are split if it is not their own: the one that a trainer sees."""
-    like: SideOwners | None = None
-    """The sides that keys have had so far."""
+    """The prompt that a trainer sees of a pair, if pairs are split by that."""
+    earlier: SideOwners | None = None
+    """The sides that keys have in the files of --like, once they are read."""
+
+    def check(self) -> None:
+        """Raise for options that do not go together."""
+        if self.val_fraction + self.test_fraction > 1:
+            raise UsageError("--val-fraction and --test-fraction are more than 1 together")
+        if self.by.partition(".")[0] not in Pair._fields:
+            near = nearest(self.by, ["prompt", "group"], "prompt, group, or a field of meta")
+            raise UsageError(f"--by {self.by}: pairs have no such field", near)
+        if self.like is not None and self.exact:
+            problem = "--exact does not go with --like: it may move prompts to another side"
+            raise UsageError(problem, "leave --exact out")
 
     name = "split"
 
@@ -66,7 +100,7 @@ class Split:
     @property
     def sides(self) -> list[str]:
         """The sides that are asked for, and those that keys have had so far."""
-        had = [] if self.like is None else self.like.sides
+        had = [] if self.earlier is None else self.earlier.sides
         shares = zip(SIDES, self._shares, strict=True)
         return [side for side, share in shares if share or side in had]
 
@@ -93,7 +127,7 @@ class Split:
         for indexed, keys in keyed:
             sides = set()
             for key in keys:
-                had = None if self.like is None else self.like.side_of(key)
+                had = None if self.earlier is None else self.earlier.side_of(key)
                 side = side_by_draw(key) if had is None else SIDES.index(had)
                 sides.add(side)
                 if had is None and numbering.number_of(key) == counts.total():
@@ -149,10 +183,10 @@ class Split:
 
     def _notice_old_sides(self, keys: list[bytes], stage: StageCounts) -> None:
         """Count a pair of which a key has had a side."""
-        if self.like is None or not any(map(self.like.side_of, keys)):
+        if self.earlier is None or not any(map(self.earlier.side_of, keys)):
             return
         stage.noticed["old_side_kept"] += 1
-        if any(map(self.like.is_on_several, keys)):
+        if any(map(self.earlier.is_on_several, keys)):
             stage.noticed["old_sides_differ"] += 1
 
     def _notice_odd_shares(self, counts: Counter[int], stage: StageCounts) -> None:

@@ -4,6 +4,9 @@ from prefpairs.errors import UsageError
 from prefpairs.option import flag, option, options
 from prefpairs.strategies import strategy_named
 
+MOST_PAIRS = 10_000_000
+"""More than this many pairs are hardly ever wanted."""
+
 _PAIR = "How pairs are made"
 _RUN = "How it runs"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.tool_calls import tool_call
+from prefpairs.plan import ReadPlan
 
 RUBBISH = "x" * 300
 

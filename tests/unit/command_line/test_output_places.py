@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from prefpairs.cli.output_places import folder_of_dataset, folder_of_sides
 
 from prefpairs.cli.main import main
-from prefpairs.cli.output_places import folder_of_dataset, folder_of_sides
-from prefpairs.engine.plan import ExportPlan
+from prefpairs.plan import ExportPlan
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 

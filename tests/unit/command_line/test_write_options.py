@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from prefpairs.cli.write_options import FolderWords, WriteWords, check_written
-from prefpairs.engine.plan import ReadPlan
+
 from prefpairs.errors import (
     BadRecords,
     FileError,
@@ -21,6 +20,7 @@ from prefpairs.errors import (
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import write_file
 from prefpairs.ledger import Ledger
+from prefpairs.plan import ReadPlan
 
 PLAN = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
 

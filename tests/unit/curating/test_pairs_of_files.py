@@ -12,7 +12,6 @@ import pytest
 from rows_and_output import data_of
 
 from prefpairs.engine.filed_pairs import FiledPairs, Keep
-from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.record_fetch import Library
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
@@ -21,6 +20,7 @@ from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import pair_line, pair_of
+from prefpairs.plan import InputPlan
 
 ROWS: list[dict[str, Any]] = [
     {"prompt": f"Q{n}", "chosen": f"A{n}", "rejected": "B", "chosen_score": n, "rejected_score": 0}

@@ -17,7 +17,6 @@ from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import ExportPlan, InputPlan, SievePlan
 from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairReading
@@ -27,6 +26,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair, pair_line
+from prefpairs.plan import ExportPlan, InputPlan, SievePlan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.contamination import ReferencePrompts
 from prefpairs.stages.dedupe import Dedupe

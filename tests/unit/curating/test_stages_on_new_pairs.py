@@ -17,7 +17,6 @@ from prefpairs.engine.filed_pairs import FiledPairs
 from prefpairs.engine.new_pairs import MadePairs
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan
 from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
@@ -26,6 +25,7 @@ from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, pair_line
+from prefpairs.plan import InputPlan, PairPlan, ReadPlan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.strategies.options import PairOptions
 

@@ -11,10 +11,10 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from command_call import called
+from prefpairs.cli.export_options import ExportWords
 
 from prefpairs.cli.commands.export import export
-from prefpairs.cli.export_options import ExportWords
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.split_names import side_of
 from prefpairs.targets import TARGETS, target_named

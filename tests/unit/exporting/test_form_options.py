@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from prefpairs.cli.export_options import ExportWords, TargetWords
+
 from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from prefpairs.cli.pair_input_options import PairInputWords
+
 from prefpairs.errors import UnknownWord
 
 

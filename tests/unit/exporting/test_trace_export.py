@@ -10,11 +10,11 @@ from rows_and_output import Lines
 
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.plan import InputPlan
 from prefpairs.engine.trace_export import TraceExportPlan, export_traces
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan
 from prefpairs.targets.base import TraceOptions
 from prefpairs.targets.sdpo import TARGET
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.question import whole_question
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.media import with_media
 from prefpairs.model.message import read_messages
 

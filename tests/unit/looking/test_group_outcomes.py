@@ -12,11 +12,11 @@ from prefpairs.analysis.candidate_outcome import CandidateOutcome
 from prefpairs.engine.group_outcomes import ShownGroup, show_group
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import NotThere, UsageError
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
 

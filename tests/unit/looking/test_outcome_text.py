@@ -8,8 +8,8 @@ import pytest
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.cli.terminal.outcome_text import word_member
 from prefpairs.engine.group_outcomes import Member
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.reasons import LOSSES
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions

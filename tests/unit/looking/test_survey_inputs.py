@@ -12,11 +12,11 @@ from rows_and_output import Lines
 from prefpairs.analysis.survey import WhatIf
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.strategies.options import PairOptions
 
 Row = dict[str, Any]

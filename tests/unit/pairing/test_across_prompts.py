@@ -8,11 +8,11 @@ import pytest
 
 from prefpairs.engine.across_prompts import pairs_across_prompts
 from prefpairs.engine.candidate_index import Index, Place
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import TooManyPairs
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 ROLLOUTS = [

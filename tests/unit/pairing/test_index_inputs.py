@@ -13,13 +13,13 @@ from prefpairs.engine import index_fill
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_fill import fill
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.engine.scan_workers import Workers
 from prefpairs.errors import FileError
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [

@@ -17,11 +17,11 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
 

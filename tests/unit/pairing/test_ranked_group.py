@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefpairs.engine.candidate_index import Index, Place
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.ranked_group import Contest, fair_members
 from prefpairs.engine.rejudged import judged_both_ways
-from prefpairs.fields.answer import TASK, ReadOptions
+from prefpairs.fields.answer import TASK
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.reasons import CONFLICTING
 from prefpairs.strategies.options import PairOptions
 

@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.ready_pairs import ReadyPairs
 from prefpairs.engine.record_fetch import Candidates
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 

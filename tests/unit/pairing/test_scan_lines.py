@@ -13,12 +13,12 @@ from rows_and_output import Row, data_of
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import Reader
 from prefpairs.engine.line_scanner import Part, Scanner
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.row_reader import Rows
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.two_readings import Fact
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, RowCounts
+from prefpairs.plan import ReadPlan
 from prefpairs.sources import source_named
 from prefpairs.sources.base import Opened, Scanned, Shortcut
 

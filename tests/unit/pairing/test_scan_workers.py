@@ -18,14 +18,14 @@ from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.line_scanner import Part, Scanner
 from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import PairPlan, ReadPlan
 from prefpairs.engine.processes import CAN_FORK, Counter, ProcessLost
 from prefpairs.engine.scan_workers import Job, Workers
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress, Step
+from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 
 ROWS: list[Row] = [

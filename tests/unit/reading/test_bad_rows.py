@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.plan import InputPlan, Tolerated
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileError, NotJson, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode
+from prefpairs.plan import InputPlan, Tolerated
 
 
 def _records(*lines: bytes) -> Iterator[Record]:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.detect import SOURCE_COLUMNS, named_paths, source_of
 

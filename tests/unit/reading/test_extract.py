@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from prefpairs.engine.extract import extract
 from rows_and_output import Lines
 
-from prefpairs.engine.extract import extract
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
+from prefpairs.plan import ReadPlan
 
 ROW = b'{"prompt": "Q", "response": "%s", "score": 1}\n'
 

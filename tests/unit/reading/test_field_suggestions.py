@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions
 
 BOTH = ("response", "score")

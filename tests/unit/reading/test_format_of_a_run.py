@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.errors import NoSuchPath, OtherRows
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
+from prefpairs.plan import ReadPlan
 from prefpairs.sources import generic_plain
 
 ROW = b'{"prompt": "Q", "response": "A", "score": 1}'

@@ -6,9 +6,9 @@ import pytest
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields import training_logs
-from prefpairs.fields.answer import ReadOptions
 from prefpairs.fields.guess import Fields, _fields_by_value, find_fields
 from prefpairs.fields.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
+from prefpairs.fields.read_options import ReadOptions
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
 MANY = {"question": "Q", "responses": ["A"], "rewards": [0.0]}

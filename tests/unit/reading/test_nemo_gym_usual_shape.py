@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.fields.answer import ReadOptions, as_they_stand
+from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from prefpairs.cli.read_options import AsideWords, InputWords, ReadWords
-from prefpairs.engine.plan import InputPlan, ReadPlan
+
 from prefpairs.errors import FileError, UnknownWord, UsageError
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan, ReadPlan
 
 
 @pytest.fixture(autouse=True)

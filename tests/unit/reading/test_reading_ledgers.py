@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
-from prefpairs.engine.plan import ReadPlan
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import ReadPlan
 
 GOOD = b'{"prompt": "Q", "response": "A", "score": 1}\n'
 ROLLOUT = {

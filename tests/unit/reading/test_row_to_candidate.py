@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Answer, Reading, ReadOptions, expect_object, refine
+from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import tool_call
 

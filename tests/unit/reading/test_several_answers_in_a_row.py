@@ -7,8 +7,9 @@ import pytest
 
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
 from prefpairs.fields.alternatives import alternatives_at
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
 from prefpairs.fields.names import THOUGHTS
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import POSITION
 from prefpairs.sources import nemo_gym

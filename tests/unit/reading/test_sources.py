@@ -3,7 +3,7 @@
 import pytest
 
 from prefpairs.errors import UnknownWord
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import SOURCES, source_named
 
 

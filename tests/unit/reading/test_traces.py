@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.pair import Pair
 from prefpairs.sources.detect import source_of
 from prefpairs.sources.traces import looks_like, open_reader

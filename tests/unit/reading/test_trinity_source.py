@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Reading, ReadOptions
+from prefpairs.fields.answer import Reading
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
 from prefpairs.sources.trinity import looks_like, open_reader

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-
-import prefpairs
 from prefpairs.cli.manifest import (
     FileModel,
     Hashed,
@@ -23,6 +21,8 @@ from prefpairs.cli.manifest import (
     read_manifest,
     refuse_strange_manifest,
 )
+
+import prefpairs
 from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
 from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files.file_digest import digest_file

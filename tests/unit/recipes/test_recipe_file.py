@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import typer
+from prefpairs.cli.export_options import TargetWords
 
 from prefpairs.cli.commands.dedupe import dedupe
 from prefpairs.cli.commands.export import export
@@ -13,7 +14,6 @@ from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that i
 from prefpairs.cli.commands.pair import pair
 from prefpairs.cli.commands.sample import sample
 from prefpairs.cli.commands.split import SplitWords, split
-from prefpairs.cli.export_options import TargetWords
 from prefpairs.cli.recipe import (
     SIEVES,
     STAGES,

@@ -11,12 +11,12 @@ from prefpairs.cli.recipe import WriteTable, read_recipe
 from prefpairs.cli.recipe_plan import Pipeline, outline_of, pipeline_of
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.errors import FileError, UsageError
-from prefpairs.fields.answer import ReadOptions
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan, PairPlan, ReadPlan, SievePlan
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample

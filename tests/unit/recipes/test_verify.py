@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
+from prefpairs.cli.manifest import Hashed, manifest_of
 
 from prefpairs.cli.commands.verify import VerifyWords, verify
-from prefpairs.cli.manifest import Hashed, manifest_of
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import BadInput, FileError, FilesDiffer

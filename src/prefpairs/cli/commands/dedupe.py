@@ -1,19 +1,14 @@
 """prefpairs dedupe: one pair of each kind."""
 
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.read_options import AsideWords
-from prefpairs.cli.write_options import WriteWords
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import SievePlan
+from prefpairs.cli.run_plan import run_plan
 from prefpairs.engine.stage_files import files_named_by, with_files
-from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Ledger
+from prefpairs.plan import Plan
+from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.write_plan import WriteFile
 from prefpairs.stages.dedupe import Dedupe
 
 
-def dedupe(
-    *, reading: PairInputWords, same: Dedupe, aside: AsideWords, writing: WriteWords
-) -> None:
+def dedupe(*, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteFile) -> None:
     """Pairs without their duplicates.
 
     Of pairs that are the same the one with the widest gap stays, then the one with the higher
@@ -30,7 +25,12 @@ def dedupe(
         # without what is nearly the same, and without test questions
         prefpairs dedupe --near 0.8 --against test.jsonl pairs.jsonl -o clean.jsonl
     """
-    ledger = Ledger()
-    plan = SievePlan(read=reading.input_plan(), sieves=[with_files(same)], temp_dir=aside.temp_dir)
-    with writing.opened("dedupe", plan.read, ledger, also_read=files_named_by(same)) as output:
-        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)
+    run_plan(
+        Plan(
+            read=inputs.found(),
+            stages=[with_files(same)],
+            references=files_named_by(same),
+            write=write,
+            temp_dir=temp.temp_dir,
+        )
+    )

@@ -13,15 +13,13 @@ from prefpairs.analysis.comparison import (
     compare,
     ids_of,
 )
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.read_options import READ
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.progress_display import read_whole, show_progress
 from prefpairs.cli.terminal.summary_text import losses_text
-from prefpairs.cli.write_options import check_written
+from prefpairs.engine.destination import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
-from prefpairs.engine.plan import InputPlan
 from prefpairs.errors import UsageError
+from prefpairs.fields.read_options import READ
 from prefpairs.files.inputs import STDIN, labels
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
@@ -29,6 +27,8 @@ from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import argument, flag, one_of, option, options
+from prefpairs.plan import InputPlan
+from prefpairs.plan.input_plan import PairInputPlan
 
 _TOLD = "What is told"
 _DIFFERENT = 4
@@ -38,11 +38,12 @@ _UNKNOWN = "-"
 
 
 @options
-class DiffWords(PairInputWords):
+class DiffInputs(PairInputPlan):
     """The words about what is compared, as they were typed."""
 
-    inputs: list[str] | None = argument(
+    paths: list[str] | None = argument(
         None,
+        key="inputs",
         metavar="BEFORE AFTER",
         help="Two files, directories, globs, or - for standard input, of pairs.",
     )
@@ -52,15 +53,15 @@ class DiffWords(PairInputWords):
 
     def diff_plan(self) -> DiffPlan:
         """The plan that these words ask for."""
-        if len(self.inputs or []) != 2:
+        if len(self.paths or []) != 2:
             raise UsageError(
                 "diff compares two sets of pairs", "usage: prefpairs diff BEFORE AFTER"
             )
-        before, after = self.inputs or []
+        before, after = self.paths or []
         if before == after == STDIN:
             raise UsageError("standard input can be read once only", "name a file")
         return _labelled(
-            replace(self, inputs=[before]).input_plan(), replace(self, inputs=[after]).input_plan()
+            replace(self, paths=[before]).found(), replace(self, paths=[after]).found()
         )
 
 
@@ -94,7 +95,7 @@ class DifferenceWords:
     quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Say nothing but errors.")
 
 
-def diff(*, reading: DiffWords, asked: DifferenceWords) -> None:
+def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
     """What changed between two sets of pairs.
 
     Pairs go by their ids, which name prompt, tools, chosen and rejected. They are kept, lost,
@@ -110,12 +111,12 @@ def diff(*, reading: DiffWords, asked: DifferenceWords) -> None:
     """
     kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
     if kind is not None and asked.json:
-        raise UsageError("--ids and --json do not go together", "choose one")
-    progress = Progress()
-    plan, ledgers = reading.diff_plan(), (Ledger(progress=progress), Ledger(progress=progress))
+        raise UsageError("--ids and --json do not go transaction", "choose one")
+    course = Progress()
+    plan, ledgers = inputs.diff_plan(), (Ledger(progress=course), Ledger(progress=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
     whole = [*read_whole(plan.before), *read_whole(plan.after)]
-    with show_progress(progress, whole, quiet=asked.quiet):
+    with show_progress(course, whole, quiet=asked.quiet):
         before, after = read_both(plan, ledgers)
     found = compare(before, after)
     with open_output(STDOUT) as output:

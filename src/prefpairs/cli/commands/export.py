@@ -1,28 +1,22 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
-from prefpairs.cli.export_options import ExportWords, ToWords
-from prefpairs.cli.export_traces import export_traces
-from prefpairs.cli.output_places import note_sides_mixed
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.read_options import AsideWords
-from prefpairs.cli.write_options import PlaceWords, check_written
-from prefpairs.engine.export import export as run
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import DatasetPlan
-from prefpairs.errors import MeansNothing, UsageError
-from prefpairs.files.split_names import side_of
-from prefpairs.ledger import Ledger
+from prefpairs.cli.run_plan import run_plan
+from prefpairs.errors import MeansNothing
+from prefpairs.plan import Plan, plan_of_traces
+from prefpairs.plan.export_plan import ExportForm, ToTarget
+from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.sources import TRACES
 from prefpairs.targets import OF_TRACES
 
 
 def export(
     *,
-    target: ToWords,
-    reading: PairInputWords,
-    form: ExportWords,
-    aside: AsideWords,
-    writing: PlaceWords,
+    target: ToTarget,
+    inputs: PairInputPlan,
+    form: ExportForm,
+    temp: TempDir,
+    write: WriteDataset,
 ) -> None:
     """Pairs to the dataset of a trainer.
 
@@ -45,21 +39,16 @@ def export(
         # from one trainer's format to another's
         prefpairs export --from ultrafeedback --to nemo-rl uf.parquet --out-dir nemo
     """
-    ledger = Ledger()
     if target.to in OF_TRACES:
-        export_traces(target.to, reading, form, writing, ledger)
-        return
-    if reading.dialect == TRACES:
+        plan = plan_of_traces(target.to, inputs, form, write)
+    elif inputs.dialect == TRACES:
         problem = f"--from {TRACES} goes with --to {' or '.join(OF_TRACES)}: traces are no pairs"
         raise MeansNothing(problem, ["--from"], "pair")
-    read = reading.input_plan()
-    sides = {given: side_of(given.path) if writing.out_dir else WHOLE for given in read.inputs}
-    if writing.out_dir and read.inputs and "train" not in sides.values():
-        problem = f"{read.inputs[0].path} is {side_of(read.inputs[0].path)} data by its name"
-        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
-    if not writing.out_dir:
-        note_sides_mixed(read.inputs, "--out-dir keeps them apart", ledger)
-    plan = DatasetPlan(read=read, sides=sides, export=form.plan(target.to, aside.temp_dir))
-    check_written([writing.output], form.references())
-    with writing.placed("export", plan, ledger) as outputs:
-        run(plan, outputs, ledger, allow_empty=writing.allow_empty)
+    else:
+        plan = Plan(
+            read=inputs.found(),
+            export=form.plan(target.to, temp.temp_dir),
+            write=write,
+            temp_dir=temp.temp_dir,
+        )
+    run_plan(plan)

@@ -1,12 +1,12 @@
 """prefpairs extract: rollouts to candidates."""
 
-from prefpairs.cli.read_options import ReadWords
-from prefpairs.cli.write_options import WriteWords
-from prefpairs.engine.extract import extract as run
-from prefpairs.ledger import Ledger
+from prefpairs.cli.run_plan import run_plan
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.plan import Plan, ReadPlan
+from prefpairs.plan.write_plan import WriteFile
 
 
-def extract(*, reading: ReadWords, writing: WriteWords) -> None:
+def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
     """Rollouts to candidates: one scored answer a line.
 
     Candidates are what `pair` reads; put your own filters between the two.
@@ -18,7 +18,5 @@ def extract(*, reading: ReadWords, writing: WriteWords) -> None:
         # with a filter of your own before pairs are made
         prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
-    ledger = Ledger()
-    plan = reading.plan(ledger)
-    with writing.opened("extract", plan, ledger, also_read=reading.references()) as output:
-        run(plan, output, ledger, allow_empty=writing.allow_empty)
+    read = inputs.reading(rows)
+    run_plan(Plan(read=read, references=read.references, write=write))

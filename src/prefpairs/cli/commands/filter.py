@@ -1,17 +1,15 @@
 """prefpairs filter: the pairs that pass simple conditions."""
 
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.write_options import WriteWords
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import SievePlan
+from prefpairs.cli.run_plan import run_plan
 from prefpairs.engine.stage_files import files_named_by, with_files
-from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Ledger
+from prefpairs.plan import Plan
+from prefpairs.plan.input_plan import PairInputPlan
+from prefpairs.plan.write_plan import WriteFile
 from prefpairs.stages.filter import Filter
 
 
 def filter(  # noqa: A001 - the word that is typed
-    *, reading: PairInputWords, conditions: Filter, writing: WriteWords
+    *, inputs: PairInputPlan, conditions: Filter, write: WriteFile
 ) -> None:
     """Pairs that pass every condition.
 
@@ -28,8 +26,11 @@ def filter(  # noqa: A001 - the word that is typed
         # fail, and leave good.jsonl as it was, if too little is left
         prefpairs filter --min-gap 0.2 --require 'pairs>=500' all.jsonl -o good.jsonl
     """
-    ledger = Ledger()
-    plan = SievePlan(read=reading.input_plan(), sieves=[with_files(conditions)])
-    references = files_named_by(conditions)
-    with writing.opened("filter", plan.read, ledger, also_read=references) as output:
-        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)
+    run_plan(
+        Plan(
+            read=inputs.found(),
+            stages=[with_files(conditions)],
+            references=files_named_by(conditions),
+            write=write,
+        )
+    )

@@ -2,25 +2,24 @@
 
 from dataclasses import replace
 
-from prefpairs.cli.export_options import TargetWords
-from prefpairs.cli.read_options import AsideWords, ReadWords
-from prefpairs.cli.write_options import PlaceWords, check_written
-from prefpairs.engine.pair import pair as run
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import DatasetPlan, PairPlan
-from prefpairs.errors import UsageError
-from prefpairs.ledger import Ledger
+from prefpairs.cli.run_plan import run_plan
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.plan import PairPlan, Plan, ReadPlan
+from prefpairs.plan.export_plan import ToTargetOrPairs
+from prefpairs.plan.input_plan import TempDir
+from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, target_named
 
 
 def pair(
     *,
-    reading: ReadWords,
+    inputs: ReadPlan,
+    rows: ReadOptions,
     pairing: PairOptions,
-    form: TargetWords,
-    aside: AsideWords,
-    writing: PlaceWords,
+    form: ToTargetOrPairs,
+    temp: TempDir,
+    write: WriteDataset,
 ) -> None:
     """Rollouts or candidates to preference pairs.
 
@@ -44,29 +43,19 @@ def pair(
         # all the way to a trainer
         prefpairs pair --to trl --out-dir trl-data rollouts.jsonl
     """
-    ledger = Ledger()
-    plan = PairPlan(read=reading.plan(ledger), options=pairing, temp_dir=aside.temp_dir)
+    read = inputs.reading(rows)
     if not _needs_tokenizer(form.to):
         form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
-    export = form.plan_of(aside.temp_dir)
-    if export is None:
-        if writing.out_dir is not None:
-            raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
-        also_read = reading.references()
-        with writing.opened("pair", plan.read, ledger, also_read=also_read) as output:
-            run(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)
-        return
-    from prefpairs.cli.output_places import APART, note_sides_mixed, refuse_held_out
-
-    if writing.out_dir:
-        refuse_held_out(plan.read.inputs, writing.out_dir, export)
-    else:
-        note_sides_mixed(plan.read.inputs, APART, ledger)
-    whole = dict.fromkeys(plan.read.inputs, WHOLE)
-    dataset = DatasetPlan(read=plan.read, sides=whole, export=export)
-    check_written([writing.output], form.references())
-    with writing.placed("pair", dataset, ledger) as outputs:
-        run(plan, outputs, ledger, export=export, allow_empty=writing.allow_empty)
+    run_plan(
+        Plan(
+            read=read,
+            pair=PairPlan(read=read, options=pairing, temp_dir=temp.temp_dir),
+            export=form.plan_of(temp.temp_dir),
+            references=read.references,
+            write=write,
+            temp_dir=temp.temp_dir,
+        )
+    )
 
 
 def _needs_tokenizer(to: str | None) -> bool:

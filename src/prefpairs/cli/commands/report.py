@@ -2,17 +2,18 @@
 
 import os
 
-from prefpairs.cli.analysis_options import LookWords, looked_at
-from prefpairs.cli.read_options import AsideWords
+from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.progress_display import read_whole, show_progress
-from prefpairs.cli.write_options import check_written
+from prefpairs.engine.destination import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT, is_stdout
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, option, options
+from prefpairs.plan.input_plan import TempDir
 from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
 from prefpairs.strategies.options import PairOptions
@@ -57,7 +58,12 @@ class PageWords:
 
 
 def report(
-    *, reading: LookWords, pairing: PairOptions, aside: AsideWords, showing: PageWords
+    *,
+    inputs: AnyInputPlan,
+    rows: ReadOptions,
+    pairing: PairOptions,
+    temp: TempDir,
+    showing: PageWords,
 ) -> None:
     """What is in the data, as one page with pictures, and pairs to browse.
 
@@ -75,7 +81,7 @@ def report(
     output = showing.place()
     counts = Ledger()
     gallery = Gallery(showing.pairs, pairing.seed)
-    with looked_at(reading, pairing, aside, counts, of_all={"seed"}) as plan:
+    with analysed(inputs, rows, pairing, temp, of_all={"seed"}) as plan:
         check_written([output, plan.read.quarantine], plan.read.inputs)
         with open_output(output, plan.read.inputs) as file:
             with show_progress(counts.progress, read_whole(plan.read), quiet=showing.quiet):

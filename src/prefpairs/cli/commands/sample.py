@@ -1,19 +1,14 @@
 """prefpairs sample: fewer pairs, or the same in another order."""
 
-from prefpairs.cli.pair_input_options import PairInputWords
-from prefpairs.cli.read_options import AsideWords
-from prefpairs.cli.write_options import WriteWords
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.plan import SievePlan
-from prefpairs.engine.stage_files import with_files
-from prefpairs.engine.stage_runner import sieve
-from prefpairs.ledger import Ledger
+from prefpairs.cli.run_plan import run_plan
+from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.plan import Plan
+from prefpairs.plan.input_plan import PairInputPlan, TempDir
+from prefpairs.plan.write_plan import WriteFile
 from prefpairs.stages.sample import Sample
 
 
-def sample(
-    *, reading: PairInputWords, drawing: Sample, aside: AsideWords, writing: WriteWords
-) -> None:
+def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: WriteFile) -> None:
     """Some of the pairs, drawn by seed.
 
     Whether a pair is drawn depends on the seed and its content, never on its place: a smaller
@@ -30,9 +25,12 @@ def sample(
         # a look at a hundredth of a stream
         zcat pairs.jsonl.gz | prefpairs sample --fraction 0.01 | jq .prompt
     """
-    ledger = Ledger()
-    plan = SievePlan(
-        read=reading.input_plan(), sieves=[with_files(drawing)], temp_dir=aside.temp_dir
+    run_plan(
+        Plan(
+            read=inputs.found(),
+            stages=[with_files(drawing)],
+            references=files_named_by(drawing),
+            write=write,
+            temp_dir=temp.temp_dir,
+        )
     )
-    with writing.opened("sample", plan.read, ledger) as output:
-        sieve(plan, {WHOLE: output}, ledger, allow_empty=writing.allow_empty)

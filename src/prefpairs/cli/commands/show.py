@@ -4,28 +4,29 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from prefpairs.cli.read_options import READ, AsideWords, InputWords, ReadWords
 from prefpairs.cli.terminal.error_text import plural, say
 from prefpairs.cli.terminal.next_steps import why_nothing
 from prefpairs.cli.terminal.outcome_text import word_member
 from prefpairs.cli.terminal.pager import NARROWEST, WIDEST, Screen, open_screen
 from prefpairs.cli.terminal.summary_text import early_losses, losses_text, notes_text
-from prefpairs.cli.write_options import check_written
+from prefpairs.engine.destination import check_written
 from prefpairs.engine.group_outcomes import ShownGroup, show_group
 from prefpairs.engine.pair_picker import ShowPlan
 from prefpairs.engine.pair_picker import show as show_pairs
-from prefpairs.engine.plan import InputPlan, PairPlan
 from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.errors import MeansNothing, NotThere, UsageError
+from prefpairs.fields.read_options import READ, ReadOptions
 from prefpairs.files.file_system import errors_named
 from prefpairs.files.inputs import STDIN
 from prefpairs.files.read_counter import WatchedFile
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
+from prefpairs.plan import InputPlan, PairPlan, ReadPlan
+from prefpairs.plan.input_plan import TempDir
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
 from prefpairs.render.terminal_text import Span
 from prefpairs.sources import SOURCES
@@ -70,7 +71,7 @@ class ChoiceWords:
     )
 
     def check_choice(self, seed: int) -> None:
-        """Raise for words that do not go together."""
+        """Raise for words that do not go transaction."""
         given = {
             "--id": self.ids is not None,
             "--worst": self.worst is not None,
@@ -79,14 +80,14 @@ class ChoiceWords:
         }
         several = [option for option, there in given.items() if there]
         if len(several) > 1:
-            raise UsageError(f"{several[0]} and {several[1]} do not go together", "choose one")
+            raise UsageError(f"{several[0]} and {several[1]} do not go transaction", "choose one")
         if seed and not (self.random or self.group is not None):
             raise UsageError("--seed goes with --random or --group")
 
 
 @options
-class ShowReadWords(ReadWords):
-    """The words about reading pairs, or rollouts with --group, as they were typed."""
+class ShowInputs(ReadPlan):
+    """Which pairs are read, or, with --group, which rollouts."""
 
     limit: int | None = option(
         None,
@@ -112,7 +113,7 @@ class ShowReadWords(ReadWords):
         dialect = "auto" if self.source == _PAIRS else self.source
         if dialect != "auto":
             reader_named(dialect)
-        read = replace(self.input_plan(), limit=None, dialect=dialect)
+        read = replace(self.found(), limit=None, dialect=dialect)
         ids = self._ids(choice)
         usual = sys.maxsize if ids else _USUAL
         return ShowPlan(
@@ -136,19 +137,19 @@ class ShowReadWords(ReadWords):
         return [*ids]
 
     def _ids_of_stdin(self) -> list[str]:
-        if not self.inputs or STDIN in self.inputs:
+        if not self.paths or STDIN in self.paths:
             raise UsageError("--id - reads standard input, which is an input already", "name files")
         if sys.stdin is None:
             return []
         with errors_named("stdin"), WatchedFile(0, None, closefd=False) as stdin:
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
-    def group_plan(self, pairing: PairOptions, temp_dir: str | None, ledger: Ledger) -> PairPlan:
+    def group_plan(self, rows: ReadOptions, pairing: PairOptions, temp_dir: str | None) -> PairPlan:
         """The plan that these words ask for where rollouts are read."""
         if pairing.across_prompts or pairing.assume_grouped:
             option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
             raise UsageError(f"{option} does not go with --group", "it shows one group at a time")
-        read = replace(self.plan(ledger), limit=None)
+        read = replace(self.reading(rows), limit=None)
         return PairPlan(read=read, options=pairing, temp_dir=temp_dir)
 
 
@@ -199,9 +200,10 @@ def show(
     *,
     choice: ChoiceWords,
     looking: ViewWords,
-    reading: ShowReadWords,
+    inputs: ShowInputs,
+    rows: ReadOptions,
     pairing: PairOptions,
-    aside: AsideWords,
+    temp: TempDir,
 ) -> None:
     """Pairs side by side, or how the candidates of a group fared.
 
@@ -222,11 +224,11 @@ def show(
     choice.check_choice(pairing.seed)
     ledger = Ledger()
     if choice.group is not None:
-        plan = reading.group_plan(pairing, aside.temp_dir, ledger)
-        _show_group(plan, choice.group, reading.limit, looking, ledger)
+        plan = inputs.group_plan(rows, pairing, temp.temp_dir)
+        _show_group(plan, choice.group, inputs.limit, looking, ledger)
     else:
-        _refuse_words_of_group(reading, pairing, aside)
-        _show_pairs(reading.pairs_plan(choice, pairing.seed), looking, ledger)
+        _refuse_options_of_group(rows, pairing, temp)
+        _show_pairs(inputs.pairs_plan(choice, pairing.seed), looking, ledger)
 
 
 def _show_pairs(plan: ShowPlan, looking: ViewWords, ledger: Ledger) -> None:
@@ -268,9 +270,8 @@ def _put_group(
     screen.put([])
 
 
-def _refuse_words_of_group(*groups: Any) -> None:
-    """Raise if a word was typed that means nothing where pairs are read."""
-    ours = {field.name for field in fields(InputWords)} | {"source", "seed"}
-    options = [option for words in groups for option in given_options(words, ours)]
+def _refuse_options_of_group(*groups: Any) -> None:
+    """Raise for an option that means nothing where pairs are read."""
+    options = [option for group in groups for option in given_options(group, {"seed"})]
     if options:
         raise MeansNothing(f"{options[0]} goes with --group: pairs are shown as they are", options)

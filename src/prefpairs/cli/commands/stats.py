@@ -5,18 +5,19 @@ import os
 from prefpairs.analysis.survey import PairSurvey, Survey, survey_groups
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings
-from prefpairs.cli.analysis_options import LookWords, looked_at
-from prefpairs.cli.gates import read_gates
-from prefpairs.cli.read_options import AsideWords
+from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.progress_display import read_whole, show_progress
-from prefpairs.cli.write_options import check_written
+from prefpairs.engine.destination import check_written
+from prefpairs.engine.gates import read_gates
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import flag, option, options
+from prefpairs.plan.input_plan import TempDir
 from prefpairs.strategies.options import PairOptions
 
 _TOLD = "What is told"
@@ -61,7 +62,14 @@ class ToldWords:
         return drawn(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
 
 
-def stats(*, reading: LookWords, pairing: PairOptions, aside: AsideWords, told: ToldWords) -> None:
+def stats(
+    *,
+    inputs: AnyInputPlan,
+    rows: ReadOptions,
+    pairing: PairOptions,
+    temp: TempDir,
+    told: ToldWords,
+) -> None:
     """What is in the data: of pairs, or of rollouts and the pairs they would give.
 
     What was lost and why, scores, gaps and what another --min-gap would leave, ties, lengths,
@@ -77,11 +85,11 @@ def stats(*, reading: LookWords, pairing: PairOptions, aside: AsideWords, told: 
     Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
     """
     if told.json and told.markdown:
-        raise UsageError("--json and --markdown do not go together", "choose one")
+        raise UsageError("--json and --markdown do not go transaction", "choose one")
     ledger = Ledger()
     nothing = Survey(PairSurvey(), [], survey_groups([]))
     gates = read_gates(told.require or [], figures(nothing, ledger))
-    with looked_at(reading, pairing, aside, ledger) as plan:
+    with analysed(inputs, rows, pairing, temp) as plan:
         check_written([told.output, plan.read.quarantine], plan.read.inputs)
         tables = not (told.json or told.markdown)
         with open_output(told.output, plan.read.inputs, styled=tables) as output:

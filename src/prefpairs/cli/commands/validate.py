@@ -3,14 +3,12 @@
 import os
 import sys
 
-from prefpairs.cli.export_options import target_of
-from prefpairs.cli.read_options import limits_of, max_line_option, max_unpacked_option
 from prefpairs.cli.terminal.error_text import say, visible
 from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
 from prefpairs.cli.terminal.progress_display import show_progress
-from prefpairs.cli.write_options import check_written
 from prefpairs.dataset.answer_slicing import AnswerSlicer
 from prefpairs.dataset.row_checks import LengthLimit
+from prefpairs.engine.destination import check_written
 from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
@@ -27,6 +25,8 @@ from prefpairs.ledger import ValidationLedger
 from prefpairs.ledger.summaries import validate_summary
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import REQUIRED, argument, flag, option, options
+from prefpairs.plan.export_plan import target_of
+from prefpairs.plan.input_plan import limits_of, max_line_option, max_unpacked_option
 from prefpairs.targets import HOSTS, TARGETS
 from prefpairs.targets.base import Target
 

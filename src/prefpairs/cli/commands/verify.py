@@ -27,7 +27,7 @@ def verify(*, asked: VerifyWords) -> None:
         # train on what was made, or not at all
         prefpairs verify data/manifest.json && accelerate launch train.py
     """
-    from prefpairs.cli.manifest import differences, files_of, other_identity, read_manifest
+    from prefpairs.engine.manifest import differences, files_of, other_identity, read_manifest
 
     manifest = asked.manifest
     read = read_manifest(manifest)

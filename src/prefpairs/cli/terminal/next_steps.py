@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from prefpairs.cli.terminal.error_text import plural, visible
-from prefpairs.engine.plan import InputPlan, ReadPlan
 from prefpairs.ledger import Ledger
 from prefpairs.model.message import Message, Text
+from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.reasons import ALL, CONFLICTING
 from prefpairs.sources import GENERIC, SOURCES, source_named
 

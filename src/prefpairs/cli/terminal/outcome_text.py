@@ -2,7 +2,7 @@
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.engine.group_outcomes import Member
-from prefpairs.engine.plan import PairPlan
+from prefpairs.plan import PairPlan
 from prefpairs.reasons import ALL
 from prefpairs.strategies import STRATEGIES
 

@@ -15,11 +15,11 @@ from stat import S_ISREG
 from threading import Event, Thread
 
 from prefpairs.cli.terminal.progress_bar import bar_line
-from prefpairs.engine.plan import InputPlan
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.inputs import Input
 from prefpairs.files.standard_output import drawing
 from prefpairs.ledger.progress import Progress, Step
+from prefpairs.plan import InputPlan
 
 AFTER = 2.0
 """So many seconds pass in silence."""

@@ -1,23 +1,14 @@
 """The closing summary: what was read, what was lost and why, what came out."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from prefpairs.cli.terminal.error_text import plural, visible
 from prefpairs.cli.terminal.marked_note import notes_on_marked
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.running_stats import WHAT_IF_GAPS
-from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
-from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.reasons import ALL
 
 _MOST_NAMES = 5
-
-
-def summary_of(command: str, ledger: Ledger) -> dict[str, Any]:
-    """The summary as data, for --summary."""
-    summaries = {"extract": extract_summary, "pair": pair_summary}
-    return {"identity": IDENTITY_VERSION, **summaries.get(command, pair_input_summary)(ledger)}
 
 
 def summary_text(command: str, ledger: Ledger, output: str) -> str:

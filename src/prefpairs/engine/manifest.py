@@ -3,27 +3,34 @@
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefpairs import __version__
-from prefpairs.cli.recipe import Recipe
+from prefpairs.engine.destination import Destination
 from prefpairs.errors import BadInput, FileError, UsageError
-from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_digest import digest_file, stamp_of
 from prefpairs.files.file_system import errors_named, exists, is_file
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.input_stamps import Stamp
+from prefpairs.files.output import write_file
 from prefpairs.files.read_counter import Passed
 from prefpairs.files.staged_file import FileDigest
+from prefpairs.files.standard_output import refuse_stdout
+from prefpairs.ledger import Ledger
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
+from prefpairs.plan import ManifestPlan
 
 FORMAT = 1
 
 _NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\t\n\r]|\(.*\)$| $|\\$")
 _VARIABLES = {"=": "prefpairs.equals", "&": "prefpairs.and"}
 """make takes a rule with an equals sign for an assignment, and a name that ends in & for one of
-several targets that are made together; it knows no other way around it."""
+several targets that are made transaction; it knows no other way around it."""
 
 _MOST_BYTES = 256_000_000
 """No manifest is larger: with a million inputs it would be as large as that."""
@@ -79,18 +86,119 @@ class ManifestModel(BaseModel):
     counts: dict[str, Any]
 
 
-def manifest_of(
+class ManifestWriter:
+    """Writes the manifest of a run, and the rule for make, once the results are complete."""
+
+    def __init__(self, plan: ManifestPlan, destination: Destination) -> None:
+        self._plan = plan
+        self._destination = destination
+        inputs = (given.path for given in destination.inputs if not given.is_stdin)
+        self._read = [plan.recipe, *inputs]
+        self._stamps: dict[str, Stamp] = {}
+
+    @property
+    def path(self) -> str | None:
+        """Where the manifest goes."""
+        return self._plan.path
+
+    def check(self) -> None:
+        """Raise if the files could not be written, or hold names that they cannot hold."""
+        path, depfile = self._plan.path, self._plan.depfile
+        refuse_stdout("write.manifest", path)
+        refuse_stdout("--depfile", depfile)
+        if depfile is not None and path is None:
+            raise UsageError("--depfile is about the manifest, and there is none", "name an output")
+        if depfile is not None:
+            for name in (path or "", *self._read):
+                for_make(name)
+        for name in (*self._read, *self._destination.paths):
+            if path is not None and not _is_text(name):
+                problem = f"{name}: a manifest cannot hold a name that is not UTF-8"
+                raise UsageError(problem, "rename the file")
+        self._refuse_strange()
+
+    def begin(self, transaction: FileTransaction) -> None:
+        """Note what the files are that will be read."""
+        transaction.check_last(self._refuse_strange)
+        stamps = {path: stamp_of(path) for path in self._read}
+        # What cannot be read twice is not listed. What was read while the plan was made, such as
+        # a template, counts as it was then.
+        self._stamps = {
+            path: self._plan.noted.get(os.path.realpath(path), stamp)
+            for path, stamp in stamps.items()
+            if stamp is not None
+        }
+
+    def finish(
+        self, counts: Mapping[str, Any], ledger: Ledger, transaction: FileTransaction
+    ) -> None:
+        """Write what was read and written: of inputs as they were when they were read."""
+        path, stamps = self._plan.path, self._stamps
+        if self._plan.depfile is not None:
+            write_file(self._plan.depfile, depfile_of(path or "", [*stamps]), transaction)
+        if path is None:
+            return
+        inputs = {
+            given.path: ledger.rows_by_input.get(given.label)
+            for given in self._destination.plan.read.inputs
+        }
+        ledger.progress.begin_hashing(_length([*stamps]))
+        read = [
+            Hashed(name, digest_file(name, stamp, ledger.progress.add_bytes), inputs.get(name))
+            for name, stamp in stamps.items()
+        ]
+        made = [
+            Hashed(name, transaction.digest_of(name), ledger.lines_written.get(side))
+            for side, name in self._destination.lasting.items()
+        ]
+        write_file(path, _manifest(path, self._plan, read, made, counts), transaction)
+
+    def _refuse_strange(self) -> None:
+        """Raise if what would be replaced is no manifest, or that of another recipe."""
+        path, recipe = self._plan.path, self._plan.recipe
+        if path is None or self._destination.force or not exists(path):
+            return
+        elsewhere = "[write] manifest = FILE names another place, --force replaces it"
+        try:
+            found = read_manifest(path)
+        except BadInput:
+            raise UsageError(f"{path} is there, and is no manifest", elsewhere) from None
+        if found.recipe is None:
+            return
+        of = os.path.join(os.path.dirname(os.path.realpath(path)), found.recipe.path)
+        if os.path.realpath(of) != os.path.realpath(recipe):
+            raise UsageError(f"{path} is the manifest of {found.recipe.path}", elsewhere)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _length(paths: list[str]) -> int:
+    """How long files are transaction; one that is gone is an error when it is read."""
+    total = 0
+    for path in paths:
+        with suppress(OSError):
+            total += os.path.getsize(path)
+    return total
+
+
+def _manifest(
     path: str,
-    recipe: Recipe,
+    plan: ManifestPlan,
     read: Sequence[Hashed],
     outputs: Sequence[Hashed],
-    counts: dict[str, Any],
+    counts: Mapping[str, Any],
 ) -> bytes:
-    """The manifest that will stand at a path."""
+    """The manifest that will be at a path."""
     folder = os.path.dirname(os.path.realpath(path))
-    told = ("identity", "inputs", "passed_over", "notes")
-    inputs = [given for given in read if given.path != recipe.path]
-    own = [given for given in read if given.path == recipe.path]
+    left_out = ("identity", "inputs", "passed_over", "notes")
+    inputs = [given for given in read if given.path != plan.recipe]
+    own = [given for given in read if given.path == plan.recipe]
     model = ManifestModel(
         manifest=FORMAT,
         prefpairs=__version__,
@@ -98,12 +206,12 @@ def manifest_of(
         recipe=_file(own[0], folder) if own else None,
         stages={
             name: {word: value for word, value in table.items() if word not in _PATHS}
-            for name, table in recipe.settled.items()
+            for name, table in plan.tables.items()
             if name != "write"
         },
         inputs=[_file(given, folder) for given in inputs],
         outputs=[_file(made, folder) for made in outputs],
-        counts={name: value for name, value in counts.items() if name not in told},
+        counts={name: value for name, value in counts.items() if name not in left_out},
     )
     return encode_pretty(model.model_dump(exclude_none=True))
 
@@ -129,22 +237,6 @@ def _seen_from(folder: str, path: str) -> str:
         above, last = os.path.split(above)
         name = os.path.join(last, name)
     return os.path.normpath(os.path.join(os.path.relpath(real, folder), name))
-
-
-def refuse_strange_manifest(path: str, recipe: str) -> None:
-    """Raise if what would be written over is no manifest, or that of another recipe."""
-    if not exists(path):
-        return
-    elsewhere = "[write] manifest = FILE names another place, --force replaces it"
-    try:
-        found = read_manifest(path)
-    except BadInput:
-        raise UsageError(f"{path} is there, and is no manifest", elsewhere) from None
-    if found.recipe is None:
-        return
-    of = os.path.join(os.path.dirname(os.path.realpath(path)), found.recipe.path)
-    if os.path.realpath(of) != os.path.realpath(recipe):
-        raise UsageError(f"{path} is the manifest of {found.recipe.path}", elsewhere)
 
 
 def depfile_of(target: str, inputs: Sequence[str]) -> bytes:

@@ -1,20 +1,101 @@
-"""The options that say how pairs become the examples of a trainer."""
+"""How pairs become the examples of a trainer: the options, and what they ask of a target."""
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from prefpairs.cli.token_options import TokenWords
-from prefpairs.engine.plan import ExportPlan
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
-from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named
+from prefpairs.stages.split import Split
+from prefpairs.targets import OF_TRACES, TARGETS, target_named, trace_target_named
 
 if TYPE_CHECKING:
     from prefpairs.chat.template import TemplateFacts
-    from prefpairs.targets.base import Target
+    from prefpairs.chat.token_ids import TokenOptions
+    from prefpairs.files.tokenizer import Model
+    from prefpairs.targets.base import ExportOptions, Target, TraceOptions, TraceTarget
 
 _FORM = "How pairs become examples"
+_TOKENS = "How examples become tokens"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPlan:
+    """For which trainer pairs are written, and how."""
+
+    target: "Target"
+    options: "ExportOptions"
+    temp_dir: str | None = None
+    references: Sequence[Input] = ()
+    """The files that the form of examples depends on."""
+    typed: Sequence[str] = ()
+    """The options on a command line that ask for this form, without the target."""
+
+
+class TracePlan(NamedTuple):
+    """For which trainer rows are made of traces, and how."""
+
+    target: "TraceTarget"
+    options: "TraceOptions"
+
+
+@options
+class TokenForm:
+    """How examples become tokens."""
+
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE|DIR",
+        panel=_TOKENS,
+        help="tokens: a tokenizer.json, or the folder of a model with its template and special "
+        "tokens. Rollouts that brought their own tokens need none.",
+    )
+    max_tokens: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TOKENS,
+        help="tokens: leave pairs out whose prompt and answer are longer. No answer is cut.",
+    )
+    keep_end: bool = flag(panel=_TOKENS, help="tokens: cut the head of a prompt that is too long.")
+    pad_to: int | None = option(
+        None,
+        metavar="N",
+        least=1,
+        panel=_TOKENS,
+        help="tokens: columns padded to N tokens, with attention masks, too.",
+    )
+
+    hints: str | None = option(
+        None, metavar="FILE", panel=_TOKENS, help="sdpo: a hint for each kind of error, as TOML."
+    )
+
+    def references(self) -> list[Input]:
+        """The files that --tokenizer names."""
+        model = self.model()
+        files = () if model is None else (model.tokenizer, model.config, model.template)
+        return [Input(path, path) for path in dict.fromkeys(files) if path is not None]
+
+    def model(self) -> "Model | None":
+        """The files that --tokenizer names."""
+        if self.tokenizer is None:
+            return None
+        from prefpairs.files.tokenizer import model_at
+
+        return model_at(self.tokenizer)
+
+    def token_options(self, model: "Model | None", template: str | None) -> "TokenOptions | None":
+        """What these words ask for, if anything, with the chat template of this file."""
+        if self.keep_end and self.max_tokens is None and self.pad_to is None:
+            raise UsageError("--keep-end needs to know a length", "--max-tokens N, or --pad-to N")
+        if model is None and self.max_tokens is None and self.pad_to is None:
+            return None
+        from prefpairs.chat.token_ids import TokenOptions
+
+        asked = TokenOptions(max_tokens=self.max_tokens, keep_end=self.keep_end, pad_to=self.pad_to)
+        return asked if model is None else _with_model(asked, model, template)
 
 
 def _to_option(default: Any) -> Any:
@@ -38,19 +119,19 @@ def target_of(to: str, host: str | None) -> "Target":
 
 
 @options
-class ExportWords(TokenWords):
-    """The words about the form of examples, as they were typed."""
+class ExportForm(TokenForm):
+    """How pairs become examples."""
 
     turns: str = option(
         "auto",
-        metavar="auto|first|all",
+        choices=("auto", "first", "all"),
         panel=_FORM,
         help="How much of an answer: the first turn in which both differ, or all that "
         "follows. auto is what the trainer learns from.",
     )
     lossy: str = option(
         "flatten",
-        metavar="flatten|refuse|drop",
+        choices=("flatten", "refuse", "drop"),
         panel=_FORM,
         help="What the target cannot hold, such as calls of tools. flatten: write it as text; "
         "refuse: stop with an error; drop: leave the pair out.",
@@ -64,21 +145,21 @@ class ExportWords(TokenWords):
     )
     reasoning_as: str | None = option(
         None,
-        metavar="text|field|nothing",
+        choices=("text", "field", "nothing"),
         panel=_FORM,
         help="Thinking: between <think> and </think> (the default), in reasoning_content "
         "(trl; many chat templates leave it out), or not at all.",
     )
     tool_args: str | None = option(
         None,
-        metavar="dict|string",
+        choices=("dict", "string"),
         panel=_FORM,
         help="Arguments of calls: an object (most chat templates of open models) or its "
         "JSON text (OpenAI). Default: what the target documents.",
     )
     system: str | None = option(
         None,
-        metavar="keep|merge",
+        choices=("keep", "merge"),
         panel=_FORM,
         help="merge: put system messages into the user's first one, for models without them. "
         "Default: keep.",
@@ -98,7 +179,7 @@ class ExportWords(TokenWords):
     )
     host: str | None = option(
         None,
-        metavar="|".join(HOSTS),
+        choices=("openai", "azure", "transaction", "fireworks"),
         panel=_FORM,
         help="openai: who runs it; the last two know no tools.",
     )
@@ -113,8 +194,8 @@ class ExportWords(TokenWords):
         path = self.template if model is None else self.template or model.template
         facts = facts_at(path) if path is not None else None
         options = ExportOptions(
-            turns=one_of("--turns", self.turns, "auto", "first", "all"),
-            lossy=one_of("--lossy", self.lossy, "flatten", "refuse", "drop"),
+            turns=cast("Any", self.turns),
+            lossy=cast("Any", self.lossy),
             tool_args=self._tool_args(target, facts),
             tool_args_known=self.tool_args is not None or facts is not None,
             template_says="" if facts is None else facts.sentence(),
@@ -129,21 +210,47 @@ class ExportWords(TokenWords):
             results = target.supports.results and facts.results
             supports = replace(target.supports, calls=False, tools=False, results=results)
             target = replace(target, supports=supports)
-        references = self.references()
-        if self.template is not None:
-            references.append(Input(self.template, self.template))
         return ExportPlan(
             target=target,
             options=options,
             temp_dir=temp_dir,
-            references=references,
+            references=self.all_references(),
             typed=self._typed(),
         )
+
+    def trace_plan(self, to: str) -> TracePlan:
+        """How rows of tokens are made of traces."""
+        from prefpairs.files.hint_table import read_hints
+        from prefpairs.targets.base import TraceOptions
+
+        target = trace_target_named(to)
+        for field in fields(ExportForm):
+            if field.name not in target.words and getattr(self, field.name) != field.default:
+                option = field.name.replace("_", "-")
+                raise UsageError(f"--{option} does not go with --to {to}")
+        model = self.model()
+        path = self.template or (None if model is None else model.template)
+        tokens = None if model is None else self.token_options(model, path)
+        if path is None or tokens is None or tokens.encode is None or tokens.chat is None:
+            raise UsageError(f"--to {to} makes tokens", "--tokenizer DIR, the folder of a model")
+        options = TraceOptions(
+            encode=tokens.encode,
+            chat=tokens.chat,
+            facts=facts_at(path),
+            hints={} if self.hints is None else read_hints(self.hints),
+            max_tokens=self.max_tokens,
+        )
+        return TracePlan(target, options)
+
+    def all_references(self) -> list[Input]:
+        """The files that these options name."""
+        named = [path for path in (self.template, self.hints) if path is not None]
+        return [*self.references(), *(Input(path, path) for path in named)]
 
     def _typed(self) -> list[str]:
         """These words as a command line has them."""
         typed: list[str] = []
-        for word in fields(ExportWords):
+        for word in fields(ExportForm):
             value = getattr(self, word.name)
             if value != word.default:
                 option = f"--{word.name.replace('_', '-')}"
@@ -159,16 +266,15 @@ class ExportWords(TokenWords):
 
     def _tool_args(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = None if facts is None else facts.tool_args
-        return one_of("--tool-args", self.tool_args or shown or target.tool_args, "dict", "string")
+        return self.tool_args or shown or target.tool_args
 
     def _reasoning_as(self, target: "Target", facts: "TemplateFacts | None") -> Any:
         shown = facts is not None and facts.reasoning and target.supports.reasoning
-        word = self.reasoning_as or ("field" if shown else "text")
-        return one_of("--reasoning-as", word, "text", "field", "nothing")
+        return self.reasoning_as or ("field" if shown else "text")
 
     def _system(self, facts: "TemplateFacts | None") -> Any:
         lost = facts is not None and not facts.system
-        return one_of("--system", self.system or ("merge" if lost else "keep"), "keep", "merge")
+        return self.system or ("merge" if lost else "keep")
 
     def _check(self, target: "Target") -> None:
         """Raise for words that this target does not know."""
@@ -218,7 +324,7 @@ class _MaybeFor:
 
 
 @options
-class ForWords(ExportWords, _MaybeFor):
+class FormForTarget(ExportForm, _MaybeFor):
     """The words about a trainer whose view of prompts counts, where pairs stay pairs."""
 
     def plan_for(self) -> ExportPlan | None:
@@ -227,6 +333,27 @@ class ForWords(ExportWords, _MaybeFor):
             return self.plan(_of_pairs("--for", self.target), None)
         self.refuse_form("--for")
         return None
+
+    def references_for(self) -> list[Input]:
+        """The files that --for reads."""
+        seen = self.plan_for()
+        return [] if seen is None else [*seen.references]
+
+    def split_by(self, sides: Split, export: ExportPlan | None = None) -> Split:
+        """The split by the prompts that a trainer will see: this one, or that of the export."""
+        seen = self.plan_for()
+        if seen is not None and sides.by != "prompt":
+            problem = f"--for {self.target} splits by the prompt, --by {sides.by} does not"
+            raise UsageError(problem, "leave one of them out")
+        if seen is not None and export is not None:
+            raise UsageError("[split] knows the target of [export]", "leave it out of [split]")
+        trainer = seen or export
+        if trainer is None or sides.by != "prompt":
+            return sides
+        from prefpairs.dataset.example import trainer_prompt_of
+
+        view = partial(trainer_prompt_of, target=trainer.target, options=trainer.options)
+        return replace(sides, seen=view)
 
 
 def _of_pairs(option: str, target: str) -> str:
@@ -244,14 +371,14 @@ class _MaybeTo:
 
 
 @options
-class ToWords:
+class ToTarget:
     """The word that names a target."""
 
     to: str = _to_option(REQUIRED)
 
 
 @options
-class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields of its last base
+class ToTargetOrPairs(ExportForm, _MaybeTo):  # a dataclass begins with the fields of its last base
     """The words about a target and the form of its examples, where pairs may also stay pairs."""
 
     def plan_of(self, temp_dir: str | None) -> ExportPlan | None:
@@ -260,3 +387,25 @@ class TargetWords(ExportWords, _MaybeTo):  # a dataclass begins with the fields 
             return self.plan(_of_pairs("--to", self.to), temp_dir)
         self.refuse_form("--to")
         return None
+
+
+def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> "TokenOptions":
+    from prefpairs.chat.rendered_chat import ChatRenderer
+    from prefpairs.chat.template import compiled
+    from prefpairs.files.template_file import read_template
+    from prefpairs.files.tokenizer import Tokens, special_tokens
+
+    if template is None:
+        problem = "--tokenizer names no chat template"
+        raise UsageError(problem, "--template FILE, or --tokenizer DIR with the files of a model")
+    source = read_template(template)
+    config = model.config or (template if template.endswith(".json") else None)
+    specials = special_tokens(config) if config is not None else {}
+    of_config = set() if config is not None else {"bos_token", "eos_token"}
+    for name in sorted(compiled(source).free_names & of_config):
+        problem = f"the template writes {name}, and nothing says what that is"
+        raise UsageError(problem, "--tokenizer DIR, with the tokenizer_config.json of the model")
+    tokens = Tokens(model.tokenizer, exact=True)
+    pad = tokens.id_of(specials.get("pad_token", ""))
+    chat = ChatRenderer(source, specials, tokens.marks())
+    return replace(asked, encode=tokens.encode, chat=chat, pad_id=pad or 0)

@@ -1,0 +1,141 @@
+"""The one driver: it runs a plan, whichever command, recipe or program made it.
+
+Here it is decided what an empty result is, whether the gates are met, and when the files of a run
+appear. Nothing is printed, no signal is handled and no process is ended here: the command line
+does that.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from prefpairs.engine.candidate_reader import reading_inputs, with_origin
+from prefpairs.engine.destination import Destination, note_mixed_sides, sides_by_name
+from prefpairs.engine.gates import read_gates
+from prefpairs.engine.pair_writer import WHOLE, open_sink
+from prefpairs.engine.stage_runner import may_leak, note_empty_sides, open_pairs, through_stages
+from prefpairs.errors import FileError, NothingCameOut, PrefpairsError, TwoReadings
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.output import Output, write_file
+from prefpairs.files.standard_output import ClosedPipe
+from prefpairs.ledger import Ledger
+from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
+from prefpairs.model.candidate import candidate_line
+from prefpairs.model.identity import IDENTITY_VERSION
+from prefpairs.model.json_codec import encode_pretty
+from prefpairs.plan import InputPlan, Plan, ReadPlan
+from prefpairs.stages.split_sides import SideOwners
+
+if TYPE_CHECKING:
+    from prefpairs.engine.manifest import ManifestWriter
+
+
+def run(plan: Plan, ledger: Ledger) -> Destination:
+    """Do all that a plan says; the files of a run that ends well appear transaction, there."""
+    gates = read_gates(plan.write.require or [], summary_of(plan, Ledger()))
+    destination = checked_destination(plan)
+    note_mixed_sides(plan, ledger)
+    manifest = _manifest_writer(plan, destination)
+    try:
+        with FileTransaction(
+            hashed=manifest is not None and manifest.path is not None
+        ) as transaction:
+            if manifest is not None:
+                manifest.begin(transaction)
+            with destination.opened(transaction) as outputs:
+                write(plan, outputs, ledger)
+                for gate in gates:
+                    gate.check(summary_of(plan, ledger))
+            if manifest is not None:
+                manifest.finish(summary_of(plan, ledger), ledger, transaction)
+            _write_summary(plan, ledger, transaction)
+    except TwoReadings:
+        raise  # the run stopped at the first such row: counts of a part would say nothing
+    except PrefpairsError:
+        with suppress(FileError):  # it must not hide why the run failed
+            _write_summary(plan, ledger)
+        raise
+    except ClosedPipe:
+        _write_summary(plan, ledger)
+        raise
+    return destination
+
+
+def checked_destination(plan: Plan) -> Destination:
+    """Where results will go. Raises if they could not, or if a file would be lost."""
+    destination = Destination(plan)
+    destination.check()
+    if (manifest := _manifest_writer(plan, destination)) is not None:
+        manifest.check()
+    return destination
+
+
+def _manifest_writer(plan: Plan, destination: Destination) -> "ManifestWriter | None":
+    if plan.manifest is None:
+        return None
+    from prefpairs.engine.manifest import ManifestWriter
+
+    return ManifestWriter(plan.manifest, destination)
+
+
+def write(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
+    """Write the results of a plan to outputs that are open."""
+    if plan.traces is not None:
+        from prefpairs.engine.trace_export import export_traces
+
+        export_traces(plan.read, plan.traces, outputs[WHOLE], ledger)
+        came_out = ledger.traces
+    elif plan.makes == "candidates":
+        _write_candidates(plan.read, outputs[WHOLE], ledger)
+        came_out = ledger.candidates_kept
+    else:
+        _write_pairs(plan, outputs, ledger)
+        came_out = ledger.lines_written.total()
+    if not came_out and not plan.write.allow_empty:
+        raise NothingCameOut(plan.makes.removesuffix("s"))
+
+
+def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
+    """Write every candidate of the inputs; nothing more once there was a bad row."""
+    with reading_inputs(cast("ReadPlan", plan), ledger) as reader:
+        for given in reader.inputs():
+            for record, reading, label in given.readings:
+                if not reader.rows.failed:
+                    for slot in range(len(reading.kept)):
+                        candidate = with_origin(reading, slot, label, record.number)
+                        output.write(candidate_line(candidate))
+
+
+def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
+    """Read pairs or make them, pass them through the stages, and write each for its side."""
+    sides = sides_by_name(plan)
+    if sides and plan.export is not None:
+        ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
+    with open_pairs(plan, ledger, sides) as pairs:
+        kept = SideOwners() if len({*sides.values()}) > 1 or may_leak(plan) else None
+        staged = plan.stages or plan.split is not None
+        entries = through_stages(plan, pairs, ledger, kept) if staged else None
+        with open_sink(outputs, ledger, plan, kept) as sink:
+            if entries is None:
+                pairs.put_all(sink)
+            else:
+                for entry, side in entries:
+                    written = sink.take(entry, pairs, side)
+                    if side in ledger.sides:
+                        ledger.sides[side] += written
+    note_empty_sides(plan, ledger)
+
+
+def summary_of(plan: Plan, ledger: Ledger) -> dict[str, Any]:
+    """What is known of a run, as `--summary` writes it and `--require` compares it."""
+    if plan.makes == "candidates":
+        counts = extract_summary(ledger)
+    else:
+        counts = pair_input_summary(ledger) if plan.pair is None else pair_summary(ledger)
+    return {"identity": IDENTITY_VERSION, **counts}
+
+
+def _write_summary(plan: Plan, ledger: Ledger, transaction: FileTransaction | None = None) -> None:
+    if plan.write.summary is not None:
+        content = encode_pretty(summary_of(plan, ledger))
+        write_file(plan.write.summary, content, transaction)

@@ -1,0 +1,341 @@
+"""Where the results of a run go: checked before anything is read, opened when it begins."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from shlex import join
+
+from prefpairs.engine.foreign_files import (
+    IsOurs,
+    is_row,
+    is_signed,
+    kinds_of_dataset,
+    refuse_strangers,
+)
+from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.errors import FileError, UsageError
+from prefpairs.files.file_system import (
+    errors_named,
+    exists,
+    is_file,
+    is_folder,
+    missing_folder,
+    target_of,
+)
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.folder_handle import keep_files
+from prefpairs.files.inputs import Input
+from prefpairs.files.output import (
+    Output,
+    is_special,
+    open_output,
+    open_output_folder,
+    refuse_same_file,
+)
+from prefpairs.files.split_names import side_of
+from prefpairs.files.standard_output import STDOUT
+from prefpairs.ledger import Ledger
+from prefpairs.plan import ExportPlan, Plan
+from prefpairs.stages.split_sides import SIDES
+from prefpairs.targets import CARD, OF_TARGETS
+
+
+class Destination:
+    """Where the results of one plan go: a file, or the files of a folder."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._write = plan.write
+        self.sides = sides_by_name(plan)
+        """The side of each input, where a dataset keeps those that the inputs have."""
+        self._folder = self._folder_of(plan)
+
+    @property
+    def force(self) -> bool:
+        """Whether files that no run wrote may be replaced."""
+        return self._write.force
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that hold the results."""
+        if self._folder is not None:
+            return [*self._folder.paths.values()]
+        return [] if self._write.output == STDOUT else [self._write.output]
+
+    @property
+    def lasting(self) -> dict[str, str]:
+        """Those that can be read again, by the names under which their rows are counted."""
+        if self._folder is not None:
+            return self._folder.paths
+        path = self._write.output
+        return {} if path == STDOUT or is_special(path) else {WHOLE: path}
+
+    @property
+    def label(self) -> str:
+        """How a summary names the results."""
+        manifest = self.plan.manifest
+        extra = [manifest.path] if manifest is not None and manifest.path else []
+        return ", ".join([*self.paths, *extra]) or STDOUT
+
+    @property
+    def references(self) -> list[Input]:
+        """The files that are read besides the inputs, and that stay as they are."""
+        replaceable = self.plan.replaceable
+        kept = replaceable if self._folder is None else self._folder.spared(replaceable)
+        export = self.plan.export
+        return [*self.plan.references, *(export.references if export else ()), *kept]
+
+    @property
+    def inputs(self) -> list[Input]:
+        """All files that are read: the inputs, and those besides."""
+        return [*self.plan.read.inputs, *self.references]
+
+    def check(self) -> None:
+        """Raise if a file could not be written, or one would be lost that no run wrote."""
+        plan, folder, manifest = self.plan, self._folder, self.plan.manifest
+        swept = self.paths if folder is None else folder.swept
+        written = [*swept, self._write.summary, plan.read.quarantine]
+        read = self.inputs
+        if folder is None and self._write.output == STDOUT:
+            written.append(STDOUT)
+        if manifest is not None:
+            written += [manifest.path, manifest.depfile]
+            read.append(Input(manifest.recipe, manifest.recipe))
+        check_written(written, read, new=None if folder is None else folder.path)
+        if folder is not None:
+            check_quarantine(plan.read.quarantine, folder.path)
+            folder.refuse_strangers()
+
+    @contextmanager
+    def opened(self, transaction: FileTransaction) -> Iterator[Mapping[str, Output]]:
+        """An output for each file of the folder, or the only one."""
+        if self._folder is not None:
+            with self._folder.opened(
+                self.inputs, transaction, keep_if_same=self._write.keep_if_same
+            ) as outputs:
+                yield outputs
+            return
+        path = self._write.output
+        opening = open_output if not self._is_table(path) else _table_opener()
+        with opening(
+            path, self.inputs, keep_if_same=self._write.keep_if_same, transaction=transaction
+        ) as output:
+            yield {WHOLE: output}
+
+    def _is_table(self, path: str) -> bool:
+        """Whether a file is Parquet: rows of trainers that know the type of each column may be."""
+        export = self.plan.export
+        return export is not None and export.target.typed and path.endswith(".parquet")
+
+    def _folder_of(self, plan: Plan) -> "Folder | None":
+        split, export, out_dir = plan.split, plan.export, plan.write.out_dir
+        if out_dir is None:
+            if split is not None:
+                raise UsageError("split writes several files", "--out-dir DIR says where")
+            return None
+        if split is not None:
+            sides = split.sides
+        elif export is None:
+            raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
+        else:
+            if not self.sides:
+                _refuse_held_out(plan.read.inputs, out_dir, export)
+            used = {*self.sides.values()} or {WHOLE}
+            sides = [side for side in (WHOLE, *export.target.files) if side in used] or [WHOLE]
+        force = plan.write.force
+        if export is not None:
+            return _folder_of_dataset(out_dir, export, sides, force=force)
+        return _folder_of_sides(out_dir, sides, force=force)
+
+
+def sides_by_name(plan: Plan) -> dict[Input, str]:
+    """The side of each input by its name, if a dataset is made of the pairs just as they are."""
+    as_they_are = plan.pair is None and not plan.stages and plan.split is None
+    if plan.export is None or plan.write.out_dir is None or not as_they_are:
+        return {}
+    sides = {given: side_of(given.path) for given in plan.read.inputs}
+    if sides and SIDES[0] not in sides.values():
+        first = plan.read.inputs[0].path
+        problem = f"{first} is {side_of(first)} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    return sides
+
+
+def note_mixed_sides(plan: Plan, ledger: Ledger) -> None:
+    """Note that data of several sides is written to one file for a trainer."""
+    if plan.export is None or plan.write.out_dir is not None or plan.split is not None:
+        return
+    sides = dict.fromkeys(side_of(given.path) for given in plan.read.inputs)
+    if len(sides) > 1:
+        made = "to keep them apart, make the file of each side in a run of its own"
+        way_out = "--out-dir keeps them apart" if plan.pair is None and not plan.stages else made
+        ledger.note(f"{', '.join(sides)} go into one file; {way_out}")
+
+
+def _table_opener() -> Callable[..., AbstractContextManager[Output]]:
+    from prefpairs.files.parquet_writer import open_table
+
+    return open_table
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of files that appear transaction, each known by a name of ours."""
+
+    path: str
+    files: Mapping[str, str]
+    """The file of each name."""
+    family: Sequence[str]
+    """All files that such a run may write; those that this one does not are swept."""
+    kinds: Mapping[str, IsOurs]
+    """What tells each of them from files that no run wrote."""
+    of_others: Sequence[str] = ()
+    """Files of other targets: beside those of this run they would lie about them."""
+    force: bool = False
+    """Whether files that no run wrote may be lost."""
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Where each name is written."""
+        return {name: os.path.join(self.path, file) for name, file in self.files.items()}
+
+    @property
+    def swept(self) -> list[str]:
+        """Every file that is written, or goes."""
+        return [os.path.join(self.path, file) for file in self.family]
+
+    def spared(self, files: Iterable[Input]) -> list[Input]:
+        """The files less those that are written, or go."""
+        replaced = set(map(os.path.realpath, self.swept))
+        return [given for given in files if os.path.realpath(given.path) not in replaced]
+
+    def refuse_strangers(self) -> None:
+        """Raise if a file would be lost that no run wrote, or stay that is about other data."""
+        for path in (os.path.join(self.path, name) for name in self.of_others):
+            if exists(path):
+                problem = f"{path} is a file of another target"
+                raise UsageError(problem, "name another folder, or remove it")
+        if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
+            problem = "another run wrote a dataset there meanwhile; nothing was changed"
+            raise FileError(self.path, problem)
+        if not self.force:
+            refuse_strangers(self.path, self.kinds)
+
+    @contextmanager
+    def opened(
+        self,
+        inputs: Sequence[Input],
+        transaction: FileTransaction,
+        *,
+        keep_if_same: bool = False,
+    ) -> Iterator[Mapping[str, Output]]:
+        """The output of each name."""
+        files = [*self.files.values()]
+        transaction.check_last(self.refuse_strangers)
+        with open_output_folder(
+            self.path,
+            files,
+            self.family,
+            inputs,
+            keep_if_same=keep_if_same,
+            transaction=transaction,
+        ) as outputs:
+            yield {name: outputs[file] for name, file in self.files.items()}
+
+
+def _folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> Folder:
+    """The folder of a split."""
+    family = [f"{side}.jsonl" for side in SIDES]
+    files = {side: f"{side}.jsonl" for side in sides}
+    kinds: dict[str, IsOurs] = dict.fromkeys(family, is_row)
+    return Folder(path, files, *_with_card(path, family, kinds), force=force)
+
+
+def _folder_of_dataset(
+    path: str, export: ExportPlan, sides: Iterable[str], *, force: bool = False
+) -> Folder:
+    """The folder of a trainer's dataset. It has no place for files of another target."""
+    target = export.target
+    family = [*target.files_of(target.files).values()]
+    kinds = kinds_of_dataset(path, target, export.options)
+    of_others = sorted(OF_TARGETS.difference(family))
+    family, kinds = _with_card(path, family, kinds)
+    return Folder(path, target.files_of(sides), family, kinds, of_others, force)
+
+
+def _refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
+    """Raise if data of val or test would be written as data to train on."""
+    sides = {given: side_of(given.path) for given in inputs}
+    held_out = next((given for given, side in sides.items() if side != SIDES[0]), None)
+    if held_out is None:
+        return
+    if SIDES[0] not in sides.values():
+        problem = f"{held_out.path} is {sides[held_out]} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
+    form = ["--to", export.target.name, *export.typed]
+    command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])
+    raise UsageError(
+        f"{held_out.path} is {sides[held_out]} data by its name, and would be written as train",
+        f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
+        f"target; then `{command}` keeps the sides apart",
+    )
+
+
+def _with_card(
+    path: str, family: list[str], kinds: dict[str, IsOurs]
+) -> tuple[list[str], dict[str, IsOurs]]:
+    """The same, and a card that we wrote: it tells of data that is replaced, so it goes, too."""
+    if CARD in family or not _is_our_card(os.path.join(path, CARD)):
+        return family, kinds
+    return [*family, CARD], {**kinds, CARD: is_signed}
+
+
+def _is_our_card(path: str) -> bool:
+    """Whether a README.md is one that we wrote."""
+    if not is_file(path):
+        return False
+    with errors_named(path), open(path, "rb") as file:
+        return is_signed(file.read(1 << 16))
+
+
+def _is_within(folder: str, new: str) -> bool:
+    """Whether a folder is a new one, or one inside of it."""
+    return (folder + os.sep).startswith(os.path.realpath(new) + os.sep)
+
+
+def check_quarantine(path: str | None, new: str) -> None:
+    """Raise if bad rows would go into a folder that the run makes only when it ends well."""
+    if path is None:
+        return
+    folder = os.path.dirname(target_of(path))
+    if not is_folder(folder, path) and _is_within(folder, new):
+        problem = f"--quarantine {path}: {new} appears only when the run ends well"
+        raise UsageError(problem, "name a file in a directory that is there")
+
+
+def check_written(
+    written: Sequence[str | None], inputs: Sequence[Input], *, new: str | None = None
+) -> None:
+    """Raise if a file could not be written, or would take the place of another one.
+
+    What can be told before a run is told before it. `new` is a folder that the run may make.
+    """
+    keep_files(0 if given.is_stdin else given.path for given in inputs)
+    if STDOUT in written:
+        refuse_same_file(STDOUT, inputs)
+    files = [path for path in written if path is not None and path != STDOUT]
+    for path in files:
+        if not path:
+            raise UsageError("an output has no name", "is a variable of your shell empty?")
+        folder = os.path.dirname(target_of(path))
+        made = is_folder(folder, path) or (new is not None and _is_within(folder, new))
+        if not made and not exists(path):
+            raise missing_folder(path)
+        refuse_same_file(path, inputs)
+    for path, count in Counter(map(os.path.realpath, files)).items():
+        if count > 1:
+            problem = f"{os.path.relpath(path)} would be written twice"
+            raise UsageError(problem, "give each output a file of its own")

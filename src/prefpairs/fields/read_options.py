@@ -1,0 +1,218 @@
+"""The options that say what is read out of rows: scores, prompts, responses, groups."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Literal, Protocol, cast
+
+from prefpairs.errors import UsageError
+from prefpairs.fields.names import is_less_better
+from prefpairs.fields.rollout_tokens import Decoder
+from prefpairs.model.marks import MARKS
+from prefpairs.model.message import Message
+from prefpairs.option import flag, one_of, option, options, split_words
+from prefpairs.reasons import CONFLICTING, SWITCHABLE
+
+READ = "What is read"
+TROUBLE = "When something is wrong"
+
+GroupBy = tuple[str, ...] | Literal["auto", "prompt", "file"]
+
+
+class Unrender(Protocol):
+    """Turns rendered text back into messages, by the chat template that rendered it."""
+
+    def messages(self, text: str) -> list[Message] | None:
+        """The messages from which the template makes just this text, if there are any.
+
+        Raises Unclear where several conversations give the text without its special tokens.
+        """
+        ...
+
+
+def _scores(words: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
+    """Paths and their weights; a path that came twice would count twice."""
+    scores = [*map(_score, words or ())]
+    weights: dict[str, float] = {}
+    for path, weight in scores:
+        if path in weights:
+            problem = f"--score {path} is given twice: with weights {weights[path]:g} and"
+            raise UsageError(f"{problem} {weight:g}", "give it once, with one weight")
+        weights[path] = weight
+    return tuple(scores)
+
+
+def _score(word: str) -> tuple[str, float]:
+    """A path and its weight; a colon that no number follows belongs to the path."""
+    path, colon, weight = word.rpartition(":")
+    try:
+        factor = float(weight) if colon else 1.0
+    except ValueError:
+        return word, 1.0
+    if not isfinite(factor):
+        raise UsageError(f"--score {word}: the weight is no number")
+    return (path if colon else word), factor
+
+
+def _group_by(word: str) -> GroupBy:
+    if word in ("auto", "prompt", "file"):
+        return cast("GroupBy", word)
+    paths = split_words([word])
+    if not paths:
+        raise UsageError("--group-by names nothing", "auto, prompt, file, or fields of the rows")
+    return paths
+
+
+def _reasons_to_keep(words: list[str] | None) -> frozenset[str]:
+    return frozenset(one_of("reason", word, *SWITCHABLE) for word in split_words(words))
+
+
+def _reasons_to_drop(words: list[str] | None) -> frozenset[str]:
+    known = *MARKS, CONFLICTING
+    return frozenset(one_of("--drop-rows", word, *known) for word in split_words(words))
+
+
+@options
+class ReadOptions:
+    """How rows of rollouts are read."""
+
+    scores: tuple[tuple[str, float], ...] = option(
+        (),
+        "--score",
+        metavar="PATH[:WEIGHT]",
+        panel=READ,
+        repeated=True,
+        convert=_scores,
+        help="Dotted path of the score; several are added, each times its weight.",
+    )
+    lower_is_better: bool = flag(panel=READ, help="Negate scores.")
+    cast_score: bool = flag(panel=READ, help='Read scores written as text, "0.7".')
+    prompt: str | None = option(
+        None, metavar="PATH", panel=READ, help="Path of the prompt, text or messages."
+    )
+    response: str | None = option(
+        None, metavar="PATH", panel=READ, help="Path of the response, or of a list of them."
+    )
+    context: tuple[str, ...] = option(
+        (),
+        metavar="PATH,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="Rows of your own: text beside the prompt that is part of the question, and goes "
+        "before it.",
+    )
+    ignore: tuple[str, ...] = option(
+        (),
+        metavar="COLUMN,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="Rows of your own: columns that do not count, as if the rows did not have them.",
+    )
+    group_by: GroupBy = option(
+        "auto",
+        metavar="auto|prompt|file|PATH,...",
+        panel=READ,
+        convert=_group_by,
+        help="Which candidates compete: those of one task (auto), prompt or file, or those "
+        "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
+        "run, step, and sample for one item of the data in all epochs.",
+    )
+    step_name: str = option(
+        "dpo_candidate_move", metavar="NAME", panel=READ, help="NAT: the TTC step to take."
+    )
+    response_part: str = option(
+        "full",
+        choices=("full", "final"),
+        panel=READ,
+        help="The whole turn with tool calls and results, or its last text alone.",
+    )
+    reasoning: str = option(
+        "keep",
+        choices=("keep", "drop"),
+        panel=READ,
+        help="Keep thinking, in reasoning_content, or leave it out.",
+    )
+    prompt_template: str | None = option(
+        None,
+        metavar="FILE",
+        panel=READ,
+        help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
+        "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
+    )
+    tokenizer: str | None = option(
+        None,
+        metavar="FILE|DIR",
+        panel=READ,
+        help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
+        "tokens alone, and for --to tokens.",
+    )
+    keep: tuple[str, ...] = option(
+        (),
+        metavar="PATH,...",
+        panel=READ,
+        repeated=True,
+        convert=split_words,
+        help="Fields to carry along in meta.",
+    )
+    keep_rows: frozenset[str] = option(
+        frozenset(),
+        metavar="REASON,...",
+        panel=TROUBLE,
+        repeated=True,
+        convert=_reasons_to_keep,
+        help="Use rows that are dropped otherwise, by reason: "
+        f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
+    )
+    drop_rows: frozenset[str] = option(
+        frozenset(),
+        metavar="REASON,...",
+        panel=TROUBLE,
+        repeated=True,
+        convert=_reasons_to_drop,
+        help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
+        "finish_reason and the like say that they were cut off), failed (an error beside "
+        "them), conflicting_scores (the same answer has several scores in its group).",
+    )
+
+    decoder: Decoder | None = None
+    """The tokenizer, once it is opened."""
+    unrender: Unrender | None = None
+    """The prompt template, once it is opened."""
+
+    def check(self) -> None:
+        """Raise for options that do not go together."""
+        if self.lower_is_better and "no_score" in self.keep_rows:
+            problem = "--keep-rows no_score would count a missing score as the best one"
+            raise UsageError(problem, "leave it away, or do without --lower-is-better")
+        for reason in sorted(self.keep_rows & self.drop_rows):
+            problem = f"--keep-rows and --drop-rows both name {reason}"
+            raise UsageError(problem, "leave one of them out")
+
+    def notes_on_direction(self) -> Iterator[str]:
+        """A note for each score whose name says that less is better, while more is taken to be.
+
+        Read the wrong way, every pair would prefer the worse answer.
+        """
+        for path, weight in self.scores:
+            if weight > 0 and not self.lower_is_better and is_less_better(path.rpartition(".")[2]):
+                alone = len(self.scores) == 1
+                turned = "--lower-is-better" if alone else f"--score {path}:{-weight:g}"
+                yield f'the more "{path}", the better the answer; if less of it is better: {turned}'
+
+
+def as_they_stand(options: ReadOptions) -> bool:
+    """Whether no option changes what is read out of a row in its usual shape."""
+    harmless = ReadOptions(
+        step_name=options.step_name,
+        context=options.context,
+        ignore=options.ignore,
+        cast_score=options.cast_score,
+        prompt_template=options.prompt_template,
+        tokenizer=options.tokenizer,
+        keep_rows=options.keep_rows,
+        drop_rows=options.drop_rows,
+        decoder=options.decoder,
+        unrender=options.unrender,
+    )
+    return options == harmless

@@ -1,0 +1,87 @@
+"""What a run is to do: made once, by a command, a recipe or a program, and then only read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from prefpairs.errors import UsageError
+from prefpairs.files.input_stamps import Stamp
+from prefpairs.files.inputs import Input
+from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
+from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
+from prefpairs.plan.write_plan import WritePlan
+from prefpairs.sources import TRACES
+from prefpairs.stages.base import Stage
+from prefpairs.stages.split import Split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestPlan:
+    """What a recipe leaves behind besides its results."""
+
+    path: str | None
+    """Where the manifest goes; nowhere if the results go to a pipe."""
+    recipe: str
+    """The file of the recipe."""
+    tables: Mapping[str, Mapping[str, Any]]
+    """The options of each table, defaults included."""
+    depfile: str | None = None
+    """Where a rule for make goes."""
+    noted: Mapping[str, Stamp] = field(default_factory=dict)
+    """Files that were read while the plan was made, as they were then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All that a run does, in this order. What is not there is not done."""
+
+    read: InputPlan
+    """The inputs; a ReadPlan if they hold rollouts."""
+    pair: PairPlan | None = None
+    """Which pairs are made of rollouts; without it the inputs hold pairs."""
+    stages: Sequence[Stage] = ()
+    """What pairs pass through."""
+    split: Split | None = None
+    export: ExportPlan | None = None
+    traces: TracePlan | None = None
+    """How traces become rows of tokens, if the inputs hold traces."""
+    write: WritePlan = field(default_factory=WritePlan)
+    manifest: ManifestPlan | None = None
+    references: Sequence[Input] = ()
+    """The files that are read besides the inputs."""
+    replaceable: Sequence[Input] = ()
+    """Those that the results may replace."""
+    temp_dir: str | None = None
+
+    @property
+    def makes(self) -> Literal["candidates", "pairs", "traces"]:
+        """What comes out."""
+        if self.traces is not None:
+            return "traces"
+        return "candidates" if isinstance(self.read, ReadPlan) and self.pair is None else "pairs"
+
+
+def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportForm, write: WritePlan) -> Plan:
+    """The plan of a target whose rows are made of traces, not of pairs."""
+    if inputs.dialect not in ("auto", TRACES):
+        raise UsageError(f"--to {to} reads traces: no --from {inputs.dialect}")
+    if write.out_dir is not None:
+        raise UsageError(f"--to {to} writes one file", "-o FILE")
+    return Plan(
+        read=replace(inputs, dialect="auto").found(),
+        traces=form.trace_plan(to),
+        references=form.all_references(),
+        write=write,
+    )
+
+
+__all__ = [
+    "ExportPlan",
+    "InputPlan",
+    "ManifestPlan",
+    "PairPlan",
+    "Plan",
+    "ReadPlan",
+    "TracePlan",
+    "WritePlan",
+]

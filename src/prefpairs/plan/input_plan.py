@@ -1,0 +1,264 @@
+"""What a run reads: the options about inputs, and what became of them when the files were found."""
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+from prefpairs.engine.trainer_rows import reader_named
+from prefpairs.errors import UsageError
+from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
+from prefpairs.files.file_system import is_folder
+from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
+from prefpairs.files.standard_output import refuse_stdout
+from prefpairs.files.template_file import read_template
+from prefpairs.files.tokenizer import open_decoder
+from prefpairs.option import argument, option, options, size_of
+from prefpairs.sources import SOURCES, TRACES, source_named
+from prefpairs.strategies.options import PairOptions
+from prefpairs.targets import OF_TRACES, PAIR_FORMATS
+
+_LONGEST_LINE = 4_000_000_000
+_ERRORS = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?) ?%")
+
+
+def max_line_option() -> Any:
+    """--max-line, of every command that reads lines."""
+    return option(
+        "64MB",
+        metavar="SIZE",
+        panel=TROUBLE,
+        help="A line that is longer is a bad row; no more than that is held in memory.",
+    )
+
+
+def max_unpacked_option() -> Any:
+    """--max-unpacked, of every command that reads compressed files."""
+    return option(
+        None,
+        metavar="SIZE",
+        panel=TROUBLE,
+        help="Packed files and Parquet may hold so much (default: 1GB, or 200 times their size).",
+        show_default=False,
+    )
+
+
+def limits_of(max_line: str, max_unpacked: str | None) -> Limits:
+    """How much of an input is accepted without being asked for."""
+    line = size_of("--max-line", max_line)
+    if line > _LONGEST_LINE:
+        raise UsageError(f"--max-line {max_line}: no line can be that long", "4GB is the most")
+    return Limits(
+        line=line,
+        unpacked=None if max_unpacked is None else size_of("--max-unpacked", max_unpacked),
+    )
+
+
+class Tolerated(NamedTuple):
+    """How many rows may be bad before a run fails: a number of them, or a share."""
+
+    word: str
+    number: int | None = None
+    percent: Decimal = Decimal(0)
+
+    def exceeded(self, bad: int, read: int | None) -> bool:
+        """Whether too many are bad. A share is known only once all rows were read."""
+        if self.number is not None:
+            return bad > self.number
+        return read is not None and bad * 100 > self.percent * read
+
+
+def _tolerated(word: str) -> Tolerated:
+    found = _ERRORS.fullmatch(word.strip())
+    if found is None or (found[2] and Decimal(found[2]) > 100):
+        problem = f"--max-errors {word}: expected a number of rows, or a share"
+        raise UsageError(problem, "as in 100 or 0.5%")
+    if found[1]:
+        return Tolerated(word, number=int(found[1]))
+    return Tolerated(word, percent=Decimal(found[2]))
+
+
+@options
+class InputPlan:
+    """Which inputs are read, and what is done about rows that cannot be."""
+
+    paths: list[str] | None = argument(
+        None,
+        key="inputs",
+        metavar="[INPUT]...",
+        help="Files, directories, globs, or - for standard input (the default). JSON lines, "
+        "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
+    )
+    limit: int | None = option(
+        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read N rows."
+    )
+    on_error: str = option(
+        "fail",
+        choices=("fail", "skip", "quarantine"),
+        panel=TROUBLE,
+        help="What to do about rows that cannot be read.",
+    )
+    quarantine: str | None = option(
+        None, metavar="FILE", panel=TROUBLE, help="Where bad rows go, with reasons."
+    )
+    max_errors: str | None = option(
+        None,
+        metavar="N|P%",
+        panel=TROUBLE,
+        help="With skip or quarantine: fail all the same if more rows than that are bad.",
+    )
+    max_line: str = max_line_option()
+    max_unpacked: str | None = max_unpacked_option()
+
+    inputs: Sequence[Input] = ()
+    """The inputs that the paths name, once they are found."""
+    dialect: str = "auto"
+    """The format of rows that are pairs."""
+    one_kind: str | None = None
+    """What the first row is, where it had to tell: `pairs`, or the source of a rollout."""
+    notes: Sequence[str] = ()
+    """What was noticed while the inputs were found."""
+    skipped_files: Sequence[tuple[str, str]] = ()
+    """Files without rollouts, each with the tool that writes it beside its rollouts."""
+
+    def check(self) -> None:
+        """Raise for options that do not go transaction."""
+        refuse_stdout("--quarantine", self.quarantine)
+        if (self.on_error == "quarantine") != (self.quarantine is not None):
+            problem = "--on-error quarantine and --quarantine FILE go transaction"
+            raise UsageError(problem, "give both, or neither")
+        if self.max_errors is not None and self.on_error == "fail":
+            problem = "--max-errors is for --on-error skip and --on-error quarantine"
+            raise UsageError(problem, "by itself one bad row is one too many")
+        limits_of(self.max_line, self.max_unpacked)
+        _ = self.tolerated
+
+    @cached_property
+    def tolerated(self) -> Tolerated | None:
+        """How many rows may be bad."""
+        return None if self.max_errors is None else _tolerated(self.max_errors)
+
+    def found(self) -> Self:
+        """The same with the inputs that the paths name."""
+        if not self.paths and sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("no input", "name files, or pipe rows into standard input")
+        limits = limits_of(self.max_line, self.max_unpacked)
+        return replace(self, inputs=find_inputs(self.paths or [], limits))
+
+
+@options
+class PairInputPlan(InputPlan):
+    """Which pairs are read."""
+
+    dialect: str = option(
+        "auto",
+        "--from",
+        metavar="FORMAT",
+        panel=READ,
+        help="auto (look at the columns of each row), or the format of a trainer: "
+        f"{', '.join(PAIR_FORMATS)}; {TRACES}, with export --to {' or '.join(OF_TRACES)}.",
+    )
+
+    def check(self) -> None:
+        """Raise for options that do not go transaction, and for formats that are not known."""
+        InputPlan.check(self)
+        if self.dialect not in ("auto", TRACES):
+            reader_named(self.dialect)
+
+
+@options
+class ReadPlan(InputPlan):
+    """Which rollouts are read, and how candidates are made of their rows."""
+
+    source: str = option(
+        "auto",
+        "--from",
+        metavar="SOURCE",
+        panel=READ,
+        help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
+    )
+
+    options: ReadOptions = field(default_factory=ReadOptions)
+
+    def reading(self, rows: ReadOptions) -> "ReadPlan":
+        """The same with the inputs that the paths name, and with the files that options name."""
+        return self.found().as_rollouts(rows)
+
+    def as_rollouts(self, rows: ReadOptions) -> "ReadPlan":
+        """The same, where the inputs are found and hold rollouts."""
+        source = self.source.replace("_", "-")
+        # Imported before any file is opened: an unknown name then costs nothing, and no signal
+        # arrives while Python compiles a module, which would swallow the exception.
+        sources = [source_named(name) for name in (SOURCES if source == "auto" else [source])]
+        known = [each.companions for each in sources if each.companions is not None]
+        skipped = {
+            given: companions.writer
+            for given in self.inputs
+            for companions in known
+            if companions.include(given.path)
+        }
+        databases = databases_in(self.paths or [])
+        return replace(
+            self,
+            source=source,
+            options=_with_files(rows),
+            inputs=[given for given in self.inputs if given not in skipped],
+            notes=[
+                *rows.notes_on_direction(),
+                *(f"{path} was not read: name the database file itself" for path in databases),
+            ],
+            skipped_files=[(given.label, writer) for given, writer in skipped.items()],
+        )
+
+    @property
+    def references(self) -> list[Input]:
+        """The files that are read besides the inputs."""
+        paths = self.options.prompt_template, self.options.tokenizer
+        return [Input(path, path) for path in paths if path]
+
+
+def _with_files(rows: ReadOptions) -> ReadOptions:
+    """The options with the tokenizer and the prompt template that they name."""
+    decoder = None if rows.tokenizer is None else open_decoder(rows.tokenizer)
+    if rows.prompt_template is None:
+        return replace(rows, decoder=decoder)
+    from prefpairs.chat.unrender import Unrenderer
+
+    unrender = Unrenderer(read_template(rows.prompt_template))
+    try:
+        known = unrender.form is not None
+    except UsageError as error:
+        raise error.at(rows.prompt_template) from None
+    if not known:
+        problem = "--prompt-template: it renders no chat of a user and the model"
+        raise UsageError(problem, "is this the chat template?").at(rows.prompt_template)
+    return replace(rows, decoder=decoder, unrender=unrender)
+
+
+@options
+class TempDir:
+    """Where input that cannot be read twice is kept for the time of the run."""
+
+    temp_dir: str | None = option(
+        None,
+        metavar="DIR",
+        panel="How it runs",
+        help="Where pipes and packed files are put aside (default: the system's).",
+    )
+
+    def check(self) -> None:
+        """Raise for a directory that does not exist, whether it will be needed or not."""
+        if self.temp_dir is not None and not is_folder(self.temp_dir):
+            raise UsageError(f"--temp-dir {self.temp_dir}: there is no such directory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairPlan:
+    """Which pairs are made of what was read, and in which order they are written."""
+
+    read: ReadPlan
+    options: PairOptions = field(default_factory=PairOptions)
+    temp_dir: str | None = None
