@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
-from prefpairs.engine.destination import Destination, note_mixed_sides, sides_by_name
-from prefpairs.engine.gates import read_gates
+from prefpairs.engine.destination import Destination, note_mixed_sides
+from prefpairs.engine.gates import Gate, read_gates
 from prefpairs.engine.pair_writer import WHOLE, open_sink
 from prefpairs.engine.stage_runner import may_leak, note_empty_sides, open_pairs, through_stages
 from prefpairs.errors import FileError, NothingCameOut, PrefpairsError, TwoReadings
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 
 def run(plan: Plan, ledger: Ledger) -> Destination:
-    """Do all that a plan says; the files of a run that ends well appear transaction, there."""
-    gates = read_gates(plan.write.require or [], summary_of(plan, Ledger()))
-    destination = checked_destination(plan)
+    """Do all that a plan says; the files of a run that ends well appear together, there."""
+    destination, gates = prepare(plan)
     note_mixed_sides(plan, ledger)
     manifest = _manifest_writer(plan, destination)
     try:
@@ -61,13 +60,17 @@ def run(plan: Plan, ledger: Ledger) -> Destination:
     return destination
 
 
-def checked_destination(plan: Plan) -> Destination:
-    """Where results will go. Raises if they could not, or if a file would be lost."""
+def prepare(plan: Plan) -> tuple[Destination, list[Gate]]:
+    """Where results will go, and on which conditions.
+
+    Raises if they could not go there, if a file would be lost, or if a condition means nothing.
+    """
+    gates = read_gates(plan.write.require or [], summary_of(plan, Ledger()))
     destination = Destination(plan)
     destination.check()
     if (manifest := _manifest_writer(plan, destination)) is not None:
         manifest.check()
-    return destination
+    return destination, gates
 
 
 def _manifest_writer(plan: Plan, destination: Destination) -> "ManifestWriter | None":
@@ -108,11 +111,10 @@ def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
 
 def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """Read pairs or make them, pass them through the stages, and write each for its side."""
-    sides = sides_by_name(plan)
-    if sides and plan.export is not None:
+    if plan.sides and plan.export is not None:
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
-    with open_pairs(plan, ledger, sides) as pairs:
-        kept = SideOwners() if len({*sides.values()}) > 1 or may_leak(plan) else None
+    with open_pairs(plan, ledger) as pairs:
+        kept = SideOwners() if len({*plan.sides.values()}) > 1 or may_leak(plan) else None
         staged = plan.stages or plan.split is not None
         entries = through_stages(plan, pairs, ledger, kept) if staged else None
         with open_sink(outputs, ledger, plan, kept) as sink:

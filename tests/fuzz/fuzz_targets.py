@@ -20,14 +20,13 @@ from unittest import mock
 
 from backports import zstd
 from fuzz_driver import counts_of, in_surroundings, inside, run, strict
-from prefpairs.cli.gates import read_gates
-from prefpairs.cli.manifest import differences, read_manifest
-from prefpairs.cli.read_options import ReadWords
 
 from prefpairs.chat.template import compiled
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import visible, word_error
 from prefpairs.dataset.row_checks import LengthLimit
+from prefpairs.engine.gates import read_gates
+from prefpairs.engine.manifest import differences, read_manifest
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
@@ -57,6 +56,7 @@ from prefpairs.ledger.summaries import pair_summary
 from prefpairs.model.candidate import candidate_line
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
+from prefpairs.option import filled
 from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.detect import source_of
 from prefpairs.targets import PAIR_FORMATS, target_named
@@ -457,7 +457,7 @@ def words(data: bytes) -> None:
         for gate in read_gates(given, pair_summary(Ledger())):
             gate.check(pair_summary(Ledger()))
     with suppress(PrefpairsError):
-        ReadWords(scores=given, keep=given, group_by=given[0])._options()  # noqa: SLF001
+        filled(ReadOptions, {"scores": given, "keep": given, "group_by": given[0]})
 
 
 def _main(*asked: str) -> tuple[int, str]:

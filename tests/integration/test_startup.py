@@ -67,8 +67,8 @@ NEVER = (
 """What no command loads that only passes pairs on."""
 
 NOT_FOR_PAIRS = (
-    "prefpairs.cli.gates",
-    "prefpairs.cli.output_places",
+    "prefpairs.engine.gates",
+    "prefpairs.engine.destination",
     "prefpairs.cli.recipe",
     "prefpairs.engine.rehearse",
     "prefpairs.engine.validate",

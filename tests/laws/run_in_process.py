@@ -11,9 +11,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
 
-from prefpairs.engine.extract import extract
-
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import STDIN, Input, find_inputs
@@ -21,6 +18,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
+from run_plans import extract, pair
 
 Row = dict[str, Any]
 

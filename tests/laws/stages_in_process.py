@@ -11,13 +11,13 @@ from threading import Thread
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.stage_runner import sieve
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary
-from prefpairs.plan import InputPlan, SievePlan
+from prefpairs.plan import InputPlan, Plan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
+from run_plans import run_plan
 
 
 class Sieved(Outcome):
@@ -90,17 +90,17 @@ def sieve_rollouts(
     """Make pairs of the rollouts of one file and pass them on, all in one run."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         making = asked.plan(inputs)
-        return _run(SievePlan(read=making.read, pair=making, sieves=sieves, parting=parting))
+        return _run(Plan(read=making.read, pair=making, stages=sieves, split=parting))
 
 
 def _sieve(inputs: Sequence[Input], sieves: Sequence[Stage], parting: Split | None) -> Sieved:
     read = InputPlan(inputs=inputs, on_error="skip")
-    return _run(SievePlan(read=read, sieves=sieves, parting=parting))
+    return _run(Plan(read=read, stages=sieves, split=parting))
 
 
-def _run(plan: SievePlan) -> Sieved:
+def _run(plan: Plan) -> Sieved:
     ledger = Ledger()
-    sides = [WHOLE] if plan.parting is None else plan.parting.sides
+    sides = [WHOLE] if plan.split is None else plan.split.sides
     outputs = {side: Collected() for side in sides}
-    sieve(plan, outputs, ledger, allow_empty=True)
+    run_plan(plan, outputs, ledger, allow_empty=True)
     return Sieved({side: output.lines for side, output in outputs.items()}, ledger)

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 
 from run_in_process import Asked, named_files
 
-from prefpairs.plan import InputPlan, SievePlan
+from prefpairs.plan import InputPlan, Plan
 
 
 @contextmanager
-def looked_at(shards: Sequence[Sequence[bytes]], asked: Asked | None) -> Iterator[SievePlan]:
+def looked_at(shards: Sequence[Sequence[bytes]], asked: Asked | None) -> Iterator[Plan]:
     """The pairs in files of these lines, or those that `pair` would make of them."""
     files = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
     with named_files(files) as inputs:
         if asked is None:
-            yield SievePlan(read=InputPlan(inputs=inputs, on_error="skip"))
+            yield Plan(read=InputPlan(inputs=inputs, on_error="skip"))
             return
         making = asked.plan(inputs)
-        yield SievePlan(read=making.read, pair=making)
+        yield Plan(read=making.read, pair=making)

@@ -23,16 +23,15 @@ from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row,
 
 from hypothesis_examples import examples
 from prefpairs.dataset.example import trainer_prompt_of
-from prefpairs.engine.earlier_split import sides_in
-from prefpairs.engine.export import export
-from prefpairs.engine.stage_runner import sieve
+from prefpairs.engine.earlier_split import with_earlier_sides
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, ValidationLedger
-from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan, SievePlan
+from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ExportOptions
+from run_plans import run_plan
 
 SIDES = ("train", "val", "test")
 LEAK = "prompt_on_other_side"
@@ -105,12 +104,12 @@ def exported(
         for side, lines in sides.items():
             Path(folder, f"{side}.jsonl").write_bytes(b"".join(lines))
         inputs = find_inputs([str(Path(folder, f"{side}.jsonl")) for side in sides])
-        plan = DatasetPlan(
+        plan = Plan(
             read=InputPlan(inputs=inputs),
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        export(plan, outputs, ledger, allow_empty=True)
+        run_plan(plan, outputs, ledger, allow_empty=True)
     return {side: outputs[side].lines for side in sides}, ledger
 
 
@@ -241,12 +240,12 @@ def in_one_run(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pairs.jsonl")
         path.write_bytes(b"".join(lines))
-        plan = SievePlan(
+        plan = Plan(
             read=InputPlan(inputs=find_inputs([str(path)])),
-            parting=parting,
+            split=parting,
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        sieve(plan, outputs, ledger, allow_empty=True)
+        run_plan(plan, outputs, ledger, allow_empty=True)
     return {side: outputs[side].lines for side in parting.sides}, ledger
 
 
@@ -362,7 +361,7 @@ def sides_like(
         for side, lines in old.items():
             Path(folder, f"{side}.jsonl").write_bytes(b"".join(lines))
         Path(folder, "pairs.jsonl").write_bytes(b"".join(lines_of(*rows)))  # of no side
-        parting = replace(parting, like=sides_in(folder, parting))
+        parting = with_earlier_sides(replace(parting, like=folder))
     parted = sieve_lines(lines_of(*rows), parting=parting)
     return {side: outcome.lines for side, outcome in parted.sides.items()}
 

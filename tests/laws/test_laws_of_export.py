@@ -20,16 +20,16 @@ from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.example import LOSSY
 from prefpairs.dataset.row_checks import check_row
-from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
-from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan
+from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import Effect, ExportOptions, Target
+from run_plans import run_plan
 
 LETTERS = TokenOptions(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
@@ -249,12 +249,12 @@ def _export(
         for path, lines in zip(paths, shards, strict=True):
             path.write_bytes(b"".join(lines))
         inputs = find_inputs([str(path) for path in paths])
-        plan = DatasetPlan(
+        plan = Plan(
             read=InputPlan(inputs=inputs),
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        export(plan, outputs, ledger, allow_empty=True)
+        run_plan(plan, outputs, ledger, allow_empty=True)
     return Exported({name: output.lines for name, output in outputs.items()}, ledger)
 
 

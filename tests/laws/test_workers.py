@@ -28,7 +28,6 @@ from run_in_process import Collected, Row, lines_of
 from hypothesis_examples import examples
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import word_error
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.fields.read_options import ReadOptions
@@ -37,6 +36,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 WORKERS = [1, 2, 3, 7]
 OnError = Literal["fail", "skip"]

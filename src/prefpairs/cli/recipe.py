@@ -54,7 +54,7 @@ TABLES = ("read", *STEPS, "write")
 G = TypeVar("G")
 
 
-def keys_of(kinds: Sequence[type]) -> set[str]:
+def _keys_of(kinds: Sequence[type]) -> set[str]:
     """The keys of the options of some groups."""
     return {option.key for kind in kinds for option in options_in(kind)}
 
@@ -101,13 +101,13 @@ class Recipe:
 
     def _unknown(self, table: str, key: str, known: Sequence[str]) -> UsageError:
         """The error for a key that a table does not have, but perhaps another one."""
-        owners = [name for name, kinds in GROUPS.items() if key in keys_of(kinds)]
-        otherwise = f"{key} belongs in [{owners[0]}]" if owners else None
-        if otherwise is None:
+        owners = [name for name, kinds in GROUPS.items() if key in _keys_of(kinds)]
+        if not owners:
             return UnknownWord(f"word in [{table}]", key, known).at(self._place(table, key))
-        return UsageError(f"unknown word in [{table}]: {key}", otherwise).at(
-            self._place(table, key)
-        )
+        where = f"{key} belongs in [{owners[0]}]"
+        if owners[0] == table:
+            where = f"{key} is for rollouts: it goes with [pair] or [extract]"
+        return UsageError(f"unknown word in [{table}]: {key}", where).at(self._place(table, key))
 
     def _check_value(self, table: str, key: str, option: Option, value: Any) -> None:
         """Raise for a value that no option can have."""

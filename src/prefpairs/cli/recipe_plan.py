@@ -23,6 +23,7 @@ from prefpairs.plan import (
     Plan,
     ReadPlan,
     plan_of_traces,
+    sides_by_name,
 )
 from prefpairs.plan.export_plan import FormForTarget, ToTargetOrPairs
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
@@ -56,6 +57,7 @@ def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
         pair=pair,
         stages=stages,
         split=split,
+        sides=sides_by_name(read.inputs, write) if recipe.steps == ["export"] else {},
         export=export,
         write=write,
         manifest=_manifest(recipe, write),
@@ -72,6 +74,8 @@ def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
 def _read(recipe: Recipe) -> tuple[InputPlan, str | None]:
     """The inputs: rollouts if candidates or pairs are made of them, else pairs."""
     with recipe.telling_place("read"):
+        if "extract" in recipe.tables:
+            recipe.groups("extract")  # it has no options of its own
         if "pair" in recipe.tables or "extract" in recipe.tables:
             inputs, rows, temp = recipe.groups("read", ReadPlan, ReadOptions, TempDir)
             return inputs.reading(rows), temp.temp_dir
@@ -141,6 +145,8 @@ def _check_destination(recipe: Recipe, write: WriteRecipe) -> None:
             raise UsageError("out_dir goes with [split]", 'write.output = "pairs.jsonl"')
         if split and (not write.out_dir or write.output != STDOUT):
             raise UsageError("[split] writes several files", 'write.out_dir = "data" says where')
+        if write.out_dir is not None and write.output != STDOUT:
+            raise UsageError("output and out_dir do not go together", "leave one of them out")
 
 
 def _manifest(recipe: Recipe, write: WriteRecipe) -> ManifestPlan:

@@ -48,8 +48,6 @@ class Destination:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._write = plan.write
-        self.sides = sides_by_name(plan)
-        """The side of each input, where a dataset keeps those that the inputs have."""
         self._folder = self._folder_of(plan)
 
     @property
@@ -135,32 +133,21 @@ class Destination:
             if split is not None:
                 raise UsageError("split writes several files", "--out-dir DIR says where")
             return None
+        if plan.write.output != STDOUT:
+            raise UsageError("-o and --out-dir do not go together", "leave one of them out")
         if split is not None:
             sides = split.sides
         elif export is None:
             raise UsageError("--out-dir is for the dataset of a target", "--to TARGET, or -o FILE")
         else:
-            if not self.sides:
+            if not plan.sides:
                 _refuse_held_out(plan.read.inputs, out_dir, export)
-            used = {*self.sides.values()} or {WHOLE}
+            used = {*plan.sides.values()} or {WHOLE}
             sides = [side for side in (WHOLE, *export.target.files) if side in used] or [WHOLE]
         force = plan.write.force
         if export is not None:
             return _folder_of_dataset(out_dir, export, sides, force=force)
         return _folder_of_sides(out_dir, sides, force=force)
-
-
-def sides_by_name(plan: Plan) -> dict[Input, str]:
-    """The side of each input by its name, if a dataset is made of the pairs just as they are."""
-    as_they_are = plan.pair is None and not plan.stages and plan.split is None
-    if plan.export is None or plan.write.out_dir is None or not as_they_are:
-        return {}
-    sides = {given: side_of(given.path) for given in plan.read.inputs}
-    if sides and SIDES[0] not in sides.values():
-        first = plan.read.inputs[0].path
-        problem = f"{first} is {side_of(first)} data by its name"
-        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
-    return sides
 
 
 def note_mixed_sides(plan: Plan, ledger: Ledger) -> None:
@@ -182,7 +169,7 @@ def _table_opener() -> Callable[..., AbstractContextManager[Output]]:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of files that appear transaction, each known by a name of ours."""
+    """A folder of files that appear together, each known by a name of ours."""
 
     path: str
     files: Mapping[str, str]

@@ -30,7 +30,7 @@ FORMAT = 1
 _NOT_FOR_MAKE = re.compile(r"[;|*?\[\]%~\t\n\r]|\(.*\)$| $|\\$")
 _VARIABLES = {"=": "prefpairs.equals", "&": "prefpairs.and"}
 """make takes a rule with an equals sign for an assignment, and a name that ends in & for one of
-several targets that are made transaction; it knows no other way around it."""
+several targets that are made together; it knows no other way around it."""
 
 _MOST_BYTES = 256_000_000
 """No manifest is larger: with a million inputs it would be as large as that."""
@@ -179,7 +179,7 @@ def _is_text(path: str) -> bool:
 
 
 def _length(paths: list[str]) -> int:
-    """How long files are transaction; one that is gone is an error when it is read."""
+    """How long files are together; one that is gone is an error when it is read."""
     total = 0
     for path in paths:
         with suppress(OSError):

@@ -1,6 +1,6 @@
 """Pairs through sieves: decided on by what is known of each, and written with their texts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,6 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.plan import ExportPlan, Plan
@@ -24,20 +23,20 @@ _TRY_EXACT = "on small inputs --exact fills every side"
 
 @contextmanager
 def open_pairs(
-    plan: Plan, ledger: Ledger, sides: Mapping[Input, str] | None = None, keep: Keep | None = None
+    plan: Plan, ledger: Ledger, keep: Keep | None = None
 ) -> Iterator[FiledPairs | MadePairs]:
     """The pairs of the plan: those that it makes, or those that its inputs hold.
 
-    `keep` says what is wanted of the latter once they have passed. With `sides` of inputs, that
-    which keeps a prompt is read first, so nothing has to wait until all prompts are known.
+    `keep` says what is wanted of the latter once they have passed. Where inputs are of several
+    sides, that which keeps a prompt is read first, so that no pair has to wait for the others.
     """
     if plan.pair is not None:
         with Candidates() as candidates:
             yield MadePairs(plan.pair, candidates, ledger)
             candidates.check()
         return
-    read = plan.read
-    if sides and len({*sides.values()}) > 1:
+    read, sides = plan.read, plan.sides
+    if len({*sides.values()}) > 1:
         inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
         read = replace(read, inputs=inputs)
     keep = _wanted_again(plan) if keep is None else keep
@@ -129,7 +128,7 @@ def note_empty_sides(plan: Plan, ledger: Ledger) -> None:
         return
     for side, pairs in ledger.sides.items():
         if not pairs and not stage.notes:
-            why = "too few keys, or all of them hang transaction"
+            why = "too few keys, or all of them hang together"
             why = why if plan.split.exact else _TRY_EXACT
             stage.notes.append(f"{side} came out empty: {why}")
 

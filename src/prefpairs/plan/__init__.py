@@ -7,12 +7,14 @@ from typing import Any, Literal
 from prefpairs.errors import UsageError
 from prefpairs.files.input_stamps import Stamp
 from prefpairs.files.inputs import Input
+from prefpairs.files.split_names import side_of
 from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
+from prefpairs.stages.split_sides import SIDES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Plan:
     stages: Sequence[Stage] = ()
     """What pairs pass through."""
     split: Split | None = None
+    sides: Mapping[Input, str] = field(default_factory=dict)
+    """The side that each input is, where a dataset keeps those of its inputs."""
     export: ExportPlan | None = None
     traces: TracePlan | None = None
     """How traces become rows of tokens, if the inputs hold traces."""
@@ -59,6 +63,18 @@ class Plan:
         if self.traces is not None:
             return "traces"
         return "candidates" if isinstance(self.read, ReadPlan) and self.pair is None else "pairs"
+
+
+def sides_by_name(inputs: Sequence[Input], write: WritePlan) -> dict[Input, str]:
+    """The side of each input by its name, for the files of a dataset."""
+    if write.out_dir is None:
+        return {}
+    sides = {given: side_of(given.path) for given in inputs}
+    if sides and SIDES[0] not in sides.values():
+        first = inputs[0].path
+        problem = f"{first} is {side_of(first)} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    return sides
 
 
 def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportForm, write: WritePlan) -> Plan:

@@ -9,7 +9,7 @@ from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
 from prefpairs.stages.split import Split
-from prefpairs.targets import OF_TRACES, TARGETS, target_named, trace_target_named
+from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named, trace_target_named
 
 if TYPE_CHECKING:
     from prefpairs.chat.template import TemplateFacts
@@ -179,7 +179,7 @@ class ExportForm(TokenForm):
     )
     host: str | None = option(
         None,
-        choices=("openai", "azure", "transaction", "fireworks"),
+        choices=HOSTS,
         panel=_FORM,
         help="openai: who runs it; the last two know no tools.",
     )

@@ -125,10 +125,10 @@ class InputPlan:
     """Files without rollouts, each with the tool that writes it beside its rollouts."""
 
     def check(self) -> None:
-        """Raise for options that do not go transaction."""
+        """Raise for options that do not go together."""
         refuse_stdout("--quarantine", self.quarantine)
         if (self.on_error == "quarantine") != (self.quarantine is not None):
-            problem = "--on-error quarantine and --quarantine FILE go transaction"
+            problem = "--on-error quarantine and --quarantine FILE go together"
             raise UsageError(problem, "give both, or neither")
         if self.max_errors is not None and self.on_error == "fail":
             problem = "--max-errors is for --on-error skip and --on-error quarantine"
@@ -163,7 +163,7 @@ class PairInputPlan(InputPlan):
     )
 
     def check(self) -> None:
-        """Raise for options that do not go transaction, and for formats that are not known."""
+        """Raise for options that do not go together, and for formats that are not known."""
         InputPlan.check(self)
         if self.dialect not in ("auto", TRACES):
             reader_named(self.dialect)

@@ -68,12 +68,10 @@ class WritePlan:
     keep_if_same: bool = False
 
     def check(self) -> None:
-        """Raise for options that do not go transaction."""
+        """Raise for options that do not go together."""
         refuse_stdout("--summary", self.summary)
         if self.out_dir is not None and not self.out_dir:
             raise UsageError("--out-dir has no name", "is a variable of your shell empty?")
-        if self.out_dir is not None and self.output != STDOUT:
-            raise UsageError("-o and --out-dir do not go transaction", "leave one away")
 
 
 @options
@@ -106,7 +104,7 @@ class WriteSides(WritePlan):
         None,
         metavar="DIR",
         panel=_WRITE,
-        help="Where train.jsonl, val.jsonl and test.jsonl appear, all transaction.",
+        help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
     )
     force: bool = _force_option()
 

@@ -129,7 +129,7 @@ def test_bug(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("prefpairs.cli.commands.pair.run", broken)
+    monkeypatch.setattr("prefpairs.driver.write", broken)
     code, out, err = _said(capfd, "pair", "r.jsonl")
     assert (code, out) == (70, "")
     assert err.startswith("Traceback")
@@ -154,7 +154,7 @@ def test_other_ends(
     def ending(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("prefpairs.cli.commands.pair.run", ending)
+    monkeypatch.setattr("prefpairs.driver.write", ending)
     assert _said(capfd, "pair", "r.jsonl") == (code, "", "")
 
 
@@ -167,7 +167,7 @@ def test_signals_leave_as_by_exit(monkeypatch: pytest.MonkeyPatch, number: signa
 
     signal.signal(number, signal.SIG_DFL)
     Path("o.jsonl").write_bytes(b"old\n")
-    monkeypatch.setattr("prefpairs.cli.commands.pair.run", killed)
+    monkeypatch.setattr("prefpairs.driver.write", killed)
     assert main(["pair", "r.jsonl", "-o", "o.jsonl"]) == 128 + number
     assert Path("o.jsonl").read_bytes() == b"old\n"
     assert sorted(os.listdir()) == ["o.jsonl", "r.jsonl"]

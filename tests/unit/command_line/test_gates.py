@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from prefpairs.cli.gates import Gate, read_gates
 
+from prefpairs.engine.gates import Gate, read_gates
 from prefpairs.errors import GateNotMet, UnknownWord, UsageError
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary, pair_summary

@@ -4,37 +4,70 @@ import json
 from pathlib import Path
 
 import pytest
-from prefpairs.cli.output_places import folder_of_dataset, folder_of_sides
 
 from prefpairs.cli.main import main
-from prefpairs.plan import ExportPlan
+from prefpairs.engine.destination import Destination
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.inputs import Input
+from prefpairs.plan import ExportPlan, InputPlan, Plan, WritePlan
+from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 
+OURS = (
+    b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
+    b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+)
+"""A row as we write them."""
 
-def test_folder_of_sides() -> None:
+
+def _swept(destination: Destination, *names: str) -> dict[str, str]:
+    """The files that a run leaves of those that were there, by the names of its outputs."""
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(OURS)
+    with FileTransaction() as transaction, destination.opened(transaction) as outputs:
+        for name, output in outputs.items():
+            output.write(f"{name}\n".encode())
+    left = (path for path in Path("d").rglob("*") if path.is_file())
+    return {str(path): path.read_text().strip() for path in sorted(left)}
+
+
+def test_folder_of_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file each; a side of an earlier run is swept."""
-    folder = folder_of_sides("d", ["train", "test"])
-    assert folder.paths == {"train": "d/train.jsonl", "test": "d/test.jsonl"}
-    assert folder.swept == ["d/train.jsonl", "d/val.jsonl", "d/test.jsonl"]
+    monkeypatch.chdir(tmp_path)
+    split = Split(val_fraction=0.0, test_fraction=0.1)
+    destination = Destination(Plan(read=InputPlan(), split=split, write=WritePlan(out_dir="d")))
+    assert destination.paths == ["d/train.jsonl", "d/test.jsonl"]
+    assert destination.lasting == {"train": "d/train.jsonl", "test": "d/test.jsonl"}
+    names = "d/train.jsonl", "d/val.jsonl", "d/test.jsonl", "d/other.jsonl"
+    assert _swept(destination, *names) == {
+        "d/other.jsonl": OURS.decode().strip(),
+        "d/test.jsonl": "test",
+        "d/train.jsonl": "train",
+    }
 
 
-def test_folder_of_dataset() -> None:
-    """The names that the trainer wants, and what stands around the data."""
-    folder = folder_of_dataset(
-        "d", ExportPlan(target=target_named("customizer"), options=ExportOptions()), ["", "val"]
+def test_folder_of_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names that the trainer wants, and what belongs to the data."""
+    monkeypatch.chdir(tmp_path)
+    train, val = Input("train.jsonl", "train.jsonl"), Input("val.jsonl", "val.jsonl")
+    destination = Destination(
+        Plan(
+            read=InputPlan(inputs=[train, val]),
+            sides={train: "train", val: "val"},
+            export=ExportPlan(target=target_named("customizer"), options=ExportOptions()),
+            write=WritePlan(out_dir="d"),
+        )
     )
-    assert folder.paths == {
-        "": "d/training/training_file.jsonl",
+    files = {
+        "train": "d/training/training_file.jsonl",
         "val": "d/validation/validation_file.jsonl",
         "job.json": "d/job.json",
     }
-    assert folder.swept == [
-        "d/training/training_file.jsonl",
-        "d/validation/validation_file.jsonl",
-        "d/test/test_file.jsonl",
-        "d/job.json",
-    ]
+    assert (destination.paths, destination.lasting) == ([*files.values()], files)
+    left = _swept(destination, "d/training/training_file.jsonl", "d/test/test_file.jsonl")
+    assert left == {path: name for name, path in sorted(files.items(), key=lambda one: one[1])}
 
 
 RECIPE = """

@@ -1,8 +1,10 @@
 """The closing summary."""
 
-from prefpairs.cli.terminal.summary_text import early_losses, losses_text, summary_of, summary_text
+from prefpairs.cli.terminal.summary_text import early_losses, losses_text, summary_text
+from prefpairs.driver import summary_of
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
+from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan
 
 
 def _ledger() -> Ledger:
@@ -101,12 +103,13 @@ def test_notes_on_how_groups_were_made() -> None:
 
 
 def test_summary_as_data() -> None:
-    """Each command has its own."""
-    ledger = _ledger()
-    assert summary_of("pair", ledger) == {"identity": 2, **pair_summary(ledger)}
-    assert summary_of("extract", ledger) == {"identity": 2, **extract_summary(ledger)}
-    for command in ("dedupe", "filter", "sample", "split"):
-        assert summary_of(command, ledger) == {"identity": 2, **pair_input_summary(ledger)}
+    """Candidates, pairs that are made and pairs that are read each have their own."""
+    ledger, read = _ledger(), ReadPlan()
+    made, extracted = Plan(read=read, pair=PairPlan(read=read)), Plan(read=read)
+    assert summary_of(made, ledger) == {"identity": 2, **pair_summary(ledger)}
+    assert summary_of(extracted, ledger) == {"identity": 2, **extract_summary(ledger)}
+    given = Plan(read=InputPlan())
+    assert summary_of(given, ledger) == {"identity": 2, **pair_input_summary(ledger)}
 
 
 def test_summary_of_sieves() -> None:

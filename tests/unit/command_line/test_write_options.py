@@ -3,12 +3,14 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prefpairs.cli.write_options import FolderWords, WriteWords, check_written
 
+from prefpairs.cli.run_plan import run_plan
+from prefpairs.engine.destination import check_written
 from prefpairs.errors import (
     BadRecords,
     FileError,
@@ -19,25 +21,28 @@ from prefpairs.errors import (
 )
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import write_file
-from prefpairs.ledger import Ledger
-from prefpairs.plan import ReadPlan
+from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan, WritePlan
+from prefpairs.stages.split import Split
 
-PLAN = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
+PAIR = b'{"prompt": "Q", "chosen": "A", "rejected": "B", "gap": 0.5}\n'
+NO_PAIR = b'{"prompt": "Q", "chosen": "A", "rejected": "A"}\n'
+TORN = b"{\n"
+ROWS = PAIR + 2 * NO_PAIR
+ROLLOUTS = (
+    b'{"prompt": "Q", "response": "A", "score": 1}\n{"prompt": "Q", "response": "B", "score": 0}\n'
+)
+IN = Input("r.jsonl", "r.jsonl")
+READ = InputPlan(inputs=[IN], on_error="quarantine", quarantine="bad.jsonl")
 
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("r.jsonl").write_bytes(b"in\n")
+    Path("r.jsonl").write_bytes(ROWS)
 
 
-def _run(error: Exception | None = None, **words: Any) -> None:
-    ledger = Ledger(rows_read=3)
-    with WriteWords(**words).opened("pair", PLAN, ledger) as output:
-        output.write(b"a\n")
-        ledger.add_pair(0.5, 1.0, 0.5)
-        if error is not None:
-            raise error
+def _run(*, read: InputPlan | None = None, **write: Any) -> None:
+    run_plan(Plan(read=read or InputPlan(inputs=[IN]), write=WritePlan(**write)))
 
 
 def _summary() -> Any:
@@ -47,7 +52,8 @@ def _summary() -> Any:
 def test_good_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Lines to the file, counts to the summary and to the user."""
     _run(output="o.jsonl", summary="summary.json")
-    assert Path("o.jsonl").read_bytes() == b"a\n"
+    (line,) = Path("o.jsonl").read_bytes().splitlines()
+    assert json.loads(line)["chosen"] == "A"
     assert (_summary()["rows"]["read"], _summary()["pairs"]) == (3, 1)
     assert capsys.readouterr().err.endswith("wrote o.jsonl\n")
 
@@ -60,30 +66,34 @@ def test_quiet_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_failed_run(capsys: pytest.CaptureFixture[str]) -> None:
     """No file and no summary for the user, but one for the script."""
+    Path("r.jsonl").write_bytes(ROWS + TORN)
     with pytest.raises(BadRecords):
-        _run(BadRecords(1, []), output="o.jsonl", summary="summary.json")
+        _run(output="o.jsonl", summary="summary.json")
     assert sorted(os.listdir()) == ["r.jsonl", "summary.json"]
-    assert (capsys.readouterr().err, _summary()["rows"]["read"]) == ("", 3)
+    assert (capsys.readouterr().err, _summary()["rows"]["read"]) == ("", 4)
 
 
 def test_run_that_gave_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """The old file stays, the counts are said, the error knows why."""
+    Path("r.jsonl").write_bytes(NO_PAIR)
     Path("o.jsonl").write_bytes(b"old\n")
     with pytest.raises(NothingCameOut) as caught:
-        _run(NothingCameOut("pair"), output="o.jsonl")
-    assert (caught.value.what, caught.value.hint) == ("pair", None)
+        _run(output="o.jsonl")
+    hint = "1 row: chosen and rejected have the same content"
+    assert (caught.value.what, caught.value.hint) == ("pair", hint)
     assert Path("o.jsonl").read_bytes() == b"old\n"
-    assert capsys.readouterr().err.startswith("rows  ")
+    said = capsys.readouterr().err
+    assert ("rows  " in said, "wrote" in said) == (True, False)
 
 
 def test_example_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody who looks is told what to do next."""
-    ledger = Ledger(rows_read=1, example=("Q", "A", "B"))
+    Path("r.jsonl").write_bytes(ROLLOUTS)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with WriteWords(output="o.jsonl").opened("pair", ReadPlan(inputs=[]), ledger):
-        pass
+    read = ReadPlan(inputs=[IN])
+    run_plan(Plan(read=read, pair=PairPlan(read=read), write=WritePlan(output="o.jsonl")))
     assert (
         "next: prefpairs split o.jsonl --val-fraction 0.1 --out-dir data" in capsys.readouterr().err
     )
@@ -109,14 +119,15 @@ def test_example_on_a_terminal(
 def test_no_file_is_written_over_another(words: dict[str, Any]) -> None:
     """Output, summary and quarantine are three files, and none of them is an input."""
     with pytest.raises(UsageError):
-        _run(**words, quiet=True)
-    assert Path("r.jsonl").read_bytes() == b"in\n"
+        _run(read=READ, **words, quiet=True)
+    assert Path("r.jsonl").read_bytes() == ROWS
+    assert os.listdir() == ["r.jsonl"]
 
 
 def test_gate_that_is_met() -> None:
     """The file appears."""
     _run(output="o.jsonl", require=["pairs>=1", "rows.read==3"], quiet=True)
-    assert Path("o.jsonl").read_bytes() == b"a\n"
+    assert len(Path("o.jsonl").read_bytes().splitlines()) == 1
 
 
 def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +139,7 @@ def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("o.jsonl").read_bytes() == b"old\n"
     assert json.loads(Path("s.json").read_bytes())["pairs"] == 1
     said = capsys.readouterr().err
-    assert (said.startswith("rows  "), "wrote" in said) == (True, False)
+    assert ("rows  " in said, "wrote" in said) == (True, False)
     assert sorted(os.listdir()) == ["o.jsonl", "r.jsonl", "s.json"]
 
 
@@ -142,20 +153,18 @@ def test_gate_that_is_no_gate() -> None:
 
 def test_run_that_failed_meets_no_gate() -> None:
     """Its own error is the one that counts."""
+    Path("r.jsonl").write_bytes(ROWS + TORN)
     with pytest.raises(BadRecords):
-        _run(BadRecords(1, []), output="o.jsonl", require=["pairs>=9"], quiet=True)
+        _run(output="o.jsonl", require=["pairs>=9"], quiet=True)
 
 
 def test_other_files_that_are_read() -> None:
     """An output is neither an input nor a file that inputs are held against."""
     bench = Input("bench.jsonl", "bench.jsonl")
     Path("bench.jsonl").write_bytes(b"in\n")
-    words = WriteWords(output="bench.jsonl")
-    with (
-        pytest.raises(UsageError, match="is both input and output"),
-        words.opened("dedupe", PLAN, Ledger(), also_read=[bench]),
-    ):
-        pass
+    plan = Plan(read=READ, references=[bench], write=WritePlan(output="bench.jsonl"))
+    with pytest.raises(UsageError, match="is both input and output"):
+        run_plan(plan)
     assert Path("bench.jsonl").read_bytes() == b"in\n"
 
 
@@ -200,19 +209,20 @@ OURS = (
 """A row as we write them."""
 
 
-def _split(error: Exception | None = None, side: str = "val", **words: Any) -> None:
-    ledger = Ledger(rows_read=3)
-    plan = ReadPlan(inputs=[Input("r.jsonl", "r.jsonl")], quarantine="bad.jsonl")
-    with FolderWords(**words).opened(["train", side], plan, ledger) as outputs:
-        outputs[side].write(b"a\n")
-        ledger.add_pair(0.5, 1.0, 0.5)
-        if error is not None:
-            raise error
+SPLITS = {
+    "val": Split(val_fraction=0.5, exact=True),
+    "test": Split(val_fraction=0.0, test_fraction=0.5, exact=True),
+}
 
 
-@pytest.mark.parametrize("side", ["val", "test"])
+def _split(side: str = "val", **write: Any) -> None:
+    run_plan(Plan(read=READ, split=SPLITS[side], write=WritePlan(**write)))
+
+
+@pytest.mark.parametrize("side", SPLITS)
 def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None:
     """One of each side that was asked for; the others of an earlier run go."""
+    Path("r.jsonl").write_bytes(PAIR + PAIR.replace(b"Q", b"R"))
     Path("d").mkdir()
     for name in ("train.jsonl", "val.jsonl", "test.jsonl", "other.jsonl"):
         Path("d", name).write_bytes(OURS)
@@ -220,19 +230,27 @@ def test_files_of_a_split(capsys: pytest.CaptureFixture[str], side: str) -> None
     assert sorted(os.listdir("d")) == sorted(
         ["other.jsonl", "s.json", f"{side}.jsonl", "train.jsonl"]
     )
-    assert Path("d", f"{side}.jsonl").read_bytes() == b"a\n"
-    assert Path("d", "train.jsonl").read_bytes() == b""
+    prompts = {
+        name: [json.loads(line)["prompt"] for line in Path("d", name).read_bytes().splitlines()]
+        for name in (f"{side}.jsonl", "train.jsonl")
+    }
+    assert sorted(prompts.values()) == [["Q"], ["R"]]
     assert capsys.readouterr().err.endswith(f"wrote d/train.jsonl, d/{side}.jsonl\n")
 
 
-@pytest.mark.parametrize("error", [BadRecords(1, []), NothingCameOut("pair"), None])
-def test_split_that_fails(error: Exception | None) -> None:
+@pytest.mark.parametrize(
+    ("rows", "error"), [(ROWS + TORN, BadRecords), (NO_PAIR, NothingCameOut), (ROWS, GateNotMet)]
+)
+def test_split_that_fails(rows: bytes, error: type[Exception]) -> None:
     """Nothing appears and nothing goes, of a new folder or an old one; nor if a gate is not met."""
+    Path("r.jsonl").write_bytes(rows)
     Path("old").mkdir()
     Path("old", "test.jsonl").write_bytes(OURS)
+    plan = Plan(read=InputPlan(inputs=[IN]), split=SPLITS["val"])
     for folder in ("old", "new"):
-        with pytest.raises((BadRecords, NothingCameOut, GateNotMet)):
-            _split(error, out_dir=folder, require=["sides.val>=1"] if error else ["pairs>=2"])
+        write = WritePlan(out_dir=folder, require=["pairs>=2"])
+        with pytest.raises(error):
+            run_plan(replace(plan, write=write))
     assert (os.listdir("old"), sorted(os.listdir())) == (["test.jsonl"], ["old", "r.jsonl"])
 
 
@@ -259,4 +277,4 @@ def test_split_over_its_input(name: str) -> None:
     Path("r.jsonl").symlink_to(f"{name}.jsonl")
     with pytest.raises(UsageError, match="is both input and output"):
         _split(out_dir=".")
-    assert Path(f"{name}.jsonl").read_bytes() == b"in\n"
+    assert Path(f"{name}.jsonl").read_bytes() == ROWS

@@ -27,7 +27,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> list[str]:
-    called(dedupe, **{"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
+    called(dedupe, **{"paths": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
     return [json.loads(line)["prompt"][:3] for line in Path("o.jsonl").read_bytes().splitlines()]
 
 

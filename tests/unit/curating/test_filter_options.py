@@ -87,5 +87,5 @@ def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": "A", "rejected": "B", "gap": gap} for gap in (0.1, 0.5)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    called(filter, inputs=["p.jsonl"], output="o.jsonl", quiet=True, min_gap=0.5)
+    called(filter, paths=["p.jsonl"], output="o.jsonl", quiet=True, min_gap=0.5)
     assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [0.5]

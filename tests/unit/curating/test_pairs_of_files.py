@@ -42,7 +42,7 @@ def _filed(
     read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
     ledger = ledger or Ledger()
     with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
-        yield FiledPairs(rows, library, ledger, keep=keep, temp_dir=None)
+        yield FiledPairs(rows, library, keep=keep, temp_dir=None)
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:

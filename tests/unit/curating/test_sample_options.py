@@ -50,7 +50,7 @@ def test_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"prompt": "Q", "chosen": f"A{n}", "rejected": "B", "gap": n} for n in (3, 1, 2)]
     Path("p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    words = {"inputs": ["p.jsonl"], "output": "o.jsonl", "quiet": True}
+    words = {"paths": ["p.jsonl"], "output": "o.jsonl", "quiet": True}
     called(sample, **words, order="hard-first", max_pairs=3)
     assert [json.loads(line)["gap"] for line in Path("o.jsonl").read_bytes().splitlines()] == [
         1.0,

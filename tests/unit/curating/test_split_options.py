@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.split import SplitWords, split
+from prefpairs.cli.commands.split import split
 from prefpairs.errors import InputChanged, NothingCameOut, UsageError
+from prefpairs.option import filled
 from prefpairs.stages.split import Split
 from prefpairs.stages.split_sides import fill_sides
 
@@ -22,29 +23,23 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> dict[str, int]:
-    called(split, **{"inputs": ["p.jsonl"], "out_dir": "d", "quiet": True, **words})
+    called(split, **{"paths": ["p.jsonl"], "out_dir": "d", "quiet": True, **words})
     return {
         name: len(Path("d", name).read_bytes().splitlines()) for name in sorted(os.listdir("d"))
     }
 
 
-def test_parting_of_no_words() -> None:
+def test_defaults() -> None:
     """A fifth for validation, by prompt."""
-    assert SplitWords().parting() == Split(
+    assert filled(Split, {}) == Split(
         val_fraction=0.2, test_fraction=0.0, by="prompt", seed=0, exact=False
     )
-
-
-def test_parting_of_all_words() -> None:
-    """Each word ends where it belongs."""
-    words = {"val_fraction": 0.5, "test_fraction": 0.5, "by": "meta.x", "seed": 7, "exact": True}
-    assert SplitWords(**words).parting() == Split(**words)  # type: ignore[arg-type]
 
 
 def test_shares_of_more_than_all() -> None:
     """Nothing would be left for anybody."""
     with pytest.raises(UsageError, match="more than 1 together"):
-        SplitWords(val_fraction=0.6, test_fraction=0.5).parting()
+        filled(Split, {"val_fraction": 0.6, "test_fraction": 0.5})
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.stage_runner import sieve
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.fields.pair_row_plain import read_plain
@@ -26,7 +25,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair, pair_line
-from prefpairs.plan import ExportPlan, InputPlan, SievePlan
+from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.contamination import ReferencePrompts
 from prefpairs.stages.dedupe import Dedupe
@@ -35,6 +34,7 @@ from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
+from run_plans import run_plan
 
 ROWS: list[Row] = [
     {
@@ -61,15 +61,13 @@ SIEVES: dict[str, Stage] = {
 }
 
 
-def _plan(
-    folder: Path, contents: Sequence[bytes], sieves: Sequence[Stage], **more: Any
-) -> SievePlan:
+def _plan(folder: Path, contents: Sequence[bytes], sieves: Sequence[Stage], **more: Any) -> Plan:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     read = {key: more.pop(key) for key in ("on_error", "limit") if key in more}
     inputs = find_inputs(list(map(str, paths)))
-    return SievePlan(read=InputPlan(inputs=inputs, **read), sieves=sieves, **more)
+    return Plan(read=InputPlan(inputs=inputs, **read), stages=sieves, **more)
 
 
 def _run(
@@ -81,7 +79,7 @@ def _run(
 ) -> list[Row]:
     output = Lines()
     plan = _plan(folder, contents, sieves, **more)
-    sieve(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
+    run_plan(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.rows()
 
 
@@ -89,8 +87,8 @@ def _split(
     folder: Path, rows: Sequence[Row], parting: Split, *sieves: Stage, ledger: Ledger | None = None
 ) -> dict[str, list[Row]]:
     outputs = {side: Lines() for side in parting.sides}
-    plan = _plan(folder, [data_of(rows)], sieves, parting=parting)
-    sieve(plan, outputs, ledger or Ledger(), allow_empty=True)
+    plan = _plan(folder, [data_of(rows)], sieves, split=parting)
+    run_plan(plan, outputs, ledger or Ledger(), allow_empty=True)
     return {side: output.rows() for side, output in outputs.items()}
 
 
@@ -165,8 +163,8 @@ def test_pipe_and_file(tmp_path: Path) -> None:
     writer.start()
     output = Lines()
     read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
-    plan = SievePlan(read=read, sieves=[Dedupe()], temp_dir=str(tmp_path))
-    sieve(plan, {WHOLE: output}, Ledger())
+    plan = Plan(read=read, stages=[Dedupe()], temp_dir=str(tmp_path))
+    run_plan(plan, {WHOLE: output}, Ledger())
     writer.join()
     assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
@@ -246,9 +244,9 @@ def test_nothing_came_out(tmp_path: Path) -> None:
         (None, {WHOLE: output}),
         (Split(), dict.fromkeys(Split().sides, output)),
     ):
-        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], parting=parting)
+        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], split=parting)
         with pytest.raises(NothingCameOut) as caught:
-            sieve(plan, outputs, Ledger())
+            run_plan(plan, outputs, Ledger())
         assert (caught.value.what, output.lines) == ("pair", [])
     assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
 
@@ -269,7 +267,7 @@ def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
         output = Lines()
         plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
         with pytest.raises(BadRecords):
-            sieve(plan, {WHOLE: output}, Ledger())
+            run_plan(plan, {WHOLE: output}, Ledger())
         assert output.lines == []
 
 
@@ -285,7 +283,7 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
 
     plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
     with pytest.raises(InputChanged) as caught:
-        sieve(plan, {WHOLE: Meddler()}, Ledger())
+        run_plan(plan, {WHOLE: Meddler()}, Ledger())
     assert caught.value.path == "0.jsonl"
 
 
@@ -333,7 +331,7 @@ def test_lines_of_ours_are_decoded_once(
     monkeypatch.setattr("prefpairs.engine.filed_pairs.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
-    sieve(plan, {WHOLE: output}, Ledger())
+    run_plan(plan, {WHOLE: output}, Ledger())
     assert (len(reads), len(output.lines)) == (20 + fetched, 20)
     assert len(compared) == (20 if fetched == 1 else 0)
 

@@ -15,7 +15,6 @@ from rows_and_output import Lines
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.filed_pairs import FiledPairs
 from prefpairs.engine.new_pairs import MadePairs
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.record_fetch import Candidates, Library
 from prefpairs.engine.row_reader import reading_rows
@@ -28,6 +27,7 @@ from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import InputPlan, PairPlan, ReadPlan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 Row = dict[str, Any]
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q1"}]
@@ -85,7 +85,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
     path.write_bytes(b"".join(lines))
     plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
     with Library[PairReading]() as library, reading_rows(plan, ledger) as rows:
-        filed = FiledPairs(rows, library, ledger, keep="nothing", temp_dir=None)
+        filed = FiledPairs(rows, library, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 

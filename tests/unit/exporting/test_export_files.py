@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.export import export
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
-from prefpairs.plan import DatasetPlan, ExportPlan, InputPlan
+from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
+from run_plans import run_plan
 
 THOUGHT = [{"role": "assistant", "content": "yes", "reasoning_content": "hm"}]
 TOOLS = [{"type": "function", "function": {"name": "add"}}]
@@ -51,14 +51,14 @@ def _export(
     names = list(dict.fromkeys((sides or dict.fromkeys(files, WHOLE)).values()))
     outputs = {name: Lines() for name in [*names, *(target.extra_names if sides else ())]}
     given = [(sides or {}).get(os.path.basename(one.path), WHOLE) for one in inputs]
-    plan = DatasetPlan(
+    plan = Plan(
         read=InputPlan(inputs=inputs, **read),
         sides=dict(zip(inputs, given, strict=True)),
         export=ExportPlan(target=target, options=options, temp_dir=str(folder)),
     )
     before = sorted(os.listdir(folder))
     try:
-        export(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
+        run_plan(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
     finally:
         assert sorted(os.listdir(folder)) == before
     return {name: output.lines for name, output in outputs.items()}

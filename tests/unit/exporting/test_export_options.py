@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from command_call import called
-from prefpairs.cli.export_options import ExportWords
 
 from prefpairs.cli.commands.export import export
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
 from prefpairs.files.split_names import side_of
+from prefpairs.option import filled
+from prefpairs.plan.export_plan import ExportForm
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ChatSupport, ExportOptions
 
@@ -31,7 +32,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(**words: Any) -> None:
-    called(export, **{"inputs": ["in"], "to": "trl", "quiet": True, **words})
+    called(export, **{"paths": ["in"], "to": "trl", "quiet": True, **words})
 
 
 def _files(folder: str) -> dict[str, int]:
@@ -43,7 +44,7 @@ def _files(folder: str) -> dict[str, int]:
 
 
 def _plan(to: str, **words: Any) -> Any:
-    return ExportWords(**words).plan(to, None)
+    return filled(ExportForm, words).plan(to, None)
 
 
 # Words ------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ def test_plan_of_all_words() -> None:
     assert _plan("trl", **words).options == ExportOptions(**words, tool_args_known=True)  # type: ignore[arg-type]
     assert _plan("customizer", last_message=True).options.last_message is True
     assert _plan("nemo_rl", release="v0.3.1").options.release == "0.1"
-    assert ExportWords().plan("trl", "/x").temp_dir == "/x"
+    assert filled(ExportForm, {}).plan("trl", "/x").temp_dir == "/x"
 
 
 def test_host() -> None:
@@ -174,7 +175,7 @@ def test_folder_without_sides() -> None:
     """All is training data; a side of an earlier run goes, and other files stay."""
     _run(out_dir="d")
     Path("d", "notes.txt").write_text("mine", "utf-8")
-    _run(out_dir="d", inputs=["in/train.jsonl"])
+    _run(out_dir="d", paths=["in/train.jsonl"])
     assert _files("d") == {
         "README.md": len(Path("d/README.md").read_text("utf-8").splitlines()),
         "dpo.sh": len(Path("d/dpo.sh").read_text("utf-8").splitlines()),
@@ -212,9 +213,9 @@ def test_failure_leaves_the_old_files() -> None:
     thought = [{"role": "assistant", "content": "a", "reasoning_content": "b"}]
     Path("x.jsonl").write_text(json.dumps({**ROWS[0], "chosen": thought}), "utf-8")
     with pytest.raises(CannotHold):
-        _run(out_dir="d", inputs=["x.jsonl"], lossy="refuse")
+        _run(out_dir="d", paths=["x.jsonl"], lossy="refuse")
     with pytest.raises(NothingCameOut):
-        _run(out_dir="d", inputs=["x.jsonl"], lossy="drop")
+        _run(out_dir="d", paths=["x.jsonl"], lossy="drop")
     with pytest.raises(GateNotMet):
         _run(out_dir="d", require=["pairs>=5"])
     assert {path.name: path.read_bytes() for path in Path("d").iterdir()} == before

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefpairs.cli.export_options import ExportWords, TargetWords
 
 from prefpairs.errors import BadInput, FileError, UsageError
+from prefpairs.option import filled
+from prefpairs.plan.export_plan import ExportForm, ToTargetOrPairs
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
 
@@ -30,7 +31,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _plan(to: str = "trl", **words: Any) -> Any:
-    return ExportWords(**words).plan(to, None)
+    return filled(ExportForm, words).plan(to, None)
 
 
 def _form(to: str = "trl", **words: Any) -> tuple[str, str, str]:
@@ -128,10 +129,10 @@ def test_targets_without_templates(to: str) -> None:
 
 def test_no_target() -> None:
     """Pairs stay pairs, unless a word asks for a form."""
-    assert TargetWords().plan_of("/x") is None
+    assert filled(ToTargetOrPairs, {}).plan_of("/x") is None
     for words in ({"text": True}, {"turns": "all"}, {"template": "objects.jinja"}):
         with pytest.raises(UsageError) as caught:
-            TargetWords(**words).plan_of(None)
+            filled(ToTargetOrPairs, words).plan_of(None)
         option = f"--{next(iter(words))}"
         assert caught.value.problem == f"{option} says how a target writes pairs: it needs --to"
         assert (caught.value.hint or "").startswith("--to TARGET; one of trl, ")
@@ -139,7 +140,7 @@ def test_no_target() -> None:
 
 def test_target() -> None:
     """The same plan as for export."""
-    plan = TargetWords(to="trl", turns="all").plan_of("/x")
+    plan = filled(ToTargetOrPairs, {"to": "trl", "turns": "all"}).plan_of("/x")
     assert plan is not None
     assert plan.target is target_named("trl")
     assert plan.options == ExportOptions(turns="all", tool_args="dict")

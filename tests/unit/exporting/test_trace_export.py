@@ -10,13 +10,14 @@ from rows_and_output import Lines
 
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
-from prefpairs.engine.trace_export import TraceExportPlan, export_traces
+from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
-from prefpairs.plan import InputPlan
+from prefpairs.plan import InputPlan, Plan, TracePlan
 from prefpairs.targets.base import TraceOptions
 from prefpairs.targets.sdpo import TARGET
+from run_plans import run_plan
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"
@@ -37,9 +38,9 @@ def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], 
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     output, ledger = Lines(), Ledger()
     read = InputPlan(inputs=find_inputs([str(path)]), **words)
-    plan = TraceExportPlan(read=read, target=TARGET, options=OPTIONS)
+    plan = Plan(read=read, traces=TracePlan(TARGET, OPTIONS))
     try:
-        export_traces(plan, output, ledger)
+        run_plan(plan, {WHOLE: output}, ledger)
     finally:
         written = [json.loads(line) for line in output.lines]
     return written, ledger

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.diff import DiffWords, diff
+from prefpairs.cli.commands.diff import DiffInputs, diff
 from prefpairs.cli.main import main
 from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.model.pair import pair_of
@@ -37,11 +37,11 @@ def _write(name: str, rows: list[Any]) -> None:
 
 
 def _run(*inputs: str, **words: Any) -> None:
-    called(diff, **{"inputs": [*inputs] or ["a.jsonl", "b.jsonl"], **words})
+    called(diff, **{"paths": [*inputs] or ["a.jsonl", "b.jsonl"], **words})
 
 
 def _labels(*inputs: str) -> tuple[list[str], list[str]]:
-    plan = DiffWords(inputs=[*inputs]).diff_plan()
+    plan = DiffInputs(paths=[*inputs]).diff_plan()
     before, after = ([given.label for given in side.inputs] for side in (plan.before, plan.after))
     return before, after
 
@@ -60,17 +60,17 @@ def test_names_tell_the_files_apart() -> None:
 
 def test_words_of_reading_are_for_both() -> None:
     """The format, and what is done about bad rows."""
-    plan = DiffWords(inputs=["a.jsonl", "b.jsonl"], dialect="trl", limit=2).diff_plan()
+    plan = DiffInputs(paths=["a.jsonl", "b.jsonl"], dialect="trl", limit=2).diff_plan()
     assert [(side.dialect, side.limit) for side in (plan.before, plan.after)] == [("trl", 2)] * 2
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"inputs": None}, "diff compares two sets of pairs"),
-        ({"inputs": ["a.jsonl"]}, "diff compares two sets of pairs"),
-        ({"inputs": ["a.jsonl", "b.jsonl", "a.jsonl"]}, "diff compares two sets of pairs"),
-        ({"inputs": ["-", "-"]}, "standard input can be read once only"),
+        ({"paths": None}, "diff compares two sets of pairs"),
+        ({"paths": ["a.jsonl"]}, "diff compares two sets of pairs"),
+        ({"paths": ["a.jsonl", "b.jsonl", "a.jsonl"]}, "diff compares two sets of pairs"),
+        ({"paths": ["-", "-"]}, "standard input can be read once only"),
         ({"ids": "lost", "json": True}, "--ids and --json do not go together"),
         ({"ids": "kept"}, "unknown --ids: kept"),
         (

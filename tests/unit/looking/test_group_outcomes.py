@@ -10,7 +10,6 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome
 from prefpairs.engine.group_outcomes import ShownGroup, show_group
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.fields.read_options import ReadOptions
@@ -19,6 +18,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 
 def _row(group: str, response: str, score: float, **more: Any) -> Row:

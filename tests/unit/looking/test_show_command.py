@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.show import ChoiceWords, ShowReadWords, show
+from prefpairs.cli.commands.show import ChoiceWords, ShowInputs, show
 from prefpairs.cli.main import main
 from prefpairs.errors import NotThere, UnknownWord, UsageError
-from prefpairs.ledger import Ledger
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.pair import pair_of
 from prefpairs.strategies.options import PairOptions
 
@@ -41,7 +41,7 @@ def _write(name: str, rows: list[Any]) -> None:
 
 
 def _run(*inputs: str, **words: Any) -> None:
-    called(show, **{"inputs": [*inputs] or ["p.jsonl"], **words})
+    called(show, **{"paths": [*inputs] or ["p.jsonl"], **words})
 
 
 def _shown(capfd: pytest.CaptureFixture[str], *inputs: str, **words: Any) -> list[str]:
@@ -69,14 +69,14 @@ def _stdin(data: bytes) -> Iterator[None]:
 
 def test_plan_of_no_words() -> None:
     """The first five of a file."""
-    plan = ShowReadWords(inputs=["p.jsonl"]).pairs_plan(ChoiceWords(), 0)
+    plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ChoiceWords(), 0)
     assert (plan.most, plan.ids, plan.worst, plan.seed) == (5, [], None, None)
     assert (plan.read.limit, plan.read.dialect) == (None, "auto")
 
 
 def test_plan_of_all_words() -> None:
     """Each ends where it belongs; -n is the number of pairs, not of rows."""
-    reading = ShowReadWords(inputs=["p.jsonl"], limit=3, source="trl", on_error="skip")
+    reading = ShowInputs(paths=["p.jsonl"], limit=3, source="trl", on_error="skip")
     plan = reading.pairs_plan(ChoiceWords(worst="length_ratio"), 0)
     assert (plan.most, plan.worst, plan.seed) == (3, "length-ratio", None)
     assert (plan.read.limit, plan.read.dialect, plan.read.on_error) == (None, "trl", "skip")
@@ -86,15 +86,15 @@ def test_plan_of_all_words() -> None:
 def test_plan_of_ids() -> None:
     """All that are asked for are shown, unless -n says how many."""
     choice = ChoiceWords(ids=["ABCD,1234", "abcd"])
-    plan = ShowReadWords(inputs=["p.jsonl"]).pairs_plan(choice, 0)
+    plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(choice, 0)
     assert (plan.most, plan.ids) == (sys.maxsize, ["abcd", "1234"])
-    assert ShowReadWords(inputs=["p.jsonl"], limit=1).pairs_plan(choice, 0).most == 1
+    assert ShowInputs(paths=["p.jsonl"], limit=1).pairs_plan(choice, 0).most == 1
 
 
 def test_ids_of_standard_input() -> None:
     """A line each, as `diff --ids` prints them."""
     with _stdin(f"{IDS[0]}\n\n{IDS[1].upper()}\n".encode()):
-        plan = ShowReadWords(inputs=["p.jsonl"]).pairs_plan(ChoiceWords(ids=["-", "abcd"]), 0)
+        plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ChoiceWords(ids=["-", "abcd"]), 0)
     assert plan.ids == [IDS[0], IDS[1], "abcd"]
 
 
@@ -118,8 +118,9 @@ def test_no_text_on_standard_input() -> None:
 
 def test_group_plan() -> None:
     """All words of `pair`; -n is the number of candidates, not of rows."""
-    reading = ShowReadWords(inputs=["r.jsonl"], limit=3, source="candidates", scores=["x"])
-    plan = reading.group_plan(PairOptions(min_gap=0.3, seed=7), "/tmp", Ledger())  # noqa: S108
+    reading = ShowInputs(paths=["r.jsonl"], limit=3, source="candidates")
+    rows = ReadOptions(scores=(("x", 1.0),))
+    plan = reading.group_plan(rows, PairOptions(min_gap=0.3, seed=7), "/tmp")  # noqa: S108
     assert (plan.read.limit, plan.read.source) == (None, "candidates")
     assert (plan.options.min_gap, plan.options.seed, plan.temp_dir) == (0.3, 7, "/tmp")  # noqa: S108
     assert plan.read.options.scores == (("x", 1.0),)
@@ -135,8 +136,8 @@ def test_group_plan() -> None:
         ({"ids": ["abc"]}, "--id abc: expected 4 to 32 hexadecimal digits"),
         ({"ids": ["abcg"]}, "--id abcg: expected 4 to 32 hexadecimal digits"),
         ({"ids": ["a" * 33]}, "expected 4 to 32"),
-        ({"ids": ["-"], "inputs": ["-"]}, "--id - reads standard input"),
-        ({"ids": ["-"], "inputs": None}, "--id - reads standard input"),
+        ({"ids": ["-"], "paths": ["-"]}, "--id - reads standard input"),
+        ({"ids": ["-"], "paths": None}, "--id - reads standard input"),
         ({"min_gap": 0.1}, "--min-gap goes with --group"),
         ({"scores": ["x"]}, "--score goes with --group"),
         ({"cast_score": True}, "--cast-score goes with --group"),

@@ -10,14 +10,14 @@ import pytest
 from rows_and_output import Lines
 
 from prefpairs.analysis.survey import WhatIf
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
 from prefpairs.files.inputs import Input, find_inputs
 from prefpairs.ledger import Ledger
-from prefpairs.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 Row = dict[str, Any]
 PAIR = {"prompt": "Q", "chosen": "a", "rejected": "b"}
@@ -39,12 +39,10 @@ def rollouts(scores: Sequence[float]) -> list[Row]:
     ]
 
 
-def making(inputs: list[Input], strategy: str, options: PairOptions) -> SievePlan:
+def making(inputs: list[Input], strategy: str, options: PairOptions) -> Plan:
     """A plan of pairs in the making."""
     read = ReadPlan(inputs=inputs)
-    return SievePlan(
-        read=read, pair=PairPlan(read=read, options=replace(options, strategy=strategy))
-    )
+    return Plan(read=read, pair=PairPlan(read=read, options=replace(options, strategy=strategy)))
 
 
 def test_a_larger_gap_may_make_other_pairs(tmp_path: Path) -> None:
@@ -96,13 +94,13 @@ def test_groups_are_told_of_rollouts_only(tmp_path: Path) -> None:
     assert found.groups is not None
     assert (found.groups.groups, found.pairs.pairs) == (1, 1)
     (tmp_path / "pairs").mkdir()
-    of_pairs = SievePlan(read=InputPlan(inputs=written(tmp_path / "pairs", [PAIR])))
+    of_pairs = Plan(read=InputPlan(inputs=written(tmp_path / "pairs", [PAIR])))
     assert survey(of_pairs, Ledger()).groups is None
 
 
 def test_bad_rows_end_it(tmp_path: Path) -> None:
     """Figures of half a file would be wrong."""
-    plan = SievePlan(read=InputPlan(inputs=written(tmp_path, [PAIR, "oops"])))
+    plan = Plan(read=InputPlan(inputs=written(tmp_path, [PAIR, "oops"])))
     with pytest.raises(BadRecords):
         survey(plan, Ledger())
 

@@ -15,7 +15,6 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
@@ -24,6 +23,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number % 3}", "response": f"A{number}", "score": number / 10}
@@ -405,9 +405,9 @@ def test_prompts_of_equal_digests_never_meet(
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused when the limit is passed, and not before."""
     rows = data_of(ROWS[::3])
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 3)
+    monkeypatch.setattr("prefpairs.engine.new_pairs.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 2)
+    monkeypatch.setattr("prefpairs.engine.new_pairs.MOST_PAIRS", 2)
     with pytest.raises(TooManyPairs):
         _run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)
     yes: Row = {"strategy": "exhaustive", "assume_grouped": True, "yes_all": True}

@@ -16,7 +16,6 @@ from rows_and_output import Lines, Row, data_of
 from prefpairs.engine import processes, scan_workers
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.line_scanner import Part, Scanner
-from prefpairs.engine.pair import pair
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.processes import CAN_FORK, Counter, ProcessLost
 from prefpairs.engine.scan_workers import Job, Workers
@@ -27,6 +26,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress, Step
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
+from run_plans import pair
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}

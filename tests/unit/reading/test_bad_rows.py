@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode
-from prefpairs.plan import InputPlan, Tolerated
+from prefpairs.plan import InputPlan
 
 
 def _records(*lines: bytes) -> Iterator[Record]:
@@ -127,36 +126,32 @@ def test_quarantine_that_cannot_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "number", "percent", "lost"),
+    ("word", "lost"),
     [
-        ("2", 2, "0", False),
-        ("1", 1, "0", True),
-        ("0", 0, "0", True),
-        ("50%", None, "50", False),
-        ("49.9%", None, "49.9", True),
-        ("0%", None, "0", True),
+        ("2", False),
+        ("1", True),
+        ("0", True),
+        ("50%", False),
+        ("49.9%", True),
+        ("0%", True),
     ],
 )
-def test_too_many_bad_rows(word: str, number: int | None, percent: str, lost: bool) -> None:
+def test_too_many_bad_rows(word: str, lost: bool) -> None:
     """More bad rows than are tolerated lose the run; a share is that of all rows."""
-    tolerated = Tolerated(word, number, Decimal(percent))
     ledger = Ledger()
     rows = (b"1\n", b"{\n"), (b"{\n", b"2\n")
     if not lost:
-        _values(ledger, *rows, on_error="skip", tolerated=tolerated)
+        _values(ledger, *rows, on_error="skip", max_errors=word)
         return
     with pytest.raises(BadRecords) as caught:
-        _values(ledger, *rows, on_error="skip", tolerated=tolerated)
+        _values(ledger, *rows, on_error="skip", max_errors=word)
     assert (caught.value.count, caught.value.allowed) == (2, word)
 
 
 def test_run_is_lost_with_the_first_row_beyond_the_tolerated() -> None:
     """Nothing need be done any more; a share is known at the end only."""
-    for tolerated, failed in (
-        (Tolerated("1", 1), True),
-        (Tolerated("1%", None, Decimal(1)), False),
-    ):
-        plan = InputPlan(inputs=[], on_error="skip", tolerated=tolerated)
+    for word, failed in (("1", True), ("1%", False)):
+        plan = InputPlan(inputs=[], on_error="skip", max_errors=word)
         with reading_rows(plan, Ledger()) as rows:
             list(rows.read(_records(b"{\n"), decode, "a"))
             assert rows.failed is False

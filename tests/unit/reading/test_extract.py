@@ -10,6 +10,7 @@ from prefpairs.errors import BadRecords, NothingCameOut
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
+from run_plans import extract
 
 ROW = b'{"prompt": "Q", "response": "%s", "score": 1}\n'
 

@@ -22,8 +22,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_candidates_and_their_pairs() -> None:
     """Pairs of candidates are the pairs of the rollouts."""
-    called(extract, quiet=True, inputs=["r.jsonl"], output="c.jsonl")
-    called(pair, quiet=True, inputs=["c.jsonl"], output="two.jsonl")
-    called(pair, quiet=True, inputs=["r.jsonl"], output="one.jsonl")
+    called(extract, quiet=True, paths=["r.jsonl"], output="c.jsonl")
+    called(pair, quiet=True, paths=["c.jsonl"], output="two.jsonl")
+    called(pair, quiet=True, paths=["r.jsonl"], output="one.jsonl")
     assert len(Path("c.jsonl").read_bytes().splitlines()) == 2
     assert Path("two.jsonl").read_bytes() == Path("one.jsonl").read_bytes()

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefpairs.cli.read_options import AsideWords, InputWords, ReadWords
 
 from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Ledger
+from prefpairs.option import filled
 from prefpairs.plan import InputPlan, ReadPlan
+from prefpairs.plan.input_plan import TempDir
 
 
 @pytest.fixture(autouse=True)
@@ -21,24 +21,25 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).touch()
 
 
-def _plan(ledger: Ledger | None = None, **words: Any) -> ReadPlan:
-    return ReadWords(**{"inputs": ["r.jsonl"], **words}).plan(ledger or Ledger())
+def _plan(**typed: Any) -> ReadPlan:
+    typed = {"paths": ["r.jsonl"], **typed}
+    return filled(ReadPlan, typed).reading(filled(ReadOptions, typed))
 
 
-def test_plan_of_no_words() -> None:
-    """Everything has a default."""
-    assert _plan() == ReadPlan(
-        inputs=[Input("r.jsonl", "r.jsonl")],
-        source="auto",
-        options=ReadOptions(),
-        on_error="fail",
-        quarantine=None,
-        limit=None,
-    )
+def _inputs(**typed: Any) -> InputPlan:
+    return filled(InputPlan, {"paths": ["r.jsonl"], **typed}).found()
 
 
-def test_plan_of_all_words() -> None:
-    """Each word ends where it belongs."""
+def test_defaults() -> None:
+    """Every option has one."""
+    plan = _plan()
+    assert plan.inputs == [Input("r.jsonl", "r.jsonl")]
+    assert (plan.source, plan.limit, plan.on_error, plan.quarantine) == ("auto", None, "fail", None)
+    assert plan.options == ReadOptions()
+
+
+def test_values_in_their_form() -> None:
+    """Lists are split, weights and reasons read, and spellings made one."""
     plan = _plan(
         source="nemo_gym",
         scores=["reward:0.5", "judge.score"],
@@ -50,17 +51,9 @@ def test_plan_of_all_words() -> None:
         response_part="final",
         reasoning="drop",
         keep=["a,b", "c"],
-        limit=7,
         keep_rows=["masked,no-score"],
-        on_error="quarantine",
-        quarantine="bad.jsonl",
     )
-    assert (plan.source, plan.limit, plan.on_error, plan.quarantine) == (
-        "nemo-gym",
-        7,
-        "quarantine",
-        "bad.jsonl",
-    )
+    assert plan.source == "nemo-gym"
     assert plan.options == ReadOptions(
         scores=(("reward", 0.5), ("judge.score", 1.0)),
         cast_score=True,
@@ -88,9 +81,8 @@ def test_plan_of_all_words() -> None:
 )
 def test_scores_of_which_less_is_better(words: dict[str, Any], notes: list[str]) -> None:
     """The wrong way round every pair would prefer the worse answer: a note says which way it is."""
-    ledger = Ledger()
-    _plan(ledger, **words)
-    assert [note.partition("if less of it is better: ")[2] for note in ledger.notes] == notes
+    told = [note.partition("if less of it is better: ")[2] for note in _plan(**words).notes]
+    assert told == notes
 
 
 @pytest.mark.parametrize(
@@ -217,41 +209,29 @@ def test_no_input_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody types rollouts."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="no input"):
-        _plan(inputs=None)
+        _plan(paths=None)
 
 
 @pytest.mark.parametrize("source", ["auto", "nemo-gym", "nemo_gym"])
 def test_companions_are_passed_over(source: str) -> None:
     """Files that NeMo Gym writes beside its rollouts, and the report says so."""
-    ledger = Ledger()
-    plan = _plan(ledger, inputs=["*.jsonl"], source=source)
+    plan = _plan(paths=["*.jsonl"], source=source)
     assert [given.label for given in plan.inputs] == ["r.jsonl"]
     names = ("r_failures.jsonl", "r_materialized_inputs.jsonl")
-    assert ledger.skipped_files == [(name, "NeMo Gym") for name in names]
+    assert plan.skipped_files == [(name, "NeMo Gym") for name in names]
 
 
 def test_companions_of_other_sources_are_files() -> None:
     """Elsewhere such a name means nothing."""
-    ledger = Ledger()
-    assert len(_plan(ledger, inputs=["*.jsonl"], source="generic").inputs) == 3
-    assert ledger.skipped_files == []
+    plan = _plan(paths=["*.jsonl"], source="generic")
+    assert (len(plan.inputs), plan.skipped_files) == (3, [])
 
 
 def test_inputs_of_pairs() -> None:
-    """What every command may be told about its inputs; companions are inputs like any other."""
-    words = InputWords(inputs=["*.jsonl"], limit=3, on_error="quarantine", quarantine="bad.jsonl")
-    assert words.input_plan() == InputPlan(
-        inputs=[
-            Input(name, name)
-            for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
-        ],
-        limit=3,
-        on_error="quarantine",
-        quarantine="bad.jsonl",
-    )
-    assert InputWords(inputs=["r.jsonl"]).input_plan() == InputPlan(
-        inputs=[Input("r.jsonl", "r.jsonl")]
-    )
+    """Companions of rollouts are inputs like any other there."""
+    assert _inputs(paths=["*.jsonl"]).inputs == [
+        Input(name, name) for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -260,14 +240,17 @@ def test_inputs_of_pairs() -> None:
 def test_words_about_inputs_that_do_not_fit(words: dict[str, Any]) -> None:
     """They are refused for pairs as for rollouts."""
     with pytest.raises(UsageError):
-        InputWords(inputs=["r.jsonl"], **words).input_plan()
+        _inputs(**words)
 
 
 def test_put_aside() -> None:
     """In the folder of the system, unless told otherwise."""
-    assert (AsideWords().temp_dir, AsideWords(temp_dir=".").temp_dir) == (None, ".")
+    assert (filled(TempDir, {}).temp_dir, filled(TempDir, {"temp_dir": "."}).temp_dir) == (
+        None,
+        ".",
+    )
     with pytest.raises(UsageError, match="--temp-dir t: there is no such directory"):
-        AsideWords(temp_dir="t")
+        filled(TempDir, {"temp_dir": "t"})
 
 
 def test_template_of_prompts() -> None:

@@ -11,21 +11,23 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from prefpairs.cli.manifest import (
-    FileModel,
-    Hashed,
-    ManifestModel,
-    depfile_of,
-    differences,
-    manifest_of,
-    read_manifest,
-    refuse_strange_manifest,
-)
 
 import prefpairs
-from prefpairs.cli.recipe import ReadTable, Recipe, read_recipe
+from prefpairs.cli.recipe import GROUPS, Recipe, read_recipe
+from prefpairs.engine.destination import Destination
+from prefpairs.engine.manifest import (
+    FileModel,
+    ManifestModel,
+    ManifestWriter,
+    depfile_of,
+    differences,
+    read_manifest,
+)
 from prefpairs.errors import BadInput, FileError, UsageError
-from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.inputs import Input
+from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan, ManifestPlan, Plan, WritePlan
 from prefpairs.stages.sample import Sample
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -43,40 +45,70 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("data/train.jsonl").touch()
 
 
-def _recipe(path: str = "r.toml", *settings: str) -> Recipe:
-    recipe = read_recipe(path, settings)
-    recipe.words("sample", Sample)
+def _recipe(*settings: str) -> Recipe:
+    recipe = read_recipe("r.toml", settings)
+    recipe.group("sample", Sample)
     return recipe
 
 
-def _read(*paths: str, records: int | None = None) -> list[Hashed]:
-    return [Hashed(path, digest_file(path), records) for path in paths]
+def _writer(path: str, recipe: str = "r.toml", **more: Any) -> ManifestWriter:
+    """What writes the manifest of a run without inputs, unless more is said of it."""
+    tables = more.pop("tables", {})
+    manifest = ManifestPlan(path=path, recipe=recipe, tables=tables)
+    plan = Plan(manifest=manifest, **{"read": InputPlan(), **more})
+    return ManifestWriter(manifest, Destination(plan))
 
 
-def _manifest(path: str = "data/manifest.json", recipe: str = "r.toml") -> bytes:
-    read = [*_read(recipe), *_read("runs/a.jsonl", records=7)]
-    return manifest_of(
-        path,
-        _recipe(recipe),
-        read,
-        [Hashed("data/train.jsonl", digest_file("data/train.jsonl"), 0)],
-        {"pairs": 0},
-    )
+def _written(
+    path: str,
+    *inputs: str,
+    **more: Any,
+) -> bytes:
+    """The manifest of a run that read these files, and wrote to a pipe."""
+    read = InputPlan(inputs=[Input(name, name) for name in inputs])
+    writer = _writer(path, **{"tables": _recipe().settled, "read": read, **more})
+    with FileTransaction(hashed=True) as transaction:
+        writer.begin(transaction)
+        writer.finish({}, Ledger(), transaction)
+    return Path(path).read_bytes()
+
+
+def _manifest(path: str = "data/manifest.json") -> bytes:
+    """The manifest of a run that read `runs/a.jsonl` and wrote no rows to `data/train.jsonl`."""
+    tables, read = _recipe().settled, InputPlan(inputs=[Input("runs/a.jsonl", "a.jsonl")])
+    manifest = ManifestPlan(path=path, recipe="r.toml", tables=tables)
+    plan = Plan(read=read, write=WritePlan(output="data/train.jsonl"), manifest=manifest)
+    return _of_a_run(plan, b"", 7, 0, {"pairs": 0})
+
+
+def _of_a_run(plan: Plan, content: bytes, rows: int, lines: int, counts: Any) -> bytes:
+    """The manifest of a run that read `a.jsonl` and wrote this."""
+    assert plan.manifest is not None
+    assert plan.manifest.path is not None
+    destination, ledger = Destination(plan), Ledger(rows_by_input={"a.jsonl": rows})
+    writer = ManifestWriter(plan.manifest, destination)
+    with FileTransaction(hashed=True) as transaction:
+        writer.begin(transaction)
+        with destination.opened(transaction) as outputs:
+            for name, output in outputs.items():
+                output.write(content)
+                ledger.lines_written[name] = lines
+        writer.finish(counts, ledger, transaction)
+    return Path(plan.manifest.path).read_bytes()
 
 
 def test_manifest() -> None:
     """All that was in force, read and written; files as they are seen from it."""
-    recipe = _recipe("r.toml", "sample.max_pairs=5", "write.output=o.jsonl")
-    recipe.words("read", ReadTable)
-    counts = {"pairs": 3, "notes": ["n"], "inputs": [], "passed_over": [], "gap": None}
-    read = [*_read("r.toml"), *_read("runs/a.jsonl", records=7), *_read("data/train.jsonl")]
-    manifest = manifest_of(
-        "data/manifest.json",
-        recipe,
-        read,
-        [Hashed("runs/a.jsonl", digest_file("runs/a.jsonl"), 3)],
-        counts,
+    recipe = _recipe("sample.max_pairs=5", "write.output=o.jsonl")
+    recipe.groups("read", *GROUPS["read"])
+    read = [Input("runs/a.jsonl", "a.jsonl"), Input("data/train.jsonl", "train.jsonl")]
+    plan = Plan(
+        read=InputPlan(inputs=read),
+        write=WritePlan(output="runs/o.jsonl"),
+        manifest=ManifestPlan(path="data/manifest.json", recipe="r.toml", tables=recipe.settled),
     )
+    counts = {"pairs": 3, "notes": ["n"], "inputs": [], "passed_over": [], "gap": None}
+    manifest = _of_a_run(plan, b"abc", 7, 3, counts)
     assert json.loads(manifest) == {
         "manifest": 1,
         "prefpairs": prefpairs.__version__,
@@ -104,7 +136,7 @@ def test_manifest() -> None:
             {"path": "../runs/a.jsonl", "size": 3, "sha256": ABC, "records": 7},
             {"path": "train.jsonl", "size": 0, "sha256": NOTHING},
         ],
-        "outputs": [{"path": "../runs/a.jsonl", "size": 3, "sha256": ABC, "records": 3}],
+        "outputs": [{"path": "../runs/o.jsonl", "size": 3, "sha256": ABC, "records": 3}],
         "counts": {"pairs": 3, "gap": None},
     }
     assert manifest.endswith(b"}\n")
@@ -130,7 +162,7 @@ def test_paths_are_seen_from_the_manifest(path: str, seen: list[str]) -> None:
 
 
 def _seen(manifest: str, *paths: str) -> list[str]:
-    content = json.loads(manifest_of(manifest, _recipe(), _read(*paths), [], {}))
+    content = json.loads(_written(manifest, *paths))
     return [file["path"] for file in content["inputs"]]
 
 
@@ -181,26 +213,22 @@ def test_a_path_leads_to_its_file(
 )
 def test_words_that_name_files(word: str) -> None:
     """They hang on the machine, and are no options."""
-    recipe = _recipe()
-    recipe.settled["read"] = {word: "/home/me/x", "limit": 3}
-    manifest = json.loads(manifest_of("m.json", recipe, _read("r.toml"), [], {}))
+    tables = {"read": {word: "/home/me/x", "limit": 3}}
+    manifest = json.loads(_written("m.json", tables=tables))
     assert manifest["stages"]["read"] == {"limit": 3}
 
 
 def test_what_is_written_is_no_option() -> None:
     """Only what steers the bytes of the result is."""
-    recipe = _recipe()
-    recipe.settled["write"] = {"quiet": True}
-    assert [*json.loads(manifest_of("m.json", recipe, _read("r.toml"), [], {}))["stages"]] == [
-        "sample"
-    ]
+    tables = {**_recipe().settled, "write": {"quiet": True}}
+    assert [*json.loads(_written("m.json", tables=tables))["stages"]] == ["sample"]
 
 
 def test_recipe_that_cannot_be_read_twice() -> None:
     """Out of a pipe: it is left out, and verified without."""
-    content = manifest_of("m.json", _recipe(), _read("runs/a.jsonl"), [], {})
+    os.mkfifo("pipe.toml")
+    content = _written("m.json", "runs/a.jsonl", recipe="pipe.toml")
     assert "recipe" not in json.loads(content)
-    Path("m.json").write_bytes(content)
     assert differences("m.json", read_manifest("m.json")) == []
 
 
@@ -209,7 +237,7 @@ def test_recipe_that_cannot_be_read_twice() -> None:
 
 def test_manifest_comes_back() -> None:
     """As it was written."""
-    Path("data/manifest.json").write_bytes(_manifest())
+    _manifest()
     manifest = read_manifest("data/manifest.json")
     assert manifest.inputs == [FileModel(path="../runs/a.jsonl", size=3, sha256=ABC, records=7)]
     assert manifest.counts == {"pairs": 0}
@@ -265,7 +293,7 @@ def test_manifest_that_is_not_there(name: str) -> None:
 )
 def test_differences(path: str, content: bytes | None, sentences: list[str]) -> None:
     """A sentence for each file that is not what it was."""
-    Path("data/manifest.json").write_bytes(_manifest())
+    _manifest()
     if content is None:
         Path(path).unlink()
     else:
@@ -275,7 +303,7 @@ def test_differences(path: str, content: bytes | None, sentences: list[str]) -> 
 
 def test_all_differences() -> None:
     """Recipe, inputs, outputs, in this order."""
-    Path("data/manifest.json").write_bytes(_manifest())
+    _manifest()
     for name in ("r.toml", "runs/a.jsonl", "data/train.jsonl"):
         Path(name).unlink()
     assert differences("data/manifest.json", read_manifest("data/manifest.json")) == [
@@ -287,7 +315,7 @@ def test_all_differences() -> None:
 
 def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole tree may be moved, and be looked at from anywhere, also through a link."""
-    Path("data/manifest.json").write_bytes(_manifest())
+    _manifest()
     Path("moved").mkdir()
     for name in ("data", "runs", "r.toml"):
         shutil.move(name, f"moved/{name}")
@@ -302,30 +330,32 @@ def test_manifest_that_moves_with_its_files(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_manifest_of_the_same_recipe() -> None:
     """It may be written over, however the recipe is spelt; so may one without a recipe."""
-    refuse_strange_manifest("data/manifest.json", "r.toml")
-    Path("data/manifest.json").write_bytes(_manifest())
+    _writer("data/manifest.json").check()
+    _manifest()
     Path("link.toml").symlink_to("r.toml")
     for recipe in ("r.toml", "./data/../r.toml", "link.toml"):
-        refuse_strange_manifest("data/manifest.json", recipe)
-    Path("m.json").write_bytes(manifest_of("m.json", _recipe(), [], [], {}))
-    refuse_strange_manifest("m.json", "r.toml")
+        _writer("data/manifest.json", recipe).check()
+    os.mkfifo("pipe.toml")
+    _written("m.json", recipe="pipe.toml")
+    _writer("m.json").check()
 
 
 def test_file_that_is_not_ours_to_write_over() -> None:
     """Another recipe's manifest, and what is no manifest at all."""
     Path("m.json").write_bytes(b"{}")
-    Path("data/manifest.json").write_bytes(_manifest())
+    _manifest()
     Path("s.toml").write_bytes(b"[sample]\n")
     for path, problem in (
         ("m.json", "m.json is there, and is no manifest"),
         ("data/manifest.json", "data/manifest.json is the manifest of ../r.toml"),
     ):
         with pytest.raises(UsageError) as caught:
-            refuse_strange_manifest(path, "s.toml")
+            _writer(path, "s.toml").check()
         assert (caught.value.problem, caught.value.hint) == (
             problem,
             "[write] manifest = FILE names another place, --force replaces it",
         )
+        _writer(path, "s.toml", write=WritePlan(force=True)).check()
 
 
 # Rules for make ----------------------------------------------------------------------------

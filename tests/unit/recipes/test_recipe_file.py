@@ -6,30 +6,28 @@ from typing import Any
 
 import pytest
 import typer
-from prefpairs.cli.export_options import TargetWords
 
 from prefpairs.cli.commands.dedupe import dedupe
 from prefpairs.cli.commands.export import export
+from prefpairs.cli.commands.extract import extract
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
 from prefpairs.cli.commands.pair import pair
 from prefpairs.cli.commands.sample import sample
-from prefpairs.cli.commands.split import SplitWords, split
-from prefpairs.cli.recipe import (
-    SIEVES,
-    STAGES,
-    InputTable,
-    ReadTable,
-    Recipe,
-    WriteTable,
-    read_recipe,
-)
+from prefpairs.cli.commands.split import split
+from prefpairs.cli.recipe import GROUPS, STAGES, STEPS, Recipe, read_recipe
 from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.cli.typer_adapter import command_of, options_of
 from prefpairs.errors import FileError, UnknownWord, UsageError
+from prefpairs.fields.read_options import ReadOptions
 from prefpairs.option import given_options, options_in
+from prefpairs.plan import ReadPlan
+from prefpairs.plan.export_plan import ToTargetOrPairs
+from prefpairs.plan.input_plan import InputPlan, PairInputPlan, TempDir
+from prefpairs.plan.write_plan import WritePlan, WriteRecipe
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
+from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 
 INPUT_WORDS = {
@@ -65,106 +63,103 @@ FORM_WORDS = {
     "pad_to": 2048,
     "hints": "hints.toml",
 }
-TABLES: dict[str, tuple[type, dict[str, Any]]] = {
-    "read": (
-        ReadTable,
-        {
-            **INPUT_WORDS,
-            "from": "nemo-gym",
-            "score": ["judge:0.5", "style"],
-            "lower_is_better": True,
-            "cast_score": True,
-            "prompt": "q",
-            "response": "a",
-            "group_by": "task,turn",
-            "step_name": "move",
-            "response_part": "final",
-            "reasoning": "drop",
-            "context": ["c", "d"],
-            "ignore": ["e"],
-            "keep": ["x", "y.z"],
-            "keep_rows": ["masked"],
-            "drop_rows": ["failed"],
-            "prompt_template": "t.jinja",
-            "tokenizer": "tokenizer.json",
-        },
-    ),
-    "pair": (
-        PairOptions,
-        {
-            "strategy": "adjacent",
-            "min_gap": 0.25,
-            "max_gap": 0.5,
-            "min_chosen_score": -1.0,
-            "max_pairs_per_group": 4,
-            "high_threshold": 0.9,
-            "low_threshold": 0.1,
-            "across_prompts": True,
-            "rejected_per_chosen": 3,
-            "seed": 11,
-            "yes_all": True,
-            "order": "key",
-            "assume_grouped": True,
-            "workers": 2,
-        },
-    ),
-    "dedupe": (
-        Dedupe,
-        {
-            "by": "prompt,chosen",
-            "conflicts": "drop",
-            "near": 0.75,
-            "near_on": "prompt",
-            "against": ["bench.jsonl", "val.jsonl"],
-            "against_field": "question",
-        },
-    ),
-    "filter": (
-        Filter,
-        {
-            "min_gap": 0.1,
-            "max_gap": 0.9,
-            "min_chosen_score": 0.2,
-            "max_chosen_score": 0.8,
-            "min_rejected_score": -0.5,
-            "max_rejected_score": 0.7,
-            "min_prompt_chars": 1,
-            "max_prompt_chars": 2,
-            "min_answer_chars": 3,
-            "max_answer_chars": 4,
-            "max_length_ratio": 1.5,
-            "max_tokens": 5,
-            "tokenizer": "tokenizer.json",
-            "drop_truncated": True,
-            "drop_refusals": True,
-        },
-    ),
-    "sample": (
-        Sample,
-        {"max_pairs": 9, "fraction": 0.5, "per_group": 2, "order": "hard-first", "seed": 3},
-    ),
-    "split": (
-        SplitWords,
-        {
-            "val_fraction": 0.1,
-            "test_fraction": 0.1,
-            "by": "meta.task",
-            "seed": 4,
-            "exact": True,
-            "like": "old",
-            "for": "trl",
-            **FORM_WORDS,
-        },
-    ),
-    "export": (TargetWords, {"to": "trl", **FORM_WORDS}),
-    "write": (
-        WriteTable,
-        {**TELL_WORDS, "output": "o.jsonl", "out_dir": "data", "manifest": "m.json", "force": True},
-    ),
+TABLES: dict[str, dict[str, Any]] = {
+    "read": {
+        **INPUT_WORDS,
+        "from": "nemo-gym",
+        "score": ["judge:0.5", "style"],
+        "lower_is_better": True,
+        "cast_score": True,
+        "prompt": "q",
+        "response": "a",
+        "group_by": "task,turn",
+        "step_name": "move",
+        "response_part": "final",
+        "reasoning": "drop",
+        "context": ["c", "d"],
+        "ignore": ["e"],
+        "keep": ["x", "y.z"],
+        "keep_rows": ["masked"],
+        "drop_rows": ["failed"],
+        "prompt_template": "t.jinja",
+        "tokenizer": "tokenizer.json",
+    },
+    "pair": {
+        "strategy": "adjacent",
+        "min_gap": 0.25,
+        "max_gap": 0.5,
+        "min_chosen_score": -1.0,
+        "max_pairs_per_group": 4,
+        "high_threshold": 0.9,
+        "low_threshold": 0.1,
+        "across_prompts": True,
+        "rejected_per_chosen": 3,
+        "seed": 11,
+        "yes_all": True,
+        "order": "key",
+        "assume_grouped": True,
+        "workers": 2,
+    },
+    "dedupe": {
+        "by": "prompt,chosen",
+        "conflicts": "drop",
+        "near": 0.75,
+        "near_on": "prompt",
+        "against": ["bench.jsonl", "val.jsonl"],
+        "against_field": "question",
+    },
+    "filter": {
+        "min_gap": 0.1,
+        "max_gap": 0.9,
+        "min_chosen_score": 0.2,
+        "max_chosen_score": 0.8,
+        "min_rejected_score": -0.5,
+        "max_rejected_score": 0.7,
+        "min_prompt_chars": 1,
+        "max_prompt_chars": 2,
+        "min_answer_chars": 3,
+        "max_answer_chars": 4,
+        "max_length_ratio": 1.5,
+        "max_tokens": 5,
+        "tokenizer": "tokenizer.json",
+        "drop_truncated": True,
+        "drop_refusals": True,
+    },
+    "sample": {
+        "max_pairs": 9,
+        "fraction": 0.5,
+        "per_group": 2,
+        "order": "hard-first",
+        "seed": 3,
+    },
+    "split": {
+        "val_fraction": 0.1,
+        "test_fraction": 0.1,
+        "by": "meta.task",
+        "seed": 4,
+        "exact": True,
+        "like": "old",
+        "for": "trl",
+        **FORM_WORDS,
+    },
+    "export": {"to": "trl", **FORM_WORDS},
+    "write": {
+        **TELL_WORDS,
+        "output": "o.jsonl",
+        "out_dir": "data",
+        "manifest": "m.json",
+        "force": True,
+        "keep_if_same": True,
+    },
 }
 """Every word that a table may say, each with a value that is not its default."""
 
+OF_ROLLOUTS = GROUPS["read"]
+OF_PAIRS = PairInputPlan, TempDir
+"""What [read] may say where the inputs are rollouts, and where they are pairs."""
+
 COMMANDS: dict[str, Callable[..., None]] = {
+    "extract": extract,
     "pair": pair,
     "dedupe": dedupe,
     "filter": filter,
@@ -174,11 +169,15 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
+ALONE = "[extract] writes candidates: no other stage goes with it"
+
+
 @pytest.fixture(name="unchecked")
 def _unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let words stand alone that go together with others only."""
-    for stage in (PairOptions, Dedupe, Filter, Sample):
-        monkeypatch.setattr(stage, "check", lambda _: None)
+    of_reading = InputPlan, PairInputPlan, ReadOptions
+    for group in (*of_reading, PairOptions, Dedupe, Filter, Sample, Split, WritePlan):
+        monkeypatch.setattr(group, "check", lambda _: None)
 
 
 every_table = pytest.mark.parametrize("table", TABLES)
@@ -201,22 +200,22 @@ def _toml(value: Any) -> str:
 def _table(name: str, words: dict[str, Any]) -> Recipe:
     """A recipe with a table of these words, and a stage."""
     lines = [f"{word} = {_toml(value)}\n" for word, value in words.items()]
-    stage = "" if name in STAGES else "[pair]\n"
+    stage = "" if name in STEPS else "[pair]\n"
     return _recipe(f"[{name}]\n{''.join(lines)}{stage}")
 
 
-def _typed(kind: type, arguments: Sequence[str]) -> Any:
-    """The words as the command line reads them."""
+def _typed(kinds: Sequence[type], arguments: Sequence[str]) -> list[Any]:
+    """The options as the command line reads them."""
     seen: list[Any] = []
 
-    def take(*, words: Any) -> None:
-        seen.append(words)
+    def take(**groups: Any) -> None:
+        seen.extend(groups.values())
 
-    take.__annotations__["words"] = kind
+    take.__annotations__ = {f"group_{place}": kind for place, kind in enumerate(kinds)}
     app = typer.Typer()
     app.command()(command_of(take))
     app([*arguments], standalone_mode=False)
-    return seen[0]
+    return seen
 
 
 def _as_options(words: dict[str, Any]) -> list[str]:
@@ -233,16 +232,16 @@ def _as_options(words: dict[str, Any]) -> list[str]:
     return arguments
 
 
-def _wrong(recipe: Recipe, table: str, kind: type) -> list[str]:
+def _wrong(recipe: Recipe, table: str, *kinds: type) -> list[str]:
     with pytest.raises(UsageError) as caught:
-        recipe.words(table, kind)
+        recipe.groups(table, *(kinds or GROUPS[table]))
     return word_error(caught.value)[0]
 
 
-def _known(kind: type) -> set[str]:
+def _known(kinds: Sequence[type]) -> set[str]:
     """The words that a table may say."""
     with pytest.raises(UnknownWord) as caught:
-        _recipe("[pair]\n[write]\nnothing_of_the_kind = 1\n").words("write", kind)
+        _recipe("[pair]\n[write]\nnothing_of_the_kind = 1\n").groups("write", *kinds)
     return {*caught.value.known}
 
 
@@ -253,10 +252,15 @@ def _known(kind: type) -> set[str]:
 @every_table
 def test_words_are_those_of_the_command_line(table: str) -> None:
     """A recipe and the command line make the same of each word; no field is left at rest."""
-    kind, words = TABLES[table]
-    read: Any = _table(table, words).words(table, kind)
-    assert read == _typed(kind, _as_options(words))
-    at_rest = [known for known in options_in(kind) if getattr(read, known.field) == known.default]
+    words = TABLES[table]
+    read = _table(table, words).groups(table, *GROUPS[table])
+    assert read == _typed(GROUPS[table], _as_options(words))
+    at_rest = [
+        known.key
+        for group in read
+        for known in options_in(group)
+        if getattr(group, known.field) == known.default
+    ]
     assert at_rest == []
 
 
@@ -264,50 +268,49 @@ def test_words_are_those_of_the_command_line(table: str) -> None:
 @every_table
 def test_one_word_alone_moves_one_field(table: str) -> None:
     """Each word reaches the field of the option of that name, and nothing else."""
-    kind, words = TABLES[table]
-    for word, value in words.items():
-        read: Any = _table(table, {word: value}).words(table, kind)
-        assert read == _typed(kind, _as_options({word: value}))
-        assert len(given_options(read, set())) == 1
+    for word, value in TABLES[table].items():
+        read = _table(table, {word: value}).groups(table, *GROUPS[table])
+        assert read == _typed(GROUPS[table], _as_options({word: value}))
+        assert len([one for group in read for one in given_options(group, set())]) == 1
 
 
 @pytest.mark.usefixtures("unchecked")
 @every_table
 def test_words_that_are_left_away(table: str) -> None:
     """The defaults of the command line, whether the table is there or not."""
-    kind, _ = TABLES[table]
     for name in (table, "sample" if table != "sample" else "filter"):
-        assert _table(name, {}).words(table, kind) == kind()
+        read = _table(name, {}).groups(table, *GROUPS[table])
+        assert read == [kind() for kind in GROUPS[table]]
 
 
 @every_table
 def test_there_is_no_other_word(table: str) -> None:
     """The words above are all that a table may say."""
-    kind, words = TABLES[table]
-    assert _known(kind) == {*words}
+    assert _known(GROUPS[table]) == {*TABLES[table]}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_has_its_word(command: str) -> None:
-    """What the command line can say of a stage, of reading and of writing, recipes can say."""
+    """What the command line can say of a step, of reading and of writing, recipes can say."""
     options = {option.key for option in options_of(COMMANDS[command])}
-    reading = ReadTable if command == "pair" else InputTable
-    words = _known(TABLES[command][0]) | _known(reading) | _known(WriteTable)
-    words |= _known(TargetWords) if command == "pair" else set()
+    own = _known(GROUPS.get(command, ()))
+    reading = OF_ROLLOUTS if command in ("extract", "pair") else OF_PAIRS
+    words = own | _known(reading) | _known([WriteRecipe])
+    words |= _known([ToTargetOrPairs]) if command == "pair" else set()
     assert options <= words
-    assert _known(TABLES[command][0]) <= options
+    assert own <= options
 
 
-def test_all_stages_are_here() -> None:
-    """A stage that is added must be added above."""
-    assert {*STAGES} == {*COMMANDS} == {"pair", *SIEVES, "split", "export"}
+def test_all_steps_are_here() -> None:
+    """A step that is added must be added above."""
+    assert {*STEPS} == {*COMMANDS} == {"extract", "pair", *STAGES, "split", "export"}
 
 
 def test_table_of_inputs_that_are_pairs() -> None:
     """Words about rollouts say nothing there."""
-    assert _known(InputTable) == {*INPUT_WORDS, "from"}
+    assert _known(OF_PAIRS) == {*INPUT_WORDS, "from"}
     recipe = _recipe('[read]\nscore = "x"\n[sample]\n')
-    assert _wrong(recipe, "read", InputTable) == ["r.toml:2: unknown word in [read]: score"]
+    assert _wrong(recipe, "read", *OF_PAIRS) == ["r.toml:2: unknown word in [read]: score"]
 
 
 @pytest.mark.parametrize(
@@ -316,53 +319,55 @@ def test_table_of_inputs_that_are_pairs() -> None:
 def test_names_of_fields_are_no_words(word: str, field: str) -> None:
     """What counts is what is typed."""
     value = "3" if word == "limit" else '"nat"'
-    assert getattr(_recipe(f"[read]\n{word} = {value}\n[pair]\n").words("read", ReadTable), field)
+    inputs, rows, _ = _recipe(f"[read]\n{word} = {value}\n[pair]\n").groups("read", *OF_ROLLOUTS)
+    assert getattr(rows if word == "score" else inputs, field)
     if word != field:
         recipe = _recipe(f'[read]\n{field} = "nat"\n[pair]\n')
-        assert _wrong(recipe, "read", ReadTable) == [f"r.toml:2: unknown word in [read]: {field}"]
+        assert _wrong(recipe, "read") == [f"r.toml:2: unknown word in [read]: {field}"]
 
 
 @pytest.mark.parametrize("word", ["n", "q", "o", "help", "recipe", "set"])
 def test_short_options_are_no_words(word: str) -> None:
     """Words are spelt out."""
-    assert all(word not in words for _, words in TABLES.values())
+    assert all(word not in words for words in TABLES.values())
     recipe = _recipe(f"[write]\n{word} = 1\n[sample]\n")
-    assert _wrong(recipe, "write", WriteTable) == [f"r.toml:2: unknown word in [write]: {word}"]
+    assert _wrong(recipe, "write") == [f"r.toml:2: unknown word in [write]: {word}"]
 
 
 @pytest.mark.parametrize(
-    ("word", "field"),
+    ("word", "text", "field", "value"),
     [
-        ("inputs", "inputs"),
-        ("score", "scores"),
-        ("keep", "keep"),
-        ("keep_rows", "keep_rows"),
-        ("keep-rows", "keep_rows"),
+        ("inputs", "a b,c", "paths", ["a b,c"]),
+        ("score", "a b,c", "scores", (("a b,c", 1.0),)),
+        ("keep", "a b,c", "keep", ("a b", "c")),
+        ("keep_rows", "masked,no_score", "keep_rows", {"masked", "no_score"}),
+        ("keep-rows", "masked", "keep_rows", {"masked"}),
     ],
 )
-def test_list_that_is_given_as_one_text(word: str, field: str) -> None:
+def test_list_that_is_given_as_one_text(word: str, text: str, field: str, value: Any) -> None:
     """A list of one."""
-    recipe = _recipe(f'[read]\n{word} = "a b,c"\n[pair]\n')
-    assert getattr(recipe.words("read", ReadTable), field) == ["a b,c"]
+    recipe = _recipe(f'[read]\n{word} = "{text}"\n[pair]\n')
+    inputs, rows, _ = recipe.groups("read", *OF_ROLLOUTS)
+    assert getattr(inputs if word == "inputs" else rows, field) == value
 
 
 def test_other_lists_that_are_given_as_one_text() -> None:
     """In every table."""
     recipe = _recipe('[dedupe]\nagainst = "x"\n[write]\nrequire = "pairs>1"\n')
-    assert recipe.words("dedupe", Dedupe).against == ["x"]
-    assert recipe.words("write", WriteTable).require == ["pairs>1"]
+    assert recipe.group("dedupe", Dedupe).against == ["x"]
+    assert recipe.group("write", WriteRecipe).require == ["pairs>1"]
 
 
 def test_text_that_is_no_list() -> None:
     """`by` takes commas, and stays one text."""
     recipe = _recipe('[dedupe]\nby = "prompt,chosen"\n')
-    assert recipe.words("dedupe", Dedupe).by == ("prompt", "chosen")
+    assert recipe.group("dedupe", Dedupe).by == ("prompt", "chosen")
 
 
 def test_hyphen_and_underscore_are_alike() -> None:
     """In recipes as on the command line."""
     recipe = _recipe("[pair]\nmin-gap = 0.5\nmax_pairs-per_group = 2\n", "pair.max-gap=0.75")
-    words = recipe.words("pair", PairOptions)
+    words = recipe.group("pair", PairOptions)
     assert (words.min_gap, words.max_gap, words.max_pairs_per_group) == (0.5, 0.75, 2)
 
 
@@ -374,7 +379,7 @@ def test_word_that_is_given_twice() -> None:
 
 def test_whole_number_where_any_number_goes() -> None:
     """TOML tells 1 from 1.0; the command line does not."""
-    assert _recipe("[pair]\nmin_gap = 1\n").words("pair", PairOptions).min_gap == 1.0
+    assert _recipe("[pair]\nmin_gap = 1\n").group("pair", PairOptions).min_gap == 1.0
 
 
 # Types and bounds --------------------------------------------------------------------------
@@ -423,9 +428,9 @@ def test_whole_number_where_any_number_goes() -> None:
 )
 def test_wrong_values(table: str, word: str, value: str, problem: str) -> None:
     """Types and bounds of the options hold, and no value is bent to fit."""
-    stage = "" if table in STAGES else "[pair]\n"
+    stage = "" if table in STEPS else "[pair]\n"
     recipe = _recipe(f"[{table}]\n\n{word} = {value}\n{stage}")
-    assert _wrong(recipe, table, TABLES[table][0]) == [f"r.toml:3: {table}.{word} is {problem}"]
+    assert _wrong(recipe, table) == [f"r.toml:3: {table}.{word} is {problem}"]
 
 
 @pytest.mark.parametrize(
@@ -443,9 +448,10 @@ def test_wrong_values(table: str, word: str, value: str, problem: str) -> None:
 )
 def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
     """The last value that is allowed."""
-    stage = "" if table in STAGES else "[pair]\n"
+    stage = "" if table in STEPS else "[pair]\n"
     recipe = _recipe(f"[{table}]\n{word} = {value}\n{stage}")
-    assert getattr(recipe.words(table, TABLES[table][0]), word) == float(value)
+    groups = recipe.groups(table, *GROUPS[table])
+    assert [getattr(group, word) for group in groups if hasattr(group, word)] == [float(value)]
 
 
 # Where a wrong word stands -----------------------------------------------------------------
@@ -475,13 +481,27 @@ def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
 def test_line_of_an_unknown_word(text: str | bytes, place: str) -> None:
     """The word itself, else its table, else the file; never another line."""
     recipe = _recipe(text)
-    assert _wrong(recipe, "pair", PairOptions) == [f"{place}: unknown word in [pair]: min_gpa"]
+    assert _wrong(recipe, "pair") == [f"{place}: unknown word in [pair]: min_gpa"]
+
+
+@pytest.mark.parametrize(
+    ("table", "word", "owner"),
+    [("pair", "score", "read"), ("read", "min_gap", "pair"), ("sample", "near-on", "dedupe")],
+)
+def test_word_of_another_table(table: str, word: str, owner: str) -> None:
+    """The hint names the table where it belongs."""
+    recipe = _table(table, {word: 1})
+    with pytest.raises(UsageError) as caught:
+        recipe.groups(table, *GROUPS[table])
+    name = word.replace("-", "_")
+    sentence = f"r.toml:2: unknown word in [{table}]: {name}"
+    assert word_error(caught.value) == ([sentence], f"{name} belongs in [{owner}]")
 
 
 def test_nearest_word() -> None:
     """The hint is a word of that table, as it is typed."""
     with pytest.raises(UnknownWord) as caught:
-        _recipe("[read]\nscores = 'x'\n[pair]\n").words("read", ReadTable)
+        _recipe("[read]\nscores = 'x'\n[pair]\n").groups("read", *OF_ROLLOUTS)
     assert word_error(caught.value)[1] == "did you mean score?"
 
 
@@ -489,13 +509,13 @@ def test_nearest_word() -> None:
 def test_what_ends_no_line_in_toml(odd: str) -> None:
     """Only line feeds count."""
     recipe = _recipe(f"# a{odd}b\n[pair]\nmin_gpa = 1\n")
-    assert _wrong(recipe, "pair", PairOptions) == ["r.toml:3: unknown word in [pair]: min_gpa"]
+    assert _wrong(recipe, "pair") == ["r.toml:3: unknown word in [pair]: min_gpa"]
 
 
 def test_what_stands_in_a_text_of_several_lines() -> None:
     """It is neither a header nor a key."""
     recipe = _recipe("[read]\nkeep = '''\n[pair]\nmin_gpa = 1\n'''\n[pair]\nmin_gpa = 1\n")
-    assert _wrong(recipe, "pair", PairOptions) == ["r.toml:7: unknown word in [pair]: min_gpa"]
+    assert _wrong(recipe, "pair") == ["r.toml:7: unknown word in [pair]: min_gpa"]
 
 
 def test_telling_place() -> None:
@@ -544,15 +564,25 @@ def test_line_of_an_unknown_source() -> None:
         ("\npair = 3\n", "r.toml:2: pair is no table", "write [pair] on a line of its own"),
         ("[[pair]]\n", "r.toml: pair is no table", "write [pair] on a line of its own"),
         ("write = 'o'\n[pair]\n", "r.toml:1: write is no table", None),
-        ("", "r.toml has no stage", "one of pair, dedupe, filter, sample, split, export"),
+        ("", "r.toml has no stage", "one of extract, pair, dedupe, filter, sample, split, export"),
         (
             "[read]\n[write]\n",
             "r.toml has no stage",
-            "one of pair, dedupe, filter, sample, split, export",
+            "one of extract, pair, dedupe, filter, sample, split, export",
         ),
         ("[sample]\n[pair]\n", "r.toml:2: [pair] must be the first stage", None),
         ("[split]\n\n[sample]\n", "r.toml:1: [split] must be the last stage", None),
         ("[split]\n[pair]\n", "r.toml:2: [pair] must be the first stage", None),
+        (
+            "[extract]\n\n[pair]\n",
+            f"r.toml:1: {ALONE}",
+            None,
+        ),
+        (
+            "[sample]\n[extract]\n",
+            f"r.toml:2: {ALONE}",
+            None,
+        ),
         ("[pair]\n[pair]\n", "r.toml: Cannot declare ('pair',) twice (at line 2, column 6)", None),
         ("[pair]\nmin_gap = .5\n", "r.toml: Invalid value (at line 2, column 11)", None),
     ],
@@ -571,6 +601,7 @@ def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
     [
         ("[pair]\n", ["pair"]),
         ("[split]\n", ["split"]),
+        ("[read]\n[extract]\n[write]\n", ["extract"]),
         ("[write]\n[sample]\n[read]\n[dedupe]\n", ["sample", "dedupe"]),
         (
             "[pair]\n[filter]\n[write]\n[dedupe]\n[split]\n[read]\n",
@@ -583,7 +614,7 @@ def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
 )
 def test_order_of_stages(text: str, stages: list[str]) -> None:
     """That in which they stand; [read] and [write] stand anywhere."""
-    assert _recipe(text).stages == stages
+    assert _recipe(text).steps == stages
 
 
 def test_words_of_any_form_of_table() -> None:
@@ -595,7 +626,7 @@ def test_words_of_any_form_of_table() -> None:
         "['pair']\n\"min-gap\" = 0.5\n",
         " [\tpair ] \n\tmin_gap   =   0.5   # wide\n",
     ):
-        assert _recipe(text).words("pair", PairOptions) == PairOptions(min_gap=0.5)
+        assert _recipe(text).group("pair", PairOptions) == PairOptions(min_gap=0.5)
 
 
 def test_file_that_is_no_recipe() -> None:
@@ -631,26 +662,27 @@ def test_file_that_is_no_recipe() -> None:
 def test_setting(setting: str, field: str, value: Any) -> None:
     """Values are those of TOML; what is none is text."""
     recipe = _recipe("[pair]\nmin_gap = 0.1\nyes_all = true\n", setting)
-    assert getattr(recipe.words("pair", PairOptions), field) == value
+    assert getattr(recipe.group("pair", PairOptions), field) == value
 
 
 def test_setting_with_blanks() -> None:
     """Blanks around the equals sign say nothing."""
     recipe = _recipe("[pair]\n", "pair.strategy = adjacent")
-    assert recipe.words("pair", PairOptions).strategy == "adjacent"
+    assert recipe.group("pair", PairOptions).strategy == "adjacent"
 
 
 def test_setting_of_lists() -> None:
     """One text, or a list as TOML has them."""
     for setting in ("read.inputs=a b.jsonl", "read.inputs=['a b.jsonl']"):
         recipe = _recipe("[read]\ninputs = ['x', 'y']\n[pair]\n", setting)
-        assert recipe.words("read", ReadTable).inputs == ["a b.jsonl"]
+        inputs, *_ = recipe.groups("read", *OF_ROLLOUTS)
+        assert inputs.paths == ["a b.jsonl"]
 
 
 def test_a_setting_in_place_of_what_is_written() -> None:
     """Whatever its spelling; the others stay as written."""
     recipe = _recipe("[pair]\nseed = 1\nmin_gap = 1\n", "pair.min-gap=3")
-    assert recipe.words("pair", PairOptions) == PairOptions(seed=1, min_gap=3)
+    assert recipe.group("pair", PairOptions) == PairOptions(seed=1, min_gap=3)
 
 
 @pytest.mark.parametrize(
@@ -690,9 +722,10 @@ def test_a_word_with_two_values(text: str, settings: list[str], problem: str) ->
 def test_setting_in_a_table_that_is_not_there() -> None:
     """[read] and [write] are always there; a stage is not made by a setting."""
     recipe = _recipe("[pair]\n", "write.output=o.jsonl", "read.limit=3")
-    assert recipe.words("write", WriteTable) == WriteTable(output="o.jsonl")
-    assert recipe.words("read", ReadTable) == ReadTable(limit=3)
-    assert recipe.stages == ["pair"]
+    assert recipe.group("write", WriteRecipe) == WriteRecipe(output="o.jsonl")
+    expected = [ReadPlan(limit=3), ReadOptions(), TempDir()]
+    assert recipe.groups("read", *OF_ROLLOUTS) == expected
+    assert recipe.steps == ["pair"]
     for table in ("sample", "pears", ""):
         with pytest.raises(UnknownWord) as caught:
             _recipe("[pair]\n", f"{table}.seed=1")
@@ -723,7 +756,7 @@ def test_setting_that_is_none(setting: str) -> None:
 def test_place_of_a_wrong_setting(setting: str, sentence: str) -> None:
     """The setting, not the line that it overrides."""
     recipe = _recipe("[pair]\nmin_gap = 0.1\n", setting)
-    assert _wrong(recipe, "pair", PairOptions) == [f"--set {setting}: {sentence}"]
+    assert _wrong(recipe, "pair") == [f"--set {setting}: {sentence}"]
 
 
 # What was in force -------------------------------------------------------------------------
@@ -733,9 +766,9 @@ def test_settled_words() -> None:
     """All words that have a value, those that nobody wrote included, under their typed names."""
     recipe = _recipe("[sample]\nmax-pairs = 5\n", "sample.seed=2")
     assert recipe.settled == {}
-    recipe.words("sample", Sample)
+    recipe.group("sample", Sample)
     assert recipe.settled == {"sample": {"max_pairs": 5, "order": "input", "seed": 2}}
-    recipe.words("read", InputTable)
+    recipe.groups("read", *OF_PAIRS)
     assert recipe.settled["read"] == {"max_line": "64MB", "on_error": "fail", "from": "auto"}
 
 
@@ -758,5 +791,5 @@ def test_names_with_a_nul(tmp_path: Path, value: str) -> None:
     path = tmp_path / "r.toml"
     path.write_text(f"[read]\ninputs = {value}\n[sample]\n")
     with pytest.raises(UsageError) as caught:
-        read_recipe(str(path), []).words("read", ReadTable)
+        read_recipe(str(path), []).groups("read", *OF_ROLLOUTS)
     assert caught.value.place == f"{path}:2"

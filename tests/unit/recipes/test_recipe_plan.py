@@ -1,22 +1,24 @@
 """Recipes to plans."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from prefpairs.cli.recipe import WriteTable, read_recipe
-from prefpairs.cli.recipe_plan import Pipeline, outline_of, pipeline_of
+from prefpairs.cli.recipe import read_recipe
+from prefpairs.cli.recipe_plan import outline_of, plan_of
 from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.engine.destination import Destination
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import FileError, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
-from prefpairs.ledger import Ledger
-from prefpairs.plan import InputPlan, PairPlan, ReadPlan, SievePlan
+from prefpairs.plan import PairPlan, Plan, ReadPlan
+from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -35,110 +37,139 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bench.jsonl").write_bytes(b'{"prompt": "Q"}\n')
 
 
-def _pipeline(text: str, *settings: str, ledger: Ledger | None = None) -> Pipeline:
+def _plan(text: str, *settings: str) -> Plan:
     Path("r.toml").write_text(text, "utf-8")
     recipe = read_recipe("r.toml", settings)
-    return pipeline_of(recipe, recipe.words("write", WriteTable), ledger or Ledger())
+    return plan_of(recipe, recipe.group("write", WriteRecipe))
+
+
+def _inputs(text: str) -> list[Input]:
+    """All files that are read."""
+    return Destination(_plan(text)).inputs
+
+
+def _manifest(plan: Plan) -> str | None:
+    assert plan.manifest is not None
+    return plan.manifest.path
 
 
 def _outline(text: str, *settings: str) -> str:
-    pipeline = _pipeline(text, *settings)
-    return outline_of(read_recipe("r.toml", settings), pipeline)
+    plan = _plan(text, *settings)
+    return outline_of(read_recipe("r.toml", settings), plan, Destination(plan))
+
+
+OURS = (
+    b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
+    b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
+)
+"""A row as we write them."""
+
+
+def _write(plan: Plan, *, keep_if_same: bool = False, content: bytes = OURS) -> list[str]:
+    """Write the same to every output; their names."""
+    plan = replace(plan, write=replace(plan.write, keep_if_same=keep_if_same))
+    with (
+        FileTransaction() as transaction,
+        Destination(plan).opened(transaction) as outputs,
+    ):
+        for output in outputs.values():
+            output.write(content)
+        return [*outputs]
 
 
 def _told(text: str) -> tuple[list[str], str | None]:
     with pytest.raises(UsageError) as caught:
-        _pipeline(text)
+        _plan(text)
     return word_error(caught.value)
 
 
 def test_plan_of_pairs() -> None:
     """Without [pair] the inputs are pairs already."""
-    pipeline = _pipeline(
+    plan = _plan(
         "[read]\ninputs = ['in.jsonl', 'more.jsonl']\nlimit = 3\non_error = 'skip'\n"
         "temp_dir = '.'\n[sample]\nmax_pairs = 2\n"
     )
-    assert pipeline.plan == SievePlan(
-        read=InputPlan(inputs=[IN, Input("more.jsonl", "more.jsonl")], limit=3, on_error="skip"),
-        sieves=[Sample(max_pairs=2)],
-        temp_dir=".",
-    )
-    assert (pipeline.kind, pipeline.references) == ("dedupe", [])
+    assert plan.read.inputs == [IN, Input("more.jsonl", "more.jsonl")]
+    assert (plan.read.limit, plan.read.on_error, plan.temp_dir) == (3, "skip", ".")
+    assert (plan.makes, plan.pair, plan.stages) == ("pairs", None, [Sample(max_pairs=2)])
+    assert (plan.split, plan.export, plan.references) == (None, None, [])
 
 
 def test_plan_of_rollouts() -> None:
     """With it they are rollouts; both see the same reading."""
-    pipeline = _pipeline(
+    plan = _plan(
         f"{READ}from = 'nat'\nscore = 'x:2'\ntemp_dir = '.'\n"
         "[pair]\nstrategy = 'adjacent'\nmin_gap = 0.5\norder = 'key'\n"
     )
-    read = ReadPlan(inputs=[IN], source="nat", options=ReadOptions(scores=(("x", 2.0),)))
-    assert pipeline.plan == SievePlan(
-        read=read,
-        pair=PairPlan(
-            read=read,
-            options=PairOptions(strategy="adjacent", min_gap=0.5, order="key"),
-            temp_dir=".",
-        ),
-        sieves=[],
-        temp_dir=".",
-    )
-    assert pipeline.kind == "pair"
+    assert isinstance(plan.read, ReadPlan)
+    assert (plan.read.inputs, plan.read.source) == ([IN], "nat")
+    assert plan.read.options == ReadOptions(scores=(("x", 2.0),))
+    options = PairOptions(strategy="adjacent", min_gap=0.5, order="key")
+    assert plan.pair == PairPlan(read=plan.read, options=options, temp_dir=".")
+    assert (plan.makes, plan.stages, plan.temp_dir) == ("pairs", [], ".")
+
+
+def test_plan_of_candidates() -> None:
+    """[extract] alone writes what [read] gives."""
+    plan = _plan(f"{READ}from = 'nat'\n[extract]\n")
+    assert isinstance(plan.read, ReadPlan)
+    assert (plan.makes, plan.pair, plan.read.source) == ("candidates", None, "nat")
 
 
 def test_stages_of_a_plan() -> None:
     """In the order in which they stand, each with its own words; [split] parts the rest."""
-    plan = _pipeline(
+    plan = _plan(
         "[write]\nout_dir = 'd'\n[sample]\nseed = 1\nfraction = 0.5\n[filter]\nmin_gap = 1\n"
         f"{READ}[dedupe]\nby = 'prompt'\n[split]\nseed = 2\nexact = true\n"
-    ).plan
-    assert plan.sieves == [
+    )
+    assert plan.stages == [
         Sample(seed=1, fraction=0.5),
         Filter(min_gap=1.0),
         Dedupe(by=("prompt",)),
     ]
-    assert plan.parting == Split(seed=2, exact=True)
+    assert plan.split == Split(seed=2, exact=True)
 
 
 def test_plan_of_defaults() -> None:
     """A table without words is a stage with the words of the command line."""
-    plan = _pipeline(f"{READ}[pair]\n[dedupe]\n[split]\n[write]\nout_dir = 'd'\n").plan
-    assert plan.pair == PairPlan(read=ReadPlan(inputs=[IN]))
-    assert (plan.sieves, plan.parting) == ([Dedupe()], Split())
+    plan = _plan(f"{READ}[pair]\n[dedupe]\n[split]\n[write]\nout_dir = 'd'\n")
+    assert plan.pair is not None
+    assert (plan.pair.read.inputs, plan.pair.read.options) == ([IN], ReadOptions())
+    assert plan.pair.options == PairOptions()
+    assert (plan.stages, plan.split) == ([Dedupe()], Split())
 
 
 def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard input, unless nobody pipes anything into it; an empty list is a mistake."""
     monkeypatch.setattr("sys.stdin", None)
     for text in ("[sample]\nmax_pairs = 1\n", "[read]\n[pair]\n", "[read]\ninputs = '-'\n[pair]\n"):
-        assert _pipeline(text).plan.read.inputs == [Input("-", "stdin")]
+        assert _plan(text).read.inputs == [Input("-", "stdin")]
     sentences, _ = _told("[read]\n\ninputs = []\n[pair]\n")
     assert sentences[0].endswith("inputs is empty")
 
 
 def test_companions_of_rollouts() -> None:
     """They are passed over, and counted as such."""
-    ledger = Ledger()
     Path("runs").mkdir()
     for name in ("rollouts.jsonl", "rollouts_materialized_inputs.jsonl"):
         Path("runs", name).write_bytes(b"x")
-    pipeline = _pipeline("[read]\ninputs = 'runs'\n[pair]\n", ledger=ledger)
-    assert [given.label for given in pipeline.inputs] == ["rollouts.jsonl"]
-    assert ledger.skipped_files == [("rollouts_materialized_inputs.jsonl", "NeMo Gym")]
+    read = _plan("[read]\ninputs = 'runs'\n[pair]\n").read
+    assert [given.label for given in read.inputs] == ["rollouts.jsonl"]
+    assert read.skipped_files == [("rollouts_materialized_inputs.jsonl", "NeMo Gym")]
 
 
 def test_references_are_read_too() -> None:
     """Benchmarks stand behind the inputs."""
-    pipeline = _pipeline(f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n")
-    assert pipeline.inputs == [IN, Input("bench.jsonl", "bench.jsonl")]
-    assert pipeline.plan.read.inputs == [IN]
+    text = f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n"
+    assert _inputs(text) == [IN, Input("bench.jsonl", "bench.jsonl")]
+    assert _plan(text).read.inputs == [IN]
 
 
 def test_tokenizer_is_read_too() -> None:
     """The result hangs on it as on any other file."""
     Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
-    pipeline = _pipeline(f"{READ}[filter]\nmax_tokens = 9\ntokenizer = 't.json'\n")
-    assert pipeline.inputs == [IN, Input("t.json", "t.json")]
+    text = f"{READ}[filter]\nmax_tokens = 9\ntokenizer = 't.json'\n"
+    assert _inputs(text) == [IN, Input("t.json", "t.json")]
 
 
 def test_what_makes_texts_is_read_too() -> None:
@@ -146,15 +177,15 @@ def test_what_makes_texts_is_read_too() -> None:
     Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
     Path("t.jinja").write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
     words = "tokenizer = 't.json'\nprompt_template = 't.jinja'\n"
-    pipeline = _pipeline(f"{READ}{words}[pair]\n")
-    assert pipeline.inputs == [IN, Input("t.jinja", "t.jinja"), Input("t.json", "t.json")]
+    files = [Input("t.jinja", "t.jinja"), Input("t.json", "t.json")]
+    assert _inputs(f"{READ}{words}[pair]\n") == [IN, *files]
 
 
 def test_template_is_read_too() -> None:
     """So does the form of examples on a chat template."""
     Path("t.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}", "utf-8")
-    pipeline = _pipeline(f"{READ}[export]\nto = 'trl'\ntemplate = 't.jinja'\n")
-    assert pipeline.inputs == [IN, Input("t.jinja", "t.jinja")]
+    text = f"{READ}[export]\nto = 'trl'\ntemplate = 't.jinja'\n"
+    assert _inputs(text) == [IN, Input("t.jinja", "t.jinja")]
 
 
 @pytest.mark.parametrize(
@@ -169,9 +200,14 @@ def test_template_is_read_too() -> None:
             "r.toml:3: --max-gap 1 is below --min-gap 2",
         ),
         (
-            f"{READ}[pair]\nassume_grouped = true\n",
-            "r.toml:3: assume_grouped does not go with a recipe",
+            f"{READ}[pair]\nassume_grouped = true\n[sample]\nmax_pairs = 1\n",
+            "r.toml:3: assume_grouped does not go with other stages",
         ),
+        (
+            f"{READ}[pair]\nassume_grouped = true\n[split]\n[write]\nout_dir = 'd'\n",
+            "r.toml:3: assume_grouped does not go with other stages",
+        ),
+        (f"{READ}[extract]\nmin_gap = 1\n", "r.toml:4: unknown word in [extract]: min_gap"),
         (f"{READ}[dedupe]\n\nconflicts = 'x'\n", "r.toml:5: unknown --conflicts: x"),
         (f"{READ}[dedupe]\nnear-on = 'chosen'\n", "r.toml:3: --near-on goes with --near"),
         (f"{READ}[filter]\n", "r.toml:3: filter without a condition"),
@@ -188,10 +224,27 @@ def test_place_of_words_that_do_not_fit(text: str, sentence: str) -> None:
     assert _told(text)[0] == [sentence]
 
 
+@pytest.mark.parametrize("more", ["", "[export]\nto = 'trl'\n"])
+def test_groups_that_are_neighbours(more: str) -> None:
+    """Pairs may be made group by group where nothing else waits for them."""
+    plan = _plan(f"{READ}[pair]\nassume_grouped = true\n{more}")
+    assert plan.pair is not None
+    assert plan.pair.options.assume_grouped is True
+
+
+def test_sides_by_name() -> None:
+    """A recipe that only exports keeps files named train and val apart, if it writes a folder."""
+    Path("val.jsonl").touch()
+    reading = "[read]\ninputs = ['in.jsonl', 'val.jsonl']\n[export]\nto = 'trl'\n[write]\n"
+    val = Input("val.jsonl", "val.jsonl")
+    assert _plan(f"{reading}out_dir = 'd'\n").sides == {IN: "train", val: "val"}
+    assert _plan(f"{reading}output = 'o.jsonl'\n").sides == {}
+
+
 def test_input_that_is_not_there() -> None:
     """Trouble of the file system, as on the command line."""
     with pytest.raises(FileError) as caught:
-        _pipeline("[read]\ninputs = 'none.jsonl'\n[pair]\n")
+        _plan("[read]\ninputs = 'none.jsonl'\n[pair]\n")
     assert (caught.value.path, caught.value.problem) == ("none.jsonl", "no such file")
 
 
@@ -211,9 +264,8 @@ def test_input_that_is_not_there() -> None:
 )
 def test_destination_of_one_file(write: str, outputs: list[str], manifest: str | None) -> None:
     """The manifest stands beside it, if it is a file."""
-    pipeline = _pipeline(f"{READ}[pair]\n[write]\n{write}\n")
-    assert (pipeline.outputs, pipeline.manifest) == (outputs, manifest)
-    assert (pipeline.folder, pipeline.swept) == (None, outputs)
+    plan = _plan(f"{READ}[pair]\n[write]\n{write}\n")
+    assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +284,14 @@ def test_destination_of_one_file(write: str, outputs: list[str], manifest: str |
 def test_destination_of_sides(
     split: str, write: str, outputs: list[str], manifest: str | None
 ) -> None:
-    """A file a side; those of sides that nobody asked for go as well."""
-    pipeline = _pipeline(f"{READ}[split]\n{split}\n[write]\nout_dir = 'd'\n{write}\n")
-    assert pipeline.folder is not None
-    assert (pipeline.outputs, pipeline.manifest, pipeline.folder.path) == (outputs, manifest, "d")
-    assert pipeline.swept == ["d/train.jsonl", "d/val.jsonl", "d/test.jsonl"]
+    """A file a side; those of sides that nobody asked for go."""
+    plan = _plan(f"{READ}[split]\n{split}\n[write]\nout_dir = 'd'\n{write}\n")
+    assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
+    Path("d").mkdir()
+    for side in ("train", "val", "test"):
+        Path(f"d/{side}.jsonl").write_bytes(OURS)
+    _write(plan)
+    assert sorted(str(path) for path in Path("d").iterdir()) == sorted(outputs)
 
 
 @pytest.mark.parametrize(
@@ -270,22 +325,6 @@ def test_destination_that_does_not_fit(text: str, sentence: str, hint: str) -> N
     assert _told(f"{READ}{text}") == ([sentence], hint)
 
 
-OURS = (
-    b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '
-    b'"prompt": "Q", "chosen": "A", "rejected": "B"}\n'
-)
-"""A row as we write them."""
-
-
-def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = OURS) -> None:
-    with (
-        FileTransaction() as transaction,
-        pipeline.opened(transaction, keep_if_same=keep_if_same) as outputs,
-    ):
-        for output in outputs.values():
-            output.write(content)
-
-
 @pytest.mark.parametrize(
     ("text", "sides", "files"),
     [
@@ -299,23 +338,17 @@ def _write(pipeline: Pipeline, *, keep_if_same: bool, content: bytes = OURS) -> 
 )
 def test_opened(text: str, sides: list[str], files: list[str]) -> None:
     """An output a side; what would not change keeps its time if that is asked."""
-    pipeline = _pipeline(text)
-    with (
-        FileTransaction() as transaction,
-        pipeline.opened(transaction, keep_if_same=True) as outputs,
-    ):
-        assert [*outputs] == sides
-        for output in outputs.values():
-            output.write(OURS)
+    plan = _plan(text)
+    assert _write(plan, keep_if_same=True) == sides
     for path in files:
         os.utime(path, (1, 1))
     for keep, content, old in ((True, OURS, True), (True, OURS * 2, False)):
-        _write(pipeline, keep_if_same=keep, content=content)
+        _write(plan, keep_if_same=keep, content=content)
         assert [os.stat(path).st_mtime == 1 for path in files] == [old] * len(files)
         assert {Path(path).read_bytes() for path in files} == {content}
     for path in files:
         os.utime(path, (1, 1))
-    _write(pipeline, keep_if_same=False, content=OURS * 2)
+    _write(plan, content=OURS * 2)
     assert all(os.stat(path).st_mtime > 1 for path in files)
 
 
@@ -323,9 +356,9 @@ def test_opened(text: str, sides: list[str], files: list[str]) -> None:
 def test_output_over_what_is_read(read: str) -> None:
     """Neither an input nor a benchmark is written over."""
     before = Path(read).read_bytes()
-    pipeline = _pipeline(f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n[write]\noutput = './{read}'\n")
+    plan = _plan(f"{READ}[dedupe]\nagainst = 'bench.jsonl'\n[write]\noutput = './{read}'\n")
     with pytest.raises(UsageError, match="is both input and output"):
-        _write(pipeline, keep_if_same=True)
+        _write(plan, keep_if_same=True)
     assert Path(read).read_bytes() == before
 
 
@@ -367,4 +400,4 @@ def test_outline_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_manifest_among_devices(path: str) -> None:
     """A device has no place beside it, and what went through a pipe cannot be hashed."""
     os.mkfifo("fifo")
-    assert _pipeline(f"{READ}[pair]\n[write]\noutput = '{path}'\n").manifest is None
+    assert _manifest(_plan(f"{READ}[pair]\n[write]\noutput = '{path}'\n")) is None

@@ -105,16 +105,16 @@ def test_same_as_the_commands(compressed: str) -> None:
     one, two = (f"{name}.jsonl{compressed}" for name in ("one", "two"))
     called(
         pair,
-        inputs=["runs/in.jsonl"],
+        paths=["runs/in.jsonl"],
         strategy="exhaustive",
         min_gap=0.25,
         output=one,
         quiet=True,
     )
-    called(dedupe, inputs=[one], by="chosen", output=two, quiet=True)
-    called(filter, inputs=[two], max_length_ratio=3, output=one, quiet=True)
-    called(sample, inputs=[one], per_group=2, order="shuffle", output=two, quiet=True)
-    called(split, inputs=[two], val_fraction=0.5, exact=True, out_dir="piped", quiet=True)
+    called(dedupe, paths=[one], by="chosen", output=two, quiet=True)
+    called(filter, paths=[two], max_length_ratio=3, output=one, quiet=True)
+    called(sample, paths=[one], per_group=2, order="shuffle", output=two, quiet=True)
+    called(split, paths=[two], val_fraction=0.5, exact=True, out_dir="piped", quiet=True)
     for side in ("train", "val"):
         assert Path("data", f"{side}.jsonl").read_bytes() == (
             Path("piped", f"{side}.jsonl").read_bytes()
@@ -453,7 +453,7 @@ def test_gate_on_a_stage() -> None:
 
 def test_input_that_changes_under_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also behind its back: no manifest tells of a file that was not what was read."""
-    check = "prefpairs.cli.gates.Gate.check"
+    check = "prefpairs.engine.gates.Gate.check"
 
     def meddle(*_: object) -> None:
         with open("recipe.toml", "ab") as file:

@@ -2,16 +2,22 @@
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from prefpairs.cli.manifest import Hashed, manifest_of
 
 from prefpairs.cli.commands.verify import VerifyWords, verify
-from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.engine.destination import Destination
+from prefpairs.engine.manifest import ManifestWriter
+from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadInput, FileError, FilesDiffer
 from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_transaction import FileTransaction
+from prefpairs.files.inputs import Input
+from prefpairs.ledger import Ledger
+from prefpairs.plan import InputPlan, ManifestPlan, Plan, WritePlan
 
 
 @pytest.fixture(autouse=True)
@@ -19,17 +25,18 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest of a recipe, two inputs and an output."""
     monkeypatch.chdir(tmp_path)
     Path("r.toml").write_bytes(b"[sample]\n")
-    for name in ("a.jsonl", "b.jsonl", "o.jsonl"):
+    for name in ("a.jsonl", "b.jsonl"):
         Path(name).write_bytes(b"abc")
-    read = [Hashed(name, digest_file(name)) for name in ("r.toml", "a.jsonl", "b.jsonl")]
-    content = manifest_of(
-        "m.json",
-        read_recipe("r.toml", []),
-        read,
-        [Hashed("o.jsonl", digest_file("o.jsonl"), 1)],
-        {},
-    )
-    Path("m.json").write_bytes(content)
+    inputs = [Input(name, name) for name in ("a.jsonl", "b.jsonl")]
+    manifest = ManifestPlan(path="m.json", recipe="r.toml", tables={})
+    write = WritePlan(output="o.jsonl")
+    destination = Destination(Plan(read=InputPlan(inputs=inputs), write=write, manifest=manifest))
+    writer = ManifestWriter(manifest, destination)
+    with FileTransaction(hashed=True) as transaction:
+        writer.begin(transaction)
+        with destination.opened(transaction) as outputs:
+            outputs[WHOLE].write(b"abc")
+        writer.finish({}, Ledger(lines_written=Counter({WHOLE: 1})), transaction)
 
 
 def _said(capsys: pytest.CaptureFixture[str], path: str = "m.json") -> str:

@@ -111,7 +111,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
     """
     kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
     if kind is not None and asked.json:
-        raise UsageError("--ids and --json do not go transaction", "choose one")
+        raise UsageError("--ids and --json do not go together", "choose one")
     course = Progress()
     plan, ledgers = inputs.diff_plan(), (Ledger(progress=course), Ledger(progress=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])

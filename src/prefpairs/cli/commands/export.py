@@ -2,7 +2,7 @@
 
 from prefpairs.cli.run_plan import run_plan
 from prefpairs.errors import MeansNothing
-from prefpairs.plan import Plan, plan_of_traces
+from prefpairs.plan import Plan, plan_of_traces, sides_by_name
 from prefpairs.plan.export_plan import ExportForm, ToTarget
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteDataset
@@ -45,8 +45,10 @@ def export(
         problem = f"--from {TRACES} goes with --to {' or '.join(OF_TRACES)}: traces are no pairs"
         raise MeansNothing(problem, ["--from"], "pair")
     else:
+        read = inputs.found()
         plan = Plan(
-            read=inputs.found(),
+            read=read,
+            sides=sides_by_name(read.inputs, write),
             export=form.plan(target.to, temp.temp_dir),
             write=write,
             temp_dir=temp.temp_dir,

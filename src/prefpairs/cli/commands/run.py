@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from prefpairs.cli.run_plan import run_plan
-from prefpairs.driver import checked_destination
+from prefpairs.driver import prepare
 from prefpairs.files.input_stamps import noting
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
@@ -91,7 +91,8 @@ def run(*, asked: RunOptions) -> None:
             manifest = replace(plan.manifest, depfile=asked.depfile, noted=noted)
             plan = replace(plan, manifest=manifest)
         if asked.dry_run:
-            outline = outline_of(recipe, plan, checked_destination(plan))
+            destination, _ = prepare(plan)
+            outline = outline_of(recipe, plan, destination)
             with open_output(STDOUT) as output:
                 output.write(outline.encode())
             return

@@ -71,7 +71,7 @@ class ChoiceWords:
     )
 
     def check_choice(self, seed: int) -> None:
-        """Raise for words that do not go transaction."""
+        """Raise for words that do not go together."""
         given = {
             "--id": self.ids is not None,
             "--worst": self.worst is not None,
@@ -80,7 +80,7 @@ class ChoiceWords:
         }
         several = [option for option, there in given.items() if there]
         if len(several) > 1:
-            raise UsageError(f"{several[0]} and {several[1]} do not go transaction", "choose one")
+            raise UsageError(f"{several[0]} and {several[1]} do not go together", "choose one")
         if seed and not (self.random or self.group is not None):
             raise UsageError("--seed goes with --random or --group")
 

@@ -85,7 +85,7 @@ def stats(
     Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
     """
     if told.json and told.markdown:
-        raise UsageError("--json and --markdown do not go transaction", "choose one")
+        raise UsageError("--json and --markdown do not go together", "choose one")
     ledger = Ledger()
     nothing = Survey(PairSurvey(), [], survey_groups([]))
     gates = read_gates(told.require or [], figures(nothing, ledger))
