@@ -34,11 +34,6 @@ KEY_COLUMNS = {
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
-GROUP_WORDS = (
-    "Trinity-RFT: also task, run, step, and sample for one item of the data in all epochs."
-)
-"""What --group-by may name besides the fields of a row, for its help."""
-
 
 def source_named(name: str) -> Source:
     """The source with this name; its module is imported on demand."""

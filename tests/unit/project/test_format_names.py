@@ -33,20 +33,22 @@ ALLOWED = {
     "cli/commands/rehearse.py": "the one trainer whose own code is run",
     "cli/commands/split.py": "an example in the help of a command",
     "cli/commands/validate.py": "help and examples say what an option is for",
-    "cli/export_options.py": "help says for which targets an option is",
-    "cli/read_options.py": "help says for which sources an option is",
     "cli/terminal/help.py": "an example in the help of the program",
-    "cli/token_options.py": "help says for which targets an option is",
     "engine/rehearse.py": "the one trainer whose own code is run",
+    "fields/read_options.py": "help says for which sources an option is",
     "fields/training_logs.py": "the table of the logs that trainers write",
     "files/open_input.py": "only one tool is known to have pickled rollouts",
     "files/sqlite_reader.py": "the database format of one tool",
     "files/trxp_reader.py": "the file format of one tool",
+    "plan/export_plan.py": "help says for which targets an option is",
     "reasons.py": "what to do about a reason, as a command to copy",
 }
 """The modules that may name formats, each with the reason."""
 
 FIELDS = {
+    "driver.py": "what a plan makes",
+    "cli/run_plan.py": "what a plan makes",
+    "plan/__init__.py": "what a plan makes",
     "chat/template.py": "the extra that installs tokenizers",
     "files/tokenizer.py": "the extra that installs tokenizers",
     "files/trxp_reader.py": "a field of the file",

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from prefpairs.engine.extract import extract
 from rows_and_output import Lines
 
 from prefpairs.errors import BadRecords, NothingCameOut
