@@ -38,8 +38,8 @@ test-lowest: .venv-lowest/.installed  ## golden cases and unit tests with the ol
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
-stress: $(BIN)/.developer  ## faults of the file system, kills, signals, and 100,000 rows: what is lost?
-	$(BIN)/pytest -n 2 -m stress tests/stress tests/laws
+stress: $(BIN)/.developer  ## faults of the file system, kills, signals, 100,000 rows; properties at full length
+	$(BIN)/pytest -n 2 --hypothesis-profile thorough -m 'stress or hypothesis'
 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
 	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py tests/integration/test_nemo_rl.py

@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import signal
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -34,3 +35,13 @@ def _signals_as_before() -> Iterator[None]:
     endings = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     assert not held.intersection(endings)
     assert all(signal.getsignal(ending) is not signal.SIG_IGN for ending in endings)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, and how many for each reason."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.getreports("skipped")
+    )
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"skipped {count}: {reason}")

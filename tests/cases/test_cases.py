@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from forked_prefpairs import in_shells
+
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/*/cmd"))
-PROGRAM = 'prefpairs() {{ env {} "{}" -m prefpairs "$@"; }}; '
+FRESH = 'prefpairs() {{ env {} "{}" -m prefpairs "$@"; }}; '
 
-
-USUAL = {"LC_ALL": "C.UTF-8"}  # of bash, too, which warns of a locale that is not there
 ELSEWHERE = [
     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONHASHSEED": "1"},
     {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "2"},
@@ -27,20 +27,19 @@ ELSEWHERE = [
 """Locale, time zone, hash seed and other things that are no part of what a command is asked."""
 
 SOME = 2
-"""One in so many cases is run there; every command has at least one of them."""
+"""One in so many cases is run there, in a fresh Python; every command has one of them."""
 
 
-def run(case: Path, folder: Path, surroundings: dict[str, str]) -> dict[str, bytes]:
+def run(case: Path, folder: Path, program: str) -> dict[str, bytes]:
     """What a case's command writes and returns."""
     shutil.copytree(case, folder)
-    settings = " ".join(f"{name}={value}" for name, value in surroundings.items())
-    program = PROGRAM.format(settings, sys.executable)
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", program + (case / "cmd").read_text("utf-8")],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env={**os.environ, "COLUMNS": "100", **USUAL},
+        # bash, too, warns of a locale that is not there
+        env={**in_shells(), "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
         timeout=60,
         check=False,
     )
@@ -50,7 +49,11 @@ def run(case: Path, folder: Path, surroundings: dict[str, str]) -> dict[str, byt
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_case(case: Path, tmp_path: Path) -> None:
     """The command writes and returns what its folder says."""
-    actual = run(case, tmp_path / "case", USUAL)
+    # a forked run has no descriptors but 0, 1 and 2
+    forked = (
+        "" if ">(" not in (case / "cmd").read_text("utf-8") else FRESH.format("", sys.executable)
+    )
+    actual = run(case, tmp_path / "case", forked)
     if "BLESS" in os.environ:
         for name, content in actual.items():
             (case / name).write_bytes(content)
@@ -67,5 +70,6 @@ def test_case(case: Path, tmp_path: Path) -> None:
 )
 def test_case_elsewhere(place: int, case: Path, tmp_path: Path) -> None:
     """Law 6: no locale, time zone or hash seed changes what a command writes, says and returns."""
-    actual = run(case, tmp_path / "case", ELSEWHERE[place])
+    settings = " ".join(f"{name}={value}" for name, value in ELSEWHERE[place].items())
+    actual = run(case, tmp_path / "case", FRESH.format(settings, sys.executable))
     assert actual == {name: (case / name).read_bytes() for name in actual}

@@ -7,6 +7,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from prefpairs.model import value_size
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
 
 MEGABYTE = 1_000_000
+at_length = partial(pytest.param, marks=pytest.mark.stress)
 NO_TENSORS = struct.pack("<Q", 2) + b"{}"
 ROW = b'{"prompt":"Q","response":"A","score":1,"x":['
 
@@ -69,11 +71,11 @@ def experience(run_: int, **more: Any) -> dict[str, Any]:
     [
         (b"(", b"N", b"t."),
         (b"", b"]", b"."),
-        (b"", b"}", b"."),
-        (b"N", b"\x94", b"."),
         (b"(", b"\x8c\x02ab", b"t."),
-        (b"(", b"M\x07\x07", b"t."),
-        (b"(", b"\x8f", b"t."),
+        at_length(b"", b"}", b"."),
+        at_length(b"N", b"\x94", b"."),
+        at_length(b"(", b"M\x07\x07", b"t."),
+        at_length(b"(", b"\x8f", b"t."),
     ],
 )
 def test_a_pickle_that_grows(begin: bytes, unit: bytes, end: bytes, tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("kind", [*HEAVY, "keys"])
-@pytest.mark.parametrize(("command", "field"), [("pair", "prompt"), ("stats", "y")])
+@pytest.mark.parametrize(("command", "field"), [("pair", "prompt"), at_length("stats", "y")])
 def test_a_line_of_values(kind: str, command: str, field: str, tmp_path: Path) -> None:
     """A row that unpacks to 60 MB, and would take up to a gigabyte, is one bad row."""
     given = {"prompt": b'"Q"', "response": b'"A"', "score": b"1", "z": b"NaN"}
@@ -163,15 +165,15 @@ CANDIDATE = (
     ("begin", "unit", "end"),
     [
         (b'"response":"A","prompt":[', MESSAGE, MESSAGE[:-1] + b"]"),
-        (b'"prompt":"Q","response":[', TURNS, TURNS[: -1 - len(MESSAGE)] + b"]"),
+        at_length(b'"prompt":"Q","response":[', TURNS, TURNS[: -1 - len(MESSAGE)] + b"]"),
         (
             b'"prompt":"Q","response":[{"role":"assistant","content":"a","tool_calls":[',
             CALL,
             CALL[:-1] + b"]}]",
         ),
-        (b'"prompt":"Q","response":"A","tools":[', CALL, CALL[:-1] + b"]"),
-        (CANDIDATE, b"31234,", b"1]}"),
-        (b'"prompt":"Q","response":"A","y":"\\ud83d","x":[', b'"ab",', b"1]"),
+        at_length(b'"prompt":"Q","response":"A","tools":[', CALL, CALL[:-1] + b"]"),
+        at_length(CANDIDATE, b"31234,", b"1]}"),
+        at_length(b'"prompt":"Q","response":"A","y":"\\ud83d","x":[', b'"ab",', b"1]"),
         (b'"response":"A","prompt":"\xf0\x9f\x98\x80', b"x", b'"'),
     ],
 )
@@ -261,7 +263,7 @@ def tokens_of(count: int) -> bytes:
     return head(len(metadata), len(tensors)) + metadata + tensors
 
 
-@pytest.mark.parametrize("memory", [60, 120, 300, 500, 600])
+@pytest.mark.parametrize("memory", [at_length(60), 120, at_length(300), 500, at_length(600)])
 @pytest.mark.parametrize(
     "kind", ["tokens", "numbers in frames", "tools", "objects", "turns", "text"]
 )
@@ -308,7 +310,7 @@ def test_a_limit_that_is_wide_enough_changes_nothing(tmp_path: Path) -> None:
         assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("memory", [200, 300, 800])
+@pytest.mark.parametrize("memory", [at_length(200), 300, at_length(800)])
 @pytest.mark.parametrize("kind", ["letters", "signs", "lists", "numbers", "frames", "items"])
 def test_a_limit_on_memory(kind: str, memory: int, tmp_path: Path) -> None:
     """A sentence, whatever `ulimit -v` leaves: libraries that crash are not asked at all."""

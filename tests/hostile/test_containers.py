@@ -79,7 +79,13 @@ REFUSED: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("stored", [True, False], ids=["with types of Arrow", "without"])
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(True, id="with types of Arrow"),
+        pytest.param(False, id="without", marks=pytest.mark.stress),
+    ],
+)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_parquet_that_repeats_itself(kind: str, stored: bool, tmp_path: Path) -> None:
     """A few kilobytes that would take gigabytes."""

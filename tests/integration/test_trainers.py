@@ -27,8 +27,9 @@ ASKED = os.environ.get("TRAINERS", "")
 sys.path.append(str(CONSUMERS))
 from venvs import python_of  # noqa: E402 - a program, not a package
 
-quick = pytest.mark.skipif(ASKED not in ("quick", "all"), reason="TRAINERS=quick or all")
-slow = pytest.mark.skipif(ASKED != "all", reason="TRAINERS=all")
+HOW = "`make test-integration` runs it, with TRAINERS=all"
+quick = pytest.mark.skipif(ASKED not in ("quick", "all"), reason=f"{HOW} or quick")
+slow = pytest.mark.skipif(ASKED != "all", reason=HOW)
 
 DATASETS = ("datasets-4.4.0", "datasets-4.8.5", "datasets-5.2.0")
 OLD, *NEW = DATASETS

@@ -99,7 +99,7 @@ def test_missing_dataset(tmp_path: Path) -> None:
     assert os.environ["HF_HOME"] == ""
 
 
-@pytest.mark.skipif(importlib.util.find_spec("trl") is not None, reason="the library is there")
+@pytest.mark.skipif(importlib.util.find_spec("trl") is not None, reason="TRL is installed")
 def test_without_the_library(tmp_path: Path) -> None:
     """The error says what to install."""
     with pytest.raises(UsageError) as caught:

@@ -288,7 +288,7 @@ def test_a_key_that_is_not_read() -> None:
     assert (type(key), value) == (NotRead, None)
 
 
-SIZE = 300_000
+SIZE = 100_000
 BOMBS = {
     **{
         f"{code!r} again and again": b"\x80\x05]\x94}\x94(" + code * (SIZE // len(code)) + b"t."

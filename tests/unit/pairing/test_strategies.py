@@ -164,14 +164,14 @@ def test_awkward_group_costs_no_more_than_its_size(
 
 @every_strategy
 def test_large_group_is_quick(name: str) -> None:
-    """Of 100,000 candidates with different scores, 3 pairs take some 2 seconds, not minutes."""
-    size = 100_000
+    """Of 40,000 candidates with different scores, 3 pairs take under a second, not minutes."""
+    size = 40_000
     scores = [1 - place / size for place in range(size)]
     group = Group(scores, [b"%d" % place for place in range(size)], b"group")
     _, strategy = strategy_named(name)
     before = time.process_time()
     assert len(list(islice(strategy(group, PairOptions(max_pairs_per_group=3)), 3))) in (1, 3)
-    assert time.process_time() - before < 6
+    assert time.process_time() - before < 2.4
 
 
 @every_strategy
