@@ -9,13 +9,16 @@ BIN := $(VENV)/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test quick test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
 
 test: check unit  ## lint, types, import contract and all tests
+
+quick: check  ## a verdict within a minute: the laws in short, a golden case for each command, most unit tests
+	$(BIN)/pytest -n auto --hypothesis-profile quick -m 'not stress and not full' tests/laws tests/cases tests/unit
 
 check: lint types contract
 

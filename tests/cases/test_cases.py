@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,8 @@ ELSEWHERE = [
 ]
 """Locale, time zone, hash seed and other things that are no part of what a command is asked."""
 
-SOME = 2
-"""One in so many cases is run there, in a fresh Python; every command has one of them."""
+SOME = CASES[1::2]
+"""What is run there, in a fresh Python: some of it in `make test`, the rest in `make stress`."""
 
 
 def run(case: Path, folder: Path, program: str) -> dict[str, bytes]:
@@ -46,14 +47,22 @@ def run(case: Path, folder: Path, program: str) -> dict[str, bytes]:
     return {"out": done.stdout, "err": done.stderr, "code": b"%d\n" % done.returncode}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{case.parent.name}/{case.name}",
+            marks=[pytest.mark.full] if case.parent == before.parent else [],
+        )
+        for before, case in pairwise([Path(), *CASES])
+    ],
+)
 def test_case(case: Path, tmp_path: Path) -> None:
     """The command writes and returns what its folder says."""
-    # a forked run has no descriptors but 0, 1 and 2
-    forked = (
-        "" if ">(" not in (case / "cmd").read_text("utf-8") else FRESH.format("", sys.executable)
-    )
-    actual = run(case, tmp_path / "case", forked)
+    more_descriptors = ">(" in (case / "cmd").read_text("utf-8")  # than a forked run is given
+    program = FRESH.format("", sys.executable) if more_descriptors else ""
+    actual = run(case, tmp_path / "case", program)
     if "BLESS" in os.environ:
         for name, content in actual.items():
             (case / name).write_bytes(content)
@@ -61,11 +70,17 @@ def test_case(case: Path, tmp_path: Path) -> None:
     assert actual == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("place", "case"),
     [
-        pytest.param(place % len(ELSEWHERE), case, id=f"{case.parent.name}/{case.name}")
-        for place, case in enumerate(CASES[1::SOME])
+        pytest.param(
+            place // 2 % len(ELSEWHERE),
+            case,
+            id=f"{case.parent.name}/{case.name}",
+            marks=[pytest.mark.stress] if place % 2 and case.parent == before.parent else [],
+        )
+        for place, (before, case) in enumerate(pairwise([Path(), *SOME]))
     ],
 )
 def test_case_elsewhere(place: int, case: Path, tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_whether_a_row_is_too_deep_does_not_hang_on_its_leaf() -> None:
         decode(b"[" * DEEPEST + leaf + b"]" * DEEPEST)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("beside", [b"1," * 40_000, b"1," * 600_000, b"[]," * 400_000])
 def test_what_stands_beside_a_nested_value_does_not_count(beside: bytes) -> None:
     """Long lines are judged in other ways, and alike."""

@@ -21,7 +21,10 @@ from test_workers import words_of_a_run
 from prefpairs.engine.processes import CAN_FORK, Counter, counts_for
 from prefpairs.files.record_files import Spool
 
-pytestmark = pytest.mark.skipif(not CAN_FORK, reason="spawned workers inherit nothing of a test")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(not CAN_FORK, reason="spawned workers inherit nothing of a test"),
+]
 
 WORDS = "--strategy", "exhaustive", "--yes-all", "--on-error", "skip"
 MOST = 200

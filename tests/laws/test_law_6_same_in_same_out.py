@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_oracle import content_of
@@ -88,6 +89,7 @@ def written_by(given_lines: list[bytes], runs: list[list[str]], machine: dict[st
     return {**written, "stdout": done.stdout, "stderr": done.stderr}
 
 
+@pytest.mark.full
 def test_every_strategy_writes_the_same_on_two_machines() -> None:
     """Hash seed, locale, time zone and folder change no byte of output, summary and messages."""
     given_lines = lines_of(*every_kind_of_gym_row(400))

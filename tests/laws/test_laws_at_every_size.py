@@ -34,6 +34,8 @@ from sizes_in_code import SIZES, sizes
 
 from hypothesis_examples import examples
 
+pytestmark = pytest.mark.full
+
 ALL_SMALL = [{name: size.small[at] for name, size in SIZES.items()} for at in (0, 1, -1)]
 SMALL = [(name, value) for name, size in SIZES.items() for value in size.small]
 every_scene = pytest.mark.parametrize("name", SCENES)

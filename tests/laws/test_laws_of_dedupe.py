@@ -242,6 +242,7 @@ def _entries(count: int) -> Iterator[IndexedPair]:
         yield IndexedPair(number, number, 9, 1.0, 1.0, 0.0, identity, prompt, b"", yes, no, prompt)
 
 
+@pytest.mark.full
 def test_dedupe_holds_digests_only() -> None:
     """A distinct pair takes 110 bytes at most, beside what puts any number of them in order."""
     count, ordering = 60_000, 3_500_000

@@ -19,6 +19,8 @@ from stages_in_process import Sieved, sieve_lines, sieve_shards
 from hypothesis_examples import examples
 from prefpairs.stages.sample import Sample
 
+pytestmark = pytest.mark.full
+
 CHANCE = st.randoms(use_true_random=False)
 ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [
     "shuffle",

@@ -278,6 +278,7 @@ def within(count: int, share: float, total: int) -> bool:
     return abs(count - share * total) <= 4.5 * sqrt(total * share * (1 - share))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("val", "test"), [(0.2, 0.0), (0.1, 0.1), (0.01, 0.5), (0.7, 0.3)])
 @pytest.mark.parametrize("seed", [0, 1, 12345])
 def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:

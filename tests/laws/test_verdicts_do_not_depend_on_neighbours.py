@@ -26,6 +26,8 @@ from hypothesis_examples import examples
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.json_codec import DEEPEST, decode
 
+pytestmark = pytest.mark.full
+
 HERE = "@here@"
 ASKED = Asked(strategy="exhaustive")
 CHANCE = st.randoms(use_true_random=False)

@@ -38,6 +38,8 @@ from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 from run_plans import pair
 
+pytestmark = pytest.mark.full
+
 WORKERS = [1, 2, 3, 7]
 OnError = Literal["fail", "skip"]
 

@@ -14,6 +14,8 @@ import pytest
 
 from prefpairs.cli.main import main
 
+pytestmark = pytest.mark.full
+
 PROGRAM = """#!/bin/sh
 if [ "$1" = completion ]; then
     {python} -m prefpairs "$@"

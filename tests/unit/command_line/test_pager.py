@@ -19,6 +19,8 @@ import pytest
 from prefpairs.cli.terminal.pager import open_screen
 from prefpairs.render.terminal_text import Span
 
+pytestmark = pytest.mark.full
+
 PAGER = "cat > paged.txt; echo paged"
 """What stands in for less: it says that it was there."""
 

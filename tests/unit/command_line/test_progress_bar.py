@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 BEGIN = (
     "import sys; import prefpairs.cli.terminal.progress_display as progress; "
     "progress.AFTER, progress._PERIOD = 0.0, 0.01; "

@@ -322,6 +322,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:
     """A value or a refusal, soon, and in memory that is in proportion to the bytes."""

@@ -109,6 +109,7 @@ def test_traits() -> None:
     assert found.after[:4] == (0, 0, 0, MeanMedian(None, None))
 
 
+@pytest.mark.full
 def test_memory() -> None:
     """Some 120 bytes a pair, however long it is."""
     text = "x" * 1000

@@ -102,6 +102,7 @@ def test_where_all_are_held_none_is_extreme() -> None:
     assert {tuple(pair["why"]) for pair in held(gallery_of(some(40), 40))} == {("drawn",)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sign", ["a", "\u4e2d", "<", "\x00"])
 def test_a_page_has_its_size_whatever_texts_are_made_of(sign: str) -> None:
     """Long texts are cut until all of them have room; short ones stay whole."""

@@ -28,6 +28,8 @@ from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 from run_plans import pair
 
+pytestmark = pytest.mark.full
+
 ROWS: list[Row] = [
     {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}
     for number in range(40)

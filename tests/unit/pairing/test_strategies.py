@@ -123,6 +123,7 @@ def test_stratified_leaves_the_middle_out(group: Group, options: PairOptions) ->
     ]
 
 
+@pytest.mark.full
 @every_strategy
 @pytest.mark.parametrize(
     ("scores", "digests", "options"),
@@ -162,6 +163,7 @@ def test_awkward_group_costs_no_more_than_its_size(
     assert len(pairs) <= most
 
 
+@pytest.mark.full
 @every_strategy
 def test_large_group_is_quick(name: str) -> None:
     """Of 40,000 candidates with different scores, 3 pairs take under a second, not minutes."""

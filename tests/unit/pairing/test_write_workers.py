@@ -15,7 +15,10 @@ from prefpairs.errors import InputChanged
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
 
-pytestmark = pytest.mark.skipif(not CAN_FORK, reason="several write only where one can fork")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(not CAN_FORK, reason="several write only where one can fork"),
+]
 OURS = os.getpid()
 
 
