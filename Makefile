@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 TRAINERS ?= all
+PROFILE ?= usual
 SCALE ?= 100000
 FUZZ_SECONDS ?= 60
 VENV ?= .venv
@@ -33,10 +34,10 @@ contract: $(BIN)/.developer
 	$(BIN)/lint-imports
 
 unit: $(BIN)/.developer  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=python3.13 for another Python
-	$(BIN)/pytest -n auto $(TESTS)
+	$(BIN)/pytest -n auto --hypothesis-profile $(PROFILE) $(TESTS)
 
 test-lowest: .venv-lowest/.installed  ## golden cases and unit tests with the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/pytest -n auto $(or $(TESTS),tests/cases tests/unit)
+	.venv-lowest/bin/pytest -n auto --hypothesis-profile quick $(or $(TESTS),tests/cases tests/unit)
 
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
