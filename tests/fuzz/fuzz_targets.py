@@ -38,8 +38,7 @@ from prefpairs.errors import (
     UsageError,
 )
 from prefpairs.fields.answer import Reading, read_candidate
-from prefpairs.fields.pair_row import PairReading, read_pair
-from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.fields.pair_row import PairReading, read_pair, read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
 from prefpairs.files.inputs import Input
@@ -257,7 +256,7 @@ def pairs(data: bytes) -> None:
         found = _reading(partial(read_pair, unwrap=partial(unwrap, dialect=dialect)), data)
         if isinstance(found, PairReading) and found.lost is None:
             _hold_pair(found)
-    plain = _reading(read_plain, data)
+    plain = _reading(read_pair_fast, data)
     if plain is not None:
         assert repr(plain) == repr(_reading(read_pair, data))
 

@@ -22,7 +22,7 @@ from run_in_process import Asked, Outcome, Row, extract_lines, lines_of, pair_li
 
 from hypothesis_examples import examples
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.names import TURNS
+from prefpairs.fields.field_names import TURNS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.strategies.options import PairOptions
 

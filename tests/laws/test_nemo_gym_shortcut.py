@@ -17,7 +17,7 @@ from prefpairs.fields.answer import Reading
 from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
-from prefpairs.sources import nemo_gym, nemo_gym_plain
+from prefpairs.sources import nemo_gym, nemo_gym_fast
 from prefpairs.sources.base import Opened
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
@@ -36,11 +36,11 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"masked", "failed", "incomplete", "
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     """Whether the shortcut knows a row; if so, hold what it finds against the whole truth."""
     assert as_they_stand(options)
-    (scanned,) = nemo_gym_plain.scan([line])
-    plain = nemo_gym_plain.read(line, "r.jsonl:1")
+    (scanned,) = nemo_gym_fast.scan([line])
+    plain = nemo_gym_fast.read(line, "r.jsonl:1")
     if plain is None or scanned is None:
         assert plain is None
-        assert scanned is None or nemo_gym_plain.ask(line) is None
+        assert scanned is None or nemo_gym_fast.ask(line) is None
         return False
     candidate, digest = plain
     whole = nemo_gym.read_any_shape(line, options, "r.jsonl")
@@ -48,7 +48,7 @@ def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     assert candidate.origin == "r.jsonl:1"
     assert digest == digest_response(whole.kept[0].response)
     assert scanned[1:] == (candidate.score, candidate.index, digest)
-    asked = nemo_gym_plain.ask(line)
+    asked = nemo_gym_fast.ask(line)
     assert asked == Candidate(candidate.group, candidate.prompt, [], 0.0, tools=candidate.tools)
     return True
 
@@ -122,11 +122,11 @@ def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> Non
     line = usual(x=0).replace(b'"x": 0', b'"x": ' + b"1" * 4301)
     with pytest.raises(NotJson):
         nemo_gym.read_any_shape(line, OPTIONS[0], "")
-    assert nemo_gym_plain.read(line) == nemo_gym_plain.read(usual(x=0))
+    assert nemo_gym_fast.read(line) == nemo_gym_fast.read(usual(x=0))
 
 
 def test_nesting_at_the_limit_of_the_stack() -> None:
     """At one depth a row passes as a whole, and its request does not; that is no crash."""
     for depth in range(800, 1000):
         nested = b"[" * depth + b"]" * depth
-        nemo_gym_plain.read(usual().replace(b'{"input"', b'{"x": ' + nested + b', "input"'))
+        nemo_gym_fast.read(usual().replace(b'{"input"', b'{"x": ' + nested + b', "input"'))

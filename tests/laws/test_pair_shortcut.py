@@ -14,8 +14,7 @@ from run_in_process import Row
 from hypothesis_examples import examples
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
-from prefpairs.fields.pair_row import PairReading, read_pair
-from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.fields.pair_row import PairReading, read_pair, read_pair_fast
 from prefpairs.model.pair import pair_line
 
 _ODD: list[Any] = [
@@ -78,7 +77,7 @@ def _change(row: Any, path: Path, value: Any) -> None:
 
 def _expect_the_same(line: bytes) -> bool:
     try:
-        short = read_plain(line)
+        short = read_pair_fast(line)
     except BadRecord as error:
         with pytest.raises(type(error), match=re.escape(str(error))):
             _in_full(line)

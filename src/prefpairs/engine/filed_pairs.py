@@ -11,8 +11,7 @@ from prefpairs.engine.record_fetch import Library
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
-from prefpairs.fields.pair_row import PairReading, read_pair
-from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.fields.pair_row import PairReading, read_pair, read_pair_fast
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
@@ -73,7 +72,7 @@ def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
     read = partial(read_pair, unwrap=partial(unwrap, dialect=dialect))
     if dialect != "auto":
         return read
-    return lambda record: read_plain(record) or read(record)
+    return lambda record: read_pair_fast(record) or read(record)
 
 
 def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
@@ -83,7 +82,7 @@ def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
         return read
 
     def read_of_kind(record: bytes) -> PairReading:
-        plain = read_plain(record)
+        plain = read_pair_fast(record)
         if plain is None:
             check_kind(record, plan.one_kind)
         return plain or read(record)

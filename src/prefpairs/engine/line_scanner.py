@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import Reader
-from prefpairs.fields.two_readings import Fact
+from prefpairs.fields.choose_field import Fact
 from prefpairs.files.byte_ranges import LongLine
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of

@@ -12,10 +12,10 @@ from prefpairs.did_you_mean import listed, near_of
 from prefpairs.engine.input_kind import check_kind
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.fields.answer import Reading
+from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.run_facts import Shown
-from prefpairs.fields.two_readings import Fact
-from prefpairs.fields.unread import bounded, read_around
+from prefpairs.fields.unread_values import bounded, read_around
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper

@@ -16,8 +16,8 @@ from prefpairs.engine.candidate_reader import BeingRead, Reader
 from prefpairs.engine.line_scanner import Part, Scanner
 from prefpairs.engine.processes import Counter, Process, ProcessLost, begin, counts_for, tell
 from prefpairs.engine.row_reader import Rows
+from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.two_readings import Fact
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record

@@ -6,8 +6,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField
-from prefpairs.fields.alternatives import Place, WeightedScore
-from prefpairs.fields.answer_parts import only_answer_at
+from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
 from prefpairs.fields.read_options import ReadOptions, Unrender
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.canonical_json import canonical_json
@@ -110,7 +109,7 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
     prompt, response = _texts(answer, options, reading.mends)
     if isinstance(prompt, str) and options.unrender is not None:
         prompt, answer = _unrendered(prompt, answer, options.unrender, reading.mends)
-    prompt, response = fair_turns(prompt, response, options, answer, reading.mends)
+    prompt, response = split_turns(prompt, response, options, answer, reading.mends)
     if not asks_something(prompt):
         raise Lost("no_prompt")
     task = task_of(answer)
@@ -181,7 +180,7 @@ def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text
         given = look_up(answer.row, options.prompt)
         prompt = None if given in (MISSING, None) else read_text(given, options.prompt)
     if options.response is not None:
-        response = only_answer_at(answer.row, options.response, mends)
+        response = single_answer_at(answer.row, options.response, mends)
     if response is None:
         raise Lost("no_response")
     if isinstance(prompt, str) and not prompt.strip():
@@ -189,12 +188,12 @@ def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text
     return prompt or [], response
 
 
-def fair_turns(
+def split_turns(
     prompt: Text, response: Text, options: ReadOptions, answer: Answer, mends: list[str]
 ) -> tuple[Text, Text]:
     """The prompt, and the model's turn from its first message to its last."""
     if isinstance(response, str):
-        return number_calls(prompt, _fair_text(response, options, answer))
+        return number_calls(prompt, _text_answer(response, options, answer))
     if end := _end_of_prompt(as_chat(prompt, "user"), response):
         prompt, response = response[:end], response[end:]
         mends.append("prompt_in_response")
@@ -228,7 +227,7 @@ def _end_of_prompt(asked: list[Message], response: list[Message]) -> int:
     return 0
 
 
-def _fair_text(response: str, options: ReadOptions, answer: Answer) -> Text:
+def _text_answer(response: str, options: ReadOptions, answer: Answer) -> Text:
     """The text of an answer, or a message if reasoning has to be separated from it."""
     if options.reasoning == "keep" and not (answer.inline_reasoning and "think>" in response):
         if not response or response.isspace():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prefpairs.errors import BadField, BadRecord, TwoReadings
-from prefpairs.fields.names import CONVERSATIONS, TURNS
+from prefpairs.fields.field_names import CONVERSATIONS, TURNS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.content import parts_of

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Literal, Protocol, cast
 
 from prefpairs.errors import UsageError
-from prefpairs.fields.names import is_less_better
+from prefpairs.fields.field_names import is_less_better
 from prefpairs.fields.rollout_tokens import Decoder
 from prefpairs.model.marks import MARKS
 from prefpairs.model.message import Message

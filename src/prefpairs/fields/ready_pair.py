@@ -10,9 +10,9 @@ from prefpairs.fields.answer import (
     Answer,
     Lost,
     Reading,
-    fair_turns,
     group_of,
     meta_of,
+    split_turns,
     task_of,
     tokens_of,
 )
@@ -48,8 +48,8 @@ def _pair(
     if answer.response is None or other.response is None:
         raise Lost("no_response")
     asked = answer.prompt or []
-    prompt, chosen = fair_turns(asked, answer.response, options, answer, mends)
-    same, rejected = fair_turns(asked, other.response, options, answer, mends)
+    prompt, chosen = split_turns(asked, answer.response, options, answer, mends)
+    same, rejected = split_turns(asked, other.response, options, answer, mends)
     if digest_prompt(prompt) != digest_prompt(same):
         raise Lost("environment_differs")
     if not asks_something(prompt):

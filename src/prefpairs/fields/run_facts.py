@@ -9,9 +9,9 @@ facts of a run contradict each other, the run stops; their order does not matter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from prefpairs.errors import ArePairs, OtherRows, TwoReadings
-from prefpairs.fields.names import EITHER, NAMES
+from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.field_names import MAYBE_REFERENCE, NAMES
 from prefpairs.fields.training_logs import TRAINING_LOGS
-from prefpairs.fields.two_readings import Fact
 
 _MOST_KEYS = 20
 _MOST_CHOICES = 3
@@ -109,7 +109,7 @@ class Shown:
         It looks so if all rows of a prompt have the same answer with different scores.
         """
         rivals = [name for (name,) in self.of("rival")]
-        names = [name for name in self._guessed("response") if name in EITHER]
+        names = [name for name in self._guessed("response") if name in MAYBE_REFERENCE]
         if rivals and names and (groups := constant_groups()):
             problem = (
                 f'"{names[0]}" is the same in all rows of {groups} '

@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from prefpairs.fields.names import JUDGING, is_called_score, is_something_else, words_of
-from prefpairs.fields.object_lists import is_list_of_objects
+from prefpairs.fields.answers_in_row import is_list_of_objects
+from prefpairs.fields.field_names import JUDGING, is_called_score, is_something_else, words_of
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
 

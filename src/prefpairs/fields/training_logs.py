@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prefpairs.fields.names import RIVALS
+from prefpairs.fields.field_names import RIVALS
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest
 from prefpairs.model.question_columns import holds_something

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
 from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.question import tools_beside, whole_question
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.two_readings import Fact
 from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode, decode_counting, finite

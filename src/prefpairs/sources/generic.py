@@ -12,11 +12,19 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
-from prefpairs.fields.alternatives import Place, WeightedScore, alternatives_at, scores_of_each
 from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
-from prefpairs.fields.answer_parts import marks_at, numbered_at, said_at
-from prefpairs.fields.guess import Fields, find_fields
-from prefpairs.fields.names import CHATS
+from prefpairs.fields.answers_in_row import (
+    Place,
+    WeightedScore,
+    answer_at,
+    answer_by_number,
+    marks_at,
+    scores_of_each,
+    several_answers_at,
+)
+from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.field_names import CHATS
+from prefpairs.fields.guess_fields import Fields, find_fields
 from prefpairs.fields.question import (
     has_media,
     is_named,
@@ -27,7 +35,6 @@ from prefpairs.fields.question import (
 )
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions
-from prefpairs.fields.two_readings import Fact
 from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
@@ -35,7 +42,7 @@ from prefpairs.model.message import RENDERED, Message, Text, is_messages
 from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
 from prefpairs.sources.base import Opened, Source
-from prefpairs.sources.generic_plain import shortcut_to
+from prefpairs.sources.generic_fast import fast_reader_for
 
 _TRIES, _MOST_KINDS = 3, 20
 _ROW = ("row",)
@@ -62,7 +69,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
         with suppress(BadRecord, TwoReadings):
             shown = read(record).shown
             row, fields = _fields_of(decode(record), options)
-            shortcut = shortcut_to(row, fields, options, shown)
+            shortcut = fast_reader_for(row, fields, options, shown)
             if shortcut is not None and shortcut.read(record, ""):
                 return Opened(read, shortcut=shortcut)
     return Opened(read)
@@ -249,21 +256,21 @@ def _answers(
 
     if fields.response is None:
         return [answer(turn, scores, fields.prompt)]
-    several = alternatives_at(own, fields.response)
+    several = several_answers_at(own, fields.response)
     listed = all(isinstance(one, list) for *_, one in scores)
     if several is None or not (several.items or listed):
-        return [answer(numbered_at(own, fields.response, mends), scores, fields.response)]
+        return [answer(answer_by_number(own, fields.response, mends), scores, fields.response)]
     return [
-        answer(_said_at(own, item.path, mends), own_scores, item.path, several.place(number))
+        answer(_answer_at(own, item.path, mends), own_scores, item.path, several.place(number))
         for number, (item, own_scores) in enumerate(
             zip(several.items, scores_of_each(own, scores, several), strict=True)
         )
     ]
 
 
-def _said_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
+def _answer_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
     """One of several answers; None where it is null."""
-    return None if _given(row, path) is None else said_at(row, path, mends)
+    return None if _given(row, path) is None else answer_at(row, path, mends)
 
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:

@@ -14,9 +14,9 @@ from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Text, is_messages, read_messages
 from prefpairs.model.number import read_score
-from prefpairs.sources import nat_plain
+from prefpairs.sources import nat_fast
 from prefpairs.sources.base import Opened, Source
-from prefpairs.sources.nat_prompt import prompt_of, without_answer
+from prefpairs.sources.nat_fast import prompt_of, without_answer
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
 
@@ -45,7 +45,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
         return Opened(lambda record: read_any_shape(record, options, label))
 
     def read(record: bytes) -> Reading:
-        plain = nat_plain.read(record, options.step_name)
+        plain = nat_fast.read(record, options.step_name)
         return plain or read_any_shape(record, options, label)
 
     return Opened(read)

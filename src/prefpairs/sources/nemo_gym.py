@@ -12,7 +12,7 @@ from prefpairs.model.candidate import read_index
 from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import Text
 from prefpairs.model.path import look_up
-from prefpairs.sources import nemo_gym_plain
+from prefpairs.sources import nemo_gym_fast
 from prefpairs.sources.base import Companions, Opened, Shortcut, Source
 
 _PLACEHOLDER = b"<PLACEHOLDER"
@@ -35,10 +35,10 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Op
         return Opened(lambda record: read_any_shape(record, options, label))
 
     def read(record: bytes) -> Reading:
-        plain = nemo_gym_plain.read(record)
+        plain = nemo_gym_fast.read(record)
         return Reading([plain[0]], [1]) if plain else read_any_shape(record, options, label)
 
-    plain = Shortcut(nemo_gym_plain.scan, nemo_gym_plain.read, nemo_gym_plain.ask)
+    plain = Shortcut(nemo_gym_fast.scan, nemo_gym_fast.read, nemo_gym_fast.ask)
     return Opened(read, shortcut=plain)
 
 

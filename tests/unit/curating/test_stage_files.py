@@ -18,8 +18,7 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
-from prefpairs.fields.pair_row import PairReading
-from prefpairs.fields.pair_row_plain import read_plain
+from prefpairs.fields.pair_row import PairReading, read_pair_fast
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
@@ -321,7 +320,7 @@ def test_lines_of_ours_are_decoded_once(
 
     def read(line: bytes) -> PairReading | None:
         reads.append(line)
-        return read_plain(line)
+        return read_pair_fast(line)
 
     def encoded(pair: Pair) -> bytes:
         compared.append(pair)

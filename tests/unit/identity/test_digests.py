@@ -195,7 +195,7 @@ def test_nothing_else_is_a_digest() -> None:
         "render/page/document.py",  # the policy of a page
         "model/identity.py",
         "stages/digest_table.py",  # slots of a table that compares the digests themselves
-        "sources/generic_plain.py",  # the question of the row before, by SHA-256
-        "sources/nemo_gym_plain.py",
+        "sources/generic_fast.py",  # the question of the row before, by SHA-256
+        "sources/nemo_gym_fast.py",
         "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it
     }

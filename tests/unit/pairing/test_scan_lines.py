@@ -14,8 +14,8 @@ from prefpairs.engine.candidate_index import Index
 from prefpairs.engine.candidate_reader import Reader
 from prefpairs.engine.line_scanner import Part, Scanner
 from prefpairs.engine.row_reader import Rows
+from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.two_readings import Fact
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.plan import ReadPlan

@@ -52,7 +52,7 @@ FIELDS = {
     "chat/template.py": "the extra that installs tokenizers",
     "files/tokenizer.py": "the extra that installs tokenizers",
     "files/trxp_reader.py": "a field of the file",
-    "fields/names.py": "a column of rows of any shape",
+    "fields/field_names.py": "a column of rows of any shape",
     "fields/rollout_tokens.py": "a field of candidates and of rows",
     "ledger/summaries.py": "a key of summaries",
     "model/candidate.py": "a field of candidates",

@@ -11,7 +11,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
-from prefpairs.sources import generic_plain
+from prefpairs.sources import generic_fast
 
 ROW = b'{"prompt": "Q", "response": "A", "score": 1}'
 OTHER = b'{"question": "Q", "answer": "A", "reward": 1}'
@@ -87,7 +87,7 @@ def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch)
     """Only the first row of each is looked at, and nothing is made anew."""
     formats, _ = _formats()
     first = _open(formats, ROW)
-    monkeypatch.setattr(generic_plain, "defstruct", None)
+    monkeypatch.setattr(generic_fast, "defstruct", None)
     found, taken = formats.open("s.jsonl", iter(_records(*[ROW] * 20)))
     assert (found.how, len(taken)) == (first.how, 1)
 

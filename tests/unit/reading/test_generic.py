@@ -8,7 +8,7 @@ import pytest
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.fields import training_logs
 from prefpairs.fields.answer import Reading
-from prefpairs.fields.guess import find_fields
+from prefpairs.fields.guess_fields import find_fields
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.run_facts import Shown
 from prefpairs.model.candidate import Candidate

@@ -6,8 +6,15 @@ import pytest
 
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields import training_logs
-from prefpairs.fields.guess import Fields, _fields_by_value, find_fields
-from prefpairs.fields.names import MANY_OUTPUTS, NAMES, OUTPUTS, UNSURE, VERDICTS, VERSIONS
+from prefpairs.fields.field_names import (
+    MANY_OUTPUTS,
+    NAMES,
+    OUTPUTS,
+    USUALLY_REFERENCE,
+    VERDICTS,
+    VERSIONS,
+)
+from prefpairs.fields.guess_fields import Fields, _fields_by_value, find_fields
 from prefpairs.fields.read_options import ReadOptions
 
 ONE = {"prompt": "Q", "response": "A", "score": 0.0}
@@ -107,7 +114,7 @@ def test_references_never_win_over_outputs(reference: str, output: str) -> None:
     assert _fields(row).response == _fields(dict(reversed(row.items()))).response == output
 
 
-@pytest.mark.parametrize("rival", UNSURE)
+@pytest.mark.parametrize("rival", USUALLY_REFERENCE)
 def test_answer_beside_what_may_be_one(rival: str) -> None:
     """Both could be the reference; equal ones are no two readings."""
     row = {"question": "Q", "answer": "G", rival: "A", "score": 1}

@@ -9,7 +9,7 @@ from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader
-from prefpairs.sources.nemo_gym_plain import read, scan
+from prefpairs.sources.nemo_gym_fast import read, scan
 
 USER = {"role": "user", "content": "Q"}
 TOOL = {"type": "function", "name": "add", "parameters": {}, "strict": True}

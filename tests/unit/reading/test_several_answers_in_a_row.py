@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
-from prefpairs.fields.alternatives import alternatives_at
 from prefpairs.fields.answer import Reading
-from prefpairs.fields.names import THOUGHTS
+from prefpairs.fields.answers_in_row import several_answers_at
+from prefpairs.fields.field_names import THOUGHTS
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import POSITION
@@ -52,7 +52,7 @@ def _kept(row: Any, response: str, score: str, **options: Any) -> list[Candidate
 )
 def test_what_is_several_answers(row: Any, path: str, found: int | None) -> None:
     """A path through a list, a list of answers, and messages of the model alone in a plural."""
-    several = alternatives_at(row, path)
+    several = several_answers_at(row, path)
     assert (None if several is None else len(several.items)) == found
 
 

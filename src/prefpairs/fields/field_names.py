@@ -50,9 +50,9 @@ CONVERSATIONS = (
 )
 TURNS = ("turn", "turn_id", "turn_idx", "turn_index", "turn_number", "turn_num")
 """Columns of logs that have one row per turn of a conversation."""
-EITHER = ("answer", "answers")
+MAYBE_REFERENCE = ("answer", "answers")
 """What a model said, or the reference answer."""
-UNSURE = (
+USUALLY_REFERENCE = (
     "solution",
     "solutions",
     "final_answer",
@@ -113,7 +113,7 @@ TEXTS_OF_ITEMS = (*OUTPUTS, "text", "content", "message", "answer")
 
 NAMES = {
     "prompt": (*PROMPTS, *CHATS),
-    "response": (*OUTPUTS, *MANY_OUTPUTS, *LISTS_OF_ANSWERS, *EITHER),
+    "response": (*OUTPUTS, *MANY_OUTPUTS, *LISTS_OF_ANSWERS, *MAYBE_REFERENCE),
     "score": (*SCORES, *VERDICTS, *MANY_SCORES),
 }
 """The names of each field that is guessed, in the order in which notes list the fields."""

@@ -35,13 +35,13 @@ Tools = list[Any] | None
 _ROLES = {"developer": "system"}
 
 
-_Wordless: Any = msgspec.defstruct(
+_TextOnly: Any = msgspec.defstruct(
     "_Wordless", [(key, None, None) for key in (*CONTENT_KEYS, *OTHER_KEYS)], gc=False
 )
 """A message, or a part of one, with text alone; any other content needs the general reader."""
 
 
-class _Part(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]  # made of a table
+class _Part(_TextOnly, gc=False, kw_only=True):  # type: ignore[misc,call-arg]  # made of a table
     text: str
     type: Literal["input_text", "output_text", "text"]
 
@@ -50,7 +50,7 @@ class _Thought(Struct, gc=False):
     text: str
 
 
-class _Item(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+class _Item(_TextOnly, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
     type: Literal["message", "reasoning"]
     role: Literal["assistant"] | None = None
     content: list[_Part] | None = None
@@ -87,7 +87,7 @@ class _Asking(Struct, gc=False):
     task: Raw = field(name="_ng_task_index", default=Raw(b"null"))
 
 
-class _Asked(_Wordless, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+class _Asked(_TextOnly, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[_Part]
     type: Literal["message"] | None = None
@@ -119,7 +119,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
     found: list[Scanned | None] = []
     last, short = b"", b""
     for record in records:
-        plain = _plain(record)
+        plain = _usual(record)
         if plain is None:
             found.append(None)
             continue
@@ -134,7 +134,7 @@ def scan(records: Sequence[bytes]) -> list[Scanned | None]:
 
 def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     """The candidate of a row of the usual shape and the digest of its response; else None."""
-    plain = _plain(record)
+    plain = _usual(record)
     if plain is None:
         return None
     row, words, thoughts = plain
@@ -159,7 +159,7 @@ def ask(record: bytes) -> Candidate | None:
     return Candidate(group, prompt, [], 0.0, tools=tools)
 
 
-def _plain(record: bytes) -> tuple[_Row, str, str] | None:
+def _usual(record: bytes) -> tuple[_Row, str, str] | None:
     """A row of the usual shape, with the text and the reasoning of the model; else None."""
     try:
         row = _row_of(record)

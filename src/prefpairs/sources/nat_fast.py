@@ -16,10 +16,9 @@ from prefpairs.fields.answer import Reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_part, encode
-from prefpairs.model.message import Text, asks_something
+from prefpairs.model.message import Message, Text, asks_something, is_messages, read_messages
 from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.sources.nat_prompt import prompt_of, without_answer
 
 _LARGEST_INDEX = 2**53
 """Up to this number, every integer is exact as a float."""
@@ -117,3 +116,33 @@ def _prompt_of(given: bytes) -> Text | None:
     except msgspec.DecodeError:
         prompt = prompt_of(decode_part(given, _LEVELS_OF_INPUT))
         return None if prompt is None else number_calls(prompt, "")[0]
+
+
+def prompt_of(given: Any) -> Text | None:
+    """A prompt as recorded: text, a chat, or else JSON."""
+    if given is None or given in ([], {}):
+        return None
+    if isinstance(given, str):
+        return given
+    if is_messages(given):
+        return read_messages(given, "data.input")
+    return encode(given).decode()
+
+
+def without_answer(prompt: Text | None, response: Text | None, mends: list[str]) -> Text | None:
+    """The prompt without the candidate's own answer at its end.
+
+    The toolkit's tic-tac-toe example records prompts this way; they would give away the answer.
+    """
+    if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
+        return prompt
+    if prompt[-1].get("tool_calls") or not _same_words(prompt[-1], response):
+        return prompt
+    mends.append("prompt_held_answer")
+    return prompt[:-1]
+
+
+def _same_words(turn: Message, response: Text | None) -> bool:
+    said = response[-1]["content"] if isinstance(response, list) and response else response
+    content = turn["content"]
+    return isinstance(said, str) and isinstance(content, str) and said.strip() == content.strip()

@@ -16,23 +16,23 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, UnsetType, defstruct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer_parts import WORDS
-from prefpairs.fields.guess import Fields
-from prefpairs.fields.names import (
+from prefpairs.fields.answers_in_row import CONTENT
+from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.field_names import (
     CALLS,
     CHATS,
-    EITHER,
+    MAYBE_REFERENCE,
     NAMES,
     RIVALS,
     THOUGHTS,
     TURNS,
-    UNSURE,
+    USUALLY_REFERENCE,
     VERDICTS,
     VERSIONS,
 )
+from prefpairs.fields.guess_fields import Fields
 from prefpairs.fields.read_options import ReadOptions, as_they_stand
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
-from prefpairs.fields.two_readings import Fact
 from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest_prompt, digest_turn, group_of_prompt
@@ -58,7 +58,7 @@ _NoText = Annotated[str, Meta(max_length=0)]
 _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
-def shortcut_to(
+def fast_reader_for(
     sample: dict[str, Any], fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]
 ) -> Shortcut | None:
     """The fast reader of rows with these fields, if each field is a column of the row.
@@ -74,7 +74,7 @@ def shortcut_to(
     own = fields.prompt, fields.response, score
     read_already = replace(options, prompt=None, response=None, scores=())
     task = () if fields.log is None else fields.log.task_columns
-    keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_plain, own))
+    keys = len({*own, *task, _TOOLS}) == len(own) + len(task) + 1 and all(map(_is_column, own))
     if (
         options.unrender is not None
         or not keys
@@ -84,24 +84,24 @@ def shortcut_to(
         or not as_they_stand(read_already)
     ):
         return None
-    others = _others(fields, options, own, frozenset(shown))
-    strict = options.response is None and fields.response in EITHER
+    others = _other_columns(fields, options, own, frozenset(shown))
+    strict = options.response is None and fields.response in MAYBE_REFERENCE
     judged = not options.scores and score in VERDICTS
     own_columns = {*own, _TOOLS, *task}
     columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
     usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
-        name: "anything" for name in options.ignore if _is_plain(name) and name not in own_columns
+        name: "anything" for name in options.ignore if _is_column(name) and name not in own_columns
     }
     row_of = partial(_row_of, own, bool if judged else _Score, fields.log)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
-    plain = _Plain(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
+    plain = _FastReader(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
     return Shortcut(plain.scan, plain.read, shown=shown)
 
 
-def _others(
+def _other_columns(
     fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what each may contain."""
@@ -119,7 +119,7 @@ def _others(
             others |= _of_kind("score", shown)
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
-    if fields.response == WORDS:  # the row may be a message
+    if fields.response == CONTENT:  # the row may be a message
         others["role"] = "missing"
     for name in (*own, *options.ignore):
         others.pop(name, None)
@@ -143,7 +143,7 @@ def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool
     return {
         name: "no text" if strict and not isinstance(value, (str, list, dict)) else "anything"
         for name, value in sample.items()
-        if name not in others and _is_plain(name)
+        if name not in others and _is_column(name)
     }
 
 
@@ -157,9 +157,9 @@ def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
 def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
     """Other names of responses; a reference next to the response must be known from the sample."""
     others = _of_kind("response", shown) | dict.fromkeys(VERSIONS, "missing")
-    if fields.response in EITHER:
-        return others | dict.fromkeys(UNSURE, "missing")
-    for name in EITHER:
+    if fields.response in MAYBE_REFERENCE:
+        return others | dict.fromkeys(USUALLY_REFERENCE, "missing")
+    for name in MAYBE_REFERENCE:
         if ("stands beside", name, fields.response) in shown:
             del others[name]
         else:
@@ -238,12 +238,12 @@ def _row_of(
     return msgspec.json.Decoder(row, dec_hook=_held_to).decode
 
 
-def _is_plain(path: str) -> bool:
+def _is_column(path: str) -> bool:
     """Whether a path is a column of the row whose name JSON writes without an escape."""
     return path.isprintable() and not set(path) & set('."\\')
 
 
-class _Plain:
+class _FastReader:
     """The fast reader of the rows of one file, whose fields are known."""
 
     def __init__(

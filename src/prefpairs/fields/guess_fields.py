@@ -12,40 +12,40 @@ from functools import lru_cache
 from typing import Any
 
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.names import (
-    CHATS,
-    EITHER,
-    LISTS_OF_ANSWERS,
-    MANY_OUTPUTS,
-    NAMES,
-    OUTPUTS,
-    TEXTS_OF_ITEMS,
-    UNSURE,
-    VERDICTS,
-    VERSIONS,
-    is_something_else,
-)
-from prefpairs.fields.object_lists import (
+from prefpairs.fields.answers_in_row import (
     is_list_of_objects,
     own_question,
     paths_of_items,
     paths_of_object,
 )
-from prefpairs.fields.question import named_columns, same_text
-from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.score import guess_score
-from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
-from prefpairs.fields.two_readings import (
+from prefpairs.fields.choose_field import (
     Fact,
     Row,
-    chosen,
+    add_guess_facts,
+    agreeing_field,
+    choose_field,
     column_of,
-    only,
+    fields_differ,
+    guess_score,
+    has_content,
     present_in,
-    says,
-    show,
-    two_readings,
 )
+from prefpairs.fields.field_names import (
+    CHATS,
+    LISTS_OF_ANSWERS,
+    MANY_OUTPUTS,
+    MAYBE_REFERENCE,
+    NAMES,
+    OUTPUTS,
+    TEXTS_OF_ITEMS,
+    USUALLY_REFERENCE,
+    VERDICTS,
+    VERSIONS,
+    is_something_else,
+)
+from prefpairs.fields.question import named_columns, same_text
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import is_messages
 from prefpairs.model.path import look_up
@@ -53,10 +53,10 @@ from prefpairs.model.question_columns import COLUMNS, PROMPTS, holds_something
 
 _MOST_UNKNOWN = 3
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
-_BY_VALUE = frozenset({*VERDICTS, *UNSURE, *VERSIONS, *LISTS_OF_ANSWERS})
+_BY_VALUE = frozenset({*VERDICTS, *USUALLY_REFERENCE, *VERSIONS, *LISTS_OF_ANSWERS})
 """Names that are ambiguous without their value and the other columns."""
 
-_NAMED = _KNOWN | COLUMNS | {*UNSURE, *VERSIONS, *MARK_COLUMNS}
+_NAMED = _KNOWN | COLUMNS | {*USUALLY_REFERENCE, *VERSIONS, *MARK_COLUMNS}
 
 _SAID = frozenset(NAMES["response"])
 
@@ -92,7 +92,7 @@ def find_fields(row: Row, options: ReadOptions) -> Fields:
             return _fields_of_log(row, log, options)
     known = _KNOWN.intersection(row)
     if _BY_VALUE.isdisjoint(row) and not _is_nested(row, known, options):
-        told = any(says(row.get(name)) for name in EITHER)
+        told = any(has_content(row.get(name)) for name in MAYBE_REFERENCE)
         given = options.prompt, options.response, options.scores
         if certain := _certain_fields(known, *given, told=told):
             return _with_rivals(row, certain, options) if told else certain
@@ -115,16 +115,16 @@ def _is_nested(row: Row, known: frozenset[str], options: ReadOptions) -> bool:
 
 def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
     """If the response is `answer`, report every other text that could be it instead."""
-    if options.response is not None or fields.response not in EITHER:
+    if options.response is not None or fields.response not in MAYBE_REFERENCE:
         return fields
-    texts = [name for name in row if is_unknown(name) and says(row[name])]
+    texts = [name for name in row if is_unknown(name) and has_content(row[name])]
     rivals = [("rival", name) for name in texts if name not in named_columns(options)]
     return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
 
 
 @lru_cache
 def is_unknown(name: str) -> bool:
-    """Whether the name of a column says nothing about its content."""
+    """Whether the name of a column has_content nothing about its content."""
     return not (name in _NAMED or is_something_else(name))
 
 
@@ -147,7 +147,7 @@ def _certain_fields(
         for name in names:
             found[what] = name
             shown += [("guessed", what, name), ("has", what)]
-            if told and what == "response" and name in EITHER:
+            if told and what == "response" and name in MAYBE_REFERENCE:
                 shown.append(("answered by", name))
     return Fields(
         prompt or found.get("prompt"),
@@ -165,7 +165,7 @@ def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     asked: list[Fact] = []
     prompt = options.prompt or _prompt(row, response, asked)
     if options.response is None and response and prompt and _is_said(row, prompt, response):
-        shown = [("beside a talk", response, prompt)] if response in EITHER else []
+        shown = [("beside a talk", response, prompt)] if response in MAYBE_REFERENCE else []
         response = None
     shown += asked
     scores = options.scores or guess_score(row, response, shown, options)
@@ -178,8 +178,8 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
     """The response; names of outputs take precedence over names a reference may also have."""
     outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
     outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
-    either = present_in(row, EITHER)
-    name = chosen(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    either = present_in(row, MAYBE_REFERENCE)
+    name = choose_field(row, "response", outputs, _paths_of_texts(row, outputs), shown)
     if name is not None:
         _check_versions(row, name)
         shown += [
@@ -188,20 +188,24 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
             if holds_something(row[reference]) and row[reference] != look_up(row, name)
         ]
         return name
-    told = [name for name in either if says(row[name])]
+    told = [name for name in either if has_content(row[name])]
     if told:
         _check_unsure(row, told)
         _check_versions(row, told[0])
         shown.append(("answered by", told[0]))
-    return chosen(row, "response", either, told, shown)
+    return choose_field(row, "response", either, told, shown)
 
 
 def _check_unsure(row: Row, told: Sequence[str]) -> None:
     """Raise if `answer` is not the only such text: one may be a reference, or an extract."""
     try:
-        only(row, "response", [*told, *(name for name in UNSURE if says(row.get(name)))])
+        agreeing_field(
+            row,
+            "response",
+            [*told, *(name for name in USUALLY_REFERENCE if has_content(row.get(name)))],
+        )
     except TwoReadings as error:
-        unknown = [name for name in row if is_unknown(name) and says(row[name])]
+        unknown = [name for name in row if is_unknown(name) and has_content(row[name])]
         others = [("--response", name) for name in unknown[:_MOST_UNKNOWN]]
         raise TwoReadings(error.problem, [*error.choices, *others]) from None
 
@@ -209,10 +213,10 @@ def _check_unsure(row: Row, told: Sequence[str]) -> None:
 def _check_versions(row: Row, name: str) -> None:
     """Raise if another column contains the answer in an edited or unedited version."""
     said = look_up(row, name)
-    others = [other for other in present_in(row, VERSIONS) if says(row[other])]
+    others = [other for other in present_in(row, VERSIONS) if has_content(row[other])]
     others = [other for other in others if not _is_part(row[other], said)]
-    if others and says(said):
-        raise two_readings("response", (name, *others))
+    if others and has_content(said):
+        raise fields_differ("response", (name, *others))
 
 
 def _is_part(text: Any, said: Any) -> bool:
@@ -228,8 +232,8 @@ def _paths_of_texts(row: Row, names: Sequence[str]) -> list[str]:
     inner: list[str] = []
     for name in names:
         if is_list_of_objects(row[name]):
-            paths += paths_of_items(row, name, TEXTS_OF_ITEMS, says)
-        elif says(row[name]):
+            paths += paths_of_items(row, name, TEXTS_OF_ITEMS, has_content)
+        elif has_content(row[name]):
             paths.append(name)
         else:
             inner += paths_of_object(row, name, TEXTS_OF_ITEMS)
@@ -252,9 +256,15 @@ def _check_items(row: Row, response: str, scores: tuple[tuple[str, float], ...])
 def _is_said(row: Row, prompt: str, response: str) -> bool:
     """Whether a chat ends in the model's answer, so that no other field is the response."""
     talk = look_up(row, prompt)
-    if not is_messages(talk) or _last_words(talk) is None or not says(look_up(row, response)):
+    if (
+        not is_messages(talk)
+        or _last_words(talk) is None
+        or not has_content(look_up(row, response))
+    ):
         return False
-    if response in EITHER or same_text(_last_words(talk), look_up(row, response), "assistant"):
+    if response in MAYBE_REFERENCE or same_text(
+        _last_words(talk), look_up(row, response), "assistant"
+    ):
         return True
     problem = f'"{prompt}" ends in an answer, and "{response}" is another one'
     raise TwoReadings(problem, [("--response", response), ("--ignore", column_of(response))])
@@ -262,19 +272,19 @@ def _is_said(row: Row, prompt: str, response: str) -> bool:
 
 def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
     prompts, chats = present_in(row, PROMPTS), present_in(row, CHATS)
-    asking = [name for name in prompts if says(row[name])]
+    asking = [name for name in prompts if has_content(row[name])]
     if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
         asking = [name for name in asking if name != "input"]
     talks = [name for name in chats if row[name] and isinstance(row[name], list)]
-    name = only(row, "prompt", asking)
-    talk = only(row, "prompt", talks)
+    name = agreeing_field(row, "prompt", asking)
+    talk = agreeing_field(row, "prompt", talks)
     if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
         alone = response is None and isinstance(row[name], str)  # its answer is in the chat
-        raise two_readings("prompt", (talk,) if alone else (name, talk), (name, talk))
+        raise fields_differ("prompt", (talk,) if alone else (name, talk), (name, talk))
     if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
         name = talk
     name = name or next(iter((*prompts, *chats)), None)
-    show("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
+    add_guess_facts("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
     return name
 
 
