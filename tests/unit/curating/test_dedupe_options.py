@@ -8,7 +8,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.dedupe import dedupe
-from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import BadInput, FileError, UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.dedupe import Dedupe
@@ -29,14 +29,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _run(**words: Any) -> list[str]:
     called(dedupe, **{"paths": ["p.jsonl"], "output": "o.jsonl", "quiet": True, **words})
     return [json.loads(line)["prompt"][:3] for line in Path("o.jsonl").read_bytes().splitlines()]
-
-
-def test_sieve_of_no_words() -> None:
-    """One of each content, contradictions stay."""
-    assert filled(Dedupe, {}) == Dedupe(
-        by=("content",), conflicts="keep", near=None, near_on=None, reference=None
-    )
-    assert files_named_by(Dedupe()) == []
 
 
 def test_sieve_of_all_words() -> None:

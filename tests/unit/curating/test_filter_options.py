@@ -10,29 +10,8 @@ from command_call import called
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
 from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import FileError, UsageError
-from prefpairs.option import filled, options_in
+from prefpairs.option import filled
 from prefpairs.stages.filter import Filter
-
-NUMBERS = [
-    known.field
-    for known in options_in(Filter)
-    if known.field not in ("tokenizer", "drop_truncated", "drop_refusals")
-]
-
-
-@pytest.mark.parametrize("name", [name for name in NUMBERS if name != "max_tokens"])
-def test_number(name: str) -> None:
-    """Each word ends where it belongs, and zero is a bound like any other."""
-    for number in (0, 7):
-        expected = Filter(**{name: number})  # type: ignore[arg-type]
-        assert with_files(filled(Filter, {name: number})) == expected
-
-
-@pytest.mark.parametrize("name", ["drop_truncated", "drop_refusals"])
-def test_flag(name: str) -> None:
-    """It is a condition of its own."""
-    expected = Filter(**{name: True})  # type: ignore[arg-type]
-    assert with_files(filled(Filter, {name: True})) == expected
 
 
 @pytest.mark.parametrize(

@@ -14,24 +14,6 @@ from prefpairs.option import filled
 from prefpairs.stages.sample import Sample
 
 
-@pytest.mark.parametrize(
-    ("words", "sieve"),
-    [
-        ({"max_pairs": 3}, Sample(max_pairs=3)),
-        ({"fraction": 0.0}, Sample(fraction=0.0)),
-        ({"per_group": 1, "seed": 7}, Sample(per_group=1, seed=7)),
-        ({"order": "easy_first"}, Sample(order="easy-first")),
-        (
-            {"max_pairs": 3, "fraction": 0.5, "per_group": 2, "order": "shuffle", "seed": -1},
-            Sample(max_pairs=3, fraction=0.5, per_group=2, order="shuffle", seed=-1),
-        ),
-    ],
-)
-def test_sieve(words: dict[str, Any], sieve: Sample) -> None:
-    """Each word ends where it belongs; one of them is enough."""
-    assert with_files(filled(Sample, words)) == sieve
-
-
 @pytest.mark.parametrize("words", [{}, {"seed": 7}, {"order": "input"}])
 def test_sample_of_no_size(words: dict[str, Any]) -> None:
     """All of it is no sample."""

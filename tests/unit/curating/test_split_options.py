@@ -29,13 +29,6 @@ def _run(**words: Any) -> dict[str, int]:
     }
 
 
-def test_defaults() -> None:
-    """A fifth for validation, by prompt."""
-    assert filled(Split, {}) == Split(
-        val_fraction=0.2, test_fraction=0.0, by="prompt", seed=0, exact=False
-    )
-
-
 def test_shares_of_more_than_all() -> None:
     """Nothing would be left for anybody."""
     with pytest.raises(UsageError, match="more than 1 together"):

@@ -58,11 +58,6 @@ def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> N
     assert caught.value.problem == problem
 
 
-def test_number_of_pairs_of_a_group() -> None:
-    """A cap of the pairs of one group."""
-    assert filled(PairOptions, {"max_pairs_per_group": 4}).max_pairs_per_group == 4
-
-
 def test_bounds_may_meet() -> None:
     """One exact gap, and one threshold for both sides, are sensible."""
     thresholds = {"strategy": "stratified", "high_threshold": 0.5, "low_threshold": 0.5}

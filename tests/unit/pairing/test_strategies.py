@@ -176,18 +176,6 @@ def test_large_group_is_quick(name: str) -> None:
     assert time.process_time() - before < 2.4
 
 
-@every_strategy
-def test_word_module_and_function_have_one_name(name: str) -> None:
-    """What the user types is what the file and its function are called."""
-    full_name, strategy = strategy_named(name)
-    underscored = name.replace("-", "_")
-    assert (full_name, getattr(strategy, "__name__", ""), strategy.__module__) == (
-        name,
-        underscored,
-        f"prefpairs.strategies.{underscored}",
-    )
-
-
 @pytest.mark.parametrize(
     ("word", "name"),
     [

@@ -30,14 +30,6 @@ def _inputs(**typed: Any) -> InputPlan:
     return filled(InputPlan, {"paths": ["r.jsonl"], **typed}).found()
 
 
-def test_defaults() -> None:
-    """Every option has one."""
-    plan = _plan()
-    assert plan.inputs == [Input("r.jsonl", "r.jsonl")]
-    assert (plan.source, plan.limit, plan.on_error, plan.quarantine) == ("auto", None, "fail", None)
-    assert plan.options == ReadOptions()
-
-
 def test_values_in_their_form() -> None:
     """Lists are split, weights and reasons read, and spellings made one."""
     plan = _plan(

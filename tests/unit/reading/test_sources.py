@@ -7,11 +7,6 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.sources import SOURCES, source_named
 
 
-def test_order_of_the_sources() -> None:
-    """Auto tries them in this order, generic last."""
-    assert list(SOURCES) == ["nemo-gym", "candidates", "nat", "traces", "trinity", "generic"]
-
-
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_is_a_module_of_its_name(name: str) -> None:
     """Each module says what it is as SOURCE."""
