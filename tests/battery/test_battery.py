@@ -114,7 +114,7 @@ def test_empty_input_is_nothing(words: list[str]) -> None:
     """No rows in, no rows out: exit 3 with a hint, or 0 where it is allowed."""
     strict, allowed = run(*words), run(*words, "--allow-empty")
     assert (strict.returncode, strict.stdout) == (3, b"")
-    assert b"hint: there were no rows to read" in strict.stderr
+    assert b"hint: the input has no rows" in strict.stderr
     assert (allowed.returncode, allowed.stdout) == (0, b"")
 
 

@@ -134,12 +134,13 @@ RUNS = [
     # options
     Run(
         "prefpairs pair one_bad.jsonl",
-        "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them",
+        "leave out bad rows with --on-error skip, "
+        "or save them with --on-error quarantine --quarantine FILE",
         "{0} --on-error skip && {0} --on-error quarantine --quarantine bad.jsonl",
     ),
     Run(
         "prefpairs pair torn.jsonl",
-        "is the file still being written? --on-error skip leaves such rows out",
+        "is the file still being written? --on-error skip leaves out incomplete rows",
         "{} --on-error skip",
     ),
     Run(
@@ -149,13 +150,13 @@ RUNS = [
     ),
     Run(
         "prefpairs pair several.jsonl",
-        "score holds a and b; name what counts: --score score.a, or several with weights: "
+        "score has a and b; choose one: --score score.a, or add several with weights: "
         "--score score.a --score score.b:0.2",
         "{0} --score score.a && {0} --score score.a --score score.b:0.2",
     ),
     Run(
         "prefpairs pair single.jsonl",
-        "score holds a; name what counts: --score score.a",
+        "score has a; choose one: --score score.a",
         "{} --score score.a",
     ),
     Run(
@@ -165,7 +166,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --score score unscored.jsonl",
-        "8 rows: the score is missing; --score PATH names the field that holds the score",
+        "8 rows: the score is missing; name the field of the score with --score PATH",
         "prefpairs pair --score mark unscored.jsonl",
     ),
     Run(
@@ -192,30 +193,29 @@ RUNS = [
     ),
     Run(
         "prefpairs export --to nemo-rl --lossy refuse thinking.jsonl",
-        "--lossy flatten writes it so, --lossy drop leaves such pairs out",
+        "--lossy flatten converts such content, --lossy drop leaves out such pairs",
         "prefpairs export --to nemo-rl --lossy flatten thinking.jsonl && "
         "prefpairs export --to nemo-rl --lossy drop --allow-empty thinking.jsonl",
     ),
     Run(
         "prefpairs pair --prompt prompt unasked.jsonl",
-        "8 rows: the prompt is missing or empty; "
-        "--prompt PATH names the field that holds the prompt",
+        "8 rows: the prompt is missing or empty; name the field of the prompt with --prompt PATH",
         "prefpairs pair --prompt asked unasked.jsonl",
     ),
     Run(
         "prefpairs pair --response response unanswered.jsonl",
-        "8 rows: the response is missing; --response PATH names the field that holds the response",
+        "8 rows: the response is missing; name the field of the response with --response PATH",
         "prefpairs pair --response said unanswered.jsonl",
     ),
     Run(
         "prefpairs pair alone.jsonl",
         "4 groups: no prompt has two answers to compare; generate several rollouts per prompt, or "
-        "compare answers to different prompts with --strategy stratified --across-prompts",
+        "pair answers to different prompts with --strategy stratified --across-prompts",
         "{} --strategy stratified --across-prompts",
     ),
     Run(
         "prefpairs pair --min-gap 5 rollouts.jsonl",
-        "4 groups: --min-gap and the other bounds leave no pair; try smaller ones",
+        "4 groups: no pair is within --min-gap and the other limits; try wider limits",
         "prefpairs pair --min-gap 0.5 rollouts.jsonl",
     ),
     Run(
@@ -226,12 +226,12 @@ RUNS = [
     Run(
         "prefpairs pair nat.jsonl",
         "1 row: none of the row's TTC_END steps has the name given by --step-name; "
-        "--step-name NAME takes steps of another name",
+        "--step-name NAME selects steps with another name",
         "{} --step-name move",
     ),
     Run(
         "prefpairs pair --strategy exhaustive flood.jsonl",
-        "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all",
+        "limit them with --max-pairs-per-group or --rejected-per-chosen, or use --yes-all",
         "{0} --max-pairs-per-group 2 && {0} --yes-all | head -n 1",
     ),
     Run(
@@ -247,12 +247,12 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --max-line 10B rollouts.jsonl",
-        "--max-line SIZE allows more",
+        "--max-line SIZE allows longer lines",
         "prefpairs pair --max-line 1KB rollouts.jsonl",
     ),
     Run(
         "prefpairs validate --to trl --max-line 10B pairs.jsonl",
-        "--max-line SIZE allows more",
+        "--max-line SIZE allows longer lines",
         "prefpairs validate --to trl --max-line 1KB dataset.jsonl",
     ),
     Run(
@@ -284,7 +284,7 @@ RUNS = [
     ),
     Run(
         "prefpairs validate --to trl --max-chars 12 dataset.jsonl",
-        "filter has bounds for lengths: --max-tokens, --max-prompt-chars, --max-answer-chars",
+        "limit lengths with filter: --max-tokens, --max-prompt-chars, --max-answer-chars",
         "prefpairs filter --max-prompt-chars 1000 pairs.jsonl",
     ),
     Run(
@@ -329,8 +329,8 @@ RUNS = [
 ]
 
 NOT_RUN = {
-    "`git lfs pull` fetches the file itself": "needs a repository",
-    "`jq -c .` writes each JSON value on a line of its own": "needs jq",
+    "fetch the file with `git lfs pull`": "needs a repository",
+    "write one JSON value per line with `jq -c .`": "needs jq",
     "`zstd -dc FILE | zstd > NEW` packs it anew": "needs zstd",
     "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew": "needs zstd",
     "--group-by names a field that no row has": "says why, and nothing to type",

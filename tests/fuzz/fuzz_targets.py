@@ -23,7 +23,8 @@ from fuzz_driver import counts_of, in_surroundings, inside, run, strict
 
 from prefpairs.chat.template import compiled
 from prefpairs.cli.main import main
-from prefpairs.cli.terminal.error_text import visible, word_error
+from prefpairs.cli.terminal.error_text import error_sentences
+from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.gates import read_gates
 from prefpairs.engine.manifest import differences, read_manifest
@@ -242,9 +243,9 @@ def _hold_candidates(reading: Reading) -> None:
 
 def _words(error: PrefpairsError) -> None:
     """What people are told of an error steers no terminal."""
-    sentences, hint = word_error(error)
+    sentences, hint = error_sentences(error)
     for text in (*sentences, hint or ""):
-        assert text == visible(text), repr(text)
+        assert text == printable(text), repr(text)
 
 
 # Records to pairs, and rows of trainers ---------------------------------------------------
@@ -465,7 +466,7 @@ def _main(*asked: str) -> tuple[int, str]:
         code = main([*asked])
     said = told.getvalue()
     assert "Traceback" not in said, said
-    assert said == "\n".join(map(visible, said.split("\n"))), repr(said)
+    assert said == "\n".join(map(printable, said.split("\n"))), repr(said)
     return code, said
 
 

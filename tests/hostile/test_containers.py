@@ -183,7 +183,7 @@ def test_parquet_under_a_limit_on_memory(memory: int, tmp_path: Path) -> None:
         write_table(pa.table(columns), tmp_path / "in", use_dictionary=False)
         words: list[str | Path] = ["extract", tmp_path / "in", "-o", tmp_path / "out"]
         code, said, _ = run(*words, memory=memory * MEGABYTE)
-        ran_out = "there is not enough memory" in said
+        ran_out = "out of memory" in said
         too_long = "the line is longer than --max-line allows, or than the limit" in said
         assert (code, ran_out, too_long) in {
             (0, False, False), (5, True, False), (1, False, True)

@@ -136,7 +136,7 @@ def test_rollouts_that_only_seem_comparable(run: Any, name: str) -> None:
     assert (ran.code, ran.rows, ran.summary["pairs"]) == (3, [], 0)
     assert ran.summary["groups_without_pair"] == {"one_candidate": 5}
     assert ran.errors.startswith(
-        "error: no pair came out, so nothing was written\n\nhint: 5 groups"
+        "error: the result has no pairs, so nothing was written\n\nhint: 5 groups"
     )
 
 
@@ -182,7 +182,7 @@ def test_multichallenge(run: Any) -> None:
         3,
         {"found": 5, "kept": 0, "dropped": {"no_score": 5}},
     )
-    assert "--score PATH names the field that holds the score" in ran.errors
+    assert "name the field of the score with --score PATH" in ran.errors
 
 
 def test_aviary(run: Any) -> None:

@@ -97,7 +97,7 @@ def pair_rows(*, least: int = 0, most: int = 12) -> st.SearchStrategy[list[Row]]
 
 
 def rows_across() -> st.SearchStrategy[list[Row]]:
-    """Pairs of which many set answers to different prompts against each other."""
+    """Pairs of which many compare answers to different prompts."""
     return st.lists(st.one_of(_pair_row(), _row_across(), _row_across()), max_size=12)
 
 

@@ -27,7 +27,7 @@ from run_in_process import Collected, Row, lines_of
 
 from hypothesis_examples import examples
 from prefpairs.cli.main import main
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.fields.read_options import ReadOptions
@@ -81,7 +81,7 @@ def all_that_a_run_gives(
         except BadRecords as error:
             bad = error.count, [(place, one.problem) for place, one in error.first]
         except (DataError, UsageError) as error:
-            return {"refused": word_error(error)}
+            return {"refused": error_sentences(error)}
     first_bad = [(place, one.problem, one.code) for place, one in ledger.first_bad]
     mends = dict(ledger.noticed), ledger.groups_of_several_tasks, ledger.rows_by_input, ledger.notes
     return {

@@ -88,31 +88,34 @@ def _say_version() -> int:
 
 
 def _run(words: list[str], *, ours: bool) -> int:
-    from prefpairs.cli.terminal.error_text import say, say_error, visible
-    from prefpairs.cli.terminal.marked_note import remember
+    from prefpairs.cli.terminal.error_text import write_error
+    from prefpairs.cli.terminal.safe_text import printable, write_stderr
+    from prefpairs.cli.terminal.summary_text import remember_command
     from prefpairs.errors import PrefpairsError
     from prefpairs.files.standard_output import ClosedPipe, guarded_stdout
 
-    remember(words)
+    remember_command(words)
     try:
         with guarded_stdout():
             return _do(words, ours=ours)
     except ClosedPipe:
         return 0
     except PrefpairsError as error:
-        say_error(error, words)
+        write_error(error, words)
         return error.exit_code
     except OSError as error:
-        say_error(error)
+        write_error(error)
         return _EXIT_FILES
     except MemoryError:
-        say("error: there is not enough memory: the system, or `ulimit -v`, gives no more\n")
+        write_stderr("error: out of memory; the system or `ulimit -v` allows no more\n")
         return _EXIT_FILES
     except Exception as error:  # noqa: BLE001 - the one place that knows a bug when it sees one
         import traceback
 
-        say("".join(f"{visible(line)}\n" for line in traceback.format_exc().splitlines()))
-        say_error(error)
+        write_stderr(
+            "".join(f"{printable(line)}\n" for line in traceback.format_exc().splitlines())
+        )
+        write_error(error)
         return _EXIT_BUG
 
 
@@ -124,9 +127,9 @@ def _do(words: list[str], *, ours: bool) -> int:
         raise _no_command(words[0])
     typed = words[: words.index("--")] if "--" in words else words
     if any(word in _HELP for word in typed):
-        from prefpairs.cli.terminal.help import say_help
+        from prefpairs.cli.terminal.help import write_help
 
-        say_help(words[0] if words[0] in COMMANDS else None)
+        write_help(words[0] if words[0] in COMMANDS else None)
         return 0
     return _call(words, ours=ours)
 

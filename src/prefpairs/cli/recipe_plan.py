@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from prefpairs.cli.recipe import STAGES, Recipe
-from prefpairs.cli.terminal.error_text import visible
+from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.earlier_split import earlier_files, with_earlier_sides
 from prefpairs.engine.stage_files import files_named_by, with_files
@@ -171,4 +171,4 @@ def outline_of(recipe: Recipe, plan: Plan, destination: Destination) -> str:
     manifest = [] if plan.manifest is None or plan.manifest.path is None else [plan.manifest.path]
     written = [*(destination.paths or ["standard output"]), *manifest]
     lines += [f"{'write':10}  {path}" for path in written]
-    return "".join(f"{visible(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)

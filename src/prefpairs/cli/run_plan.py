@@ -2,9 +2,9 @@
 
 import sys
 
-from prefpairs.cli.terminal.error_text import say
-from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
-from prefpairs.cli.terminal.progress_display import read_whole, show_progress
+from prefpairs.cli.terminal.next_steps import next_steps, retry_options, why_no_output
+from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
+from prefpairs.cli.terminal.safe_text import write_stderr
 from prefpairs.cli.terminal.summary_text import summary_text
 from prefpairs.driver import run
 from prefpairs.errors import GateNotMet, NothingCameOut
@@ -18,17 +18,17 @@ def run_plan(plan: Plan) -> None:
     ledger, quiet = Ledger(), plan.write.quiet
     shown = "extract" if plan.makes == "candidates" else "pair" if plan.pair else "pairs"
     try:
-        with show_progress(ledger.progress, read_whole(plan.read), quiet=quiet):
+        with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=quiet):
             written = run(plan, ledger).label
     except (NothingCameOut, GateNotMet) as error:
         if not quiet:
-            say(summary_text(shown, ledger, STDOUT))
+            write_stderr(summary_text(shown, ledger, STDOUT))
         if isinstance(error, NothingCameOut):
-            error.hint = error.hint or why_nothing(shown, ledger)
-            error.choices = ways_out(ledger, plan.read)
+            error.hint = error.hint or why_no_output(shown, ledger)
+            error.choices = retry_options(ledger, plan.read)
         raise
     if not quiet:
-        say(summary_text(shown, ledger, written))
+        write_stderr(summary_text(shown, ledger, written))
         whole = plan.split is None and plan.export is None
         if whole and sys.stderr is not None and sys.stderr.isatty():
-            say(next_steps(shown, ledger, written))
+            write_stderr(next_steps(shown, ledger, written))

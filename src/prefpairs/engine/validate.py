@@ -115,7 +115,9 @@ class _FileReading:
         except NotJson as error:
             if error.code == "line_too_long":
                 place = f"{self.source.label}:{record.number}"
-                raise BadInput(place, error.problem, "--max-line SIZE allows more") from None
+                raise BadInput(
+                    place, error.problem, "--max-line SIZE allows longer lines"
+                ) from None
             yield Finding(Effect.NO_LOAD, "bad_json")
             return
         if not isinstance(row, dict):

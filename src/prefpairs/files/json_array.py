@@ -130,7 +130,7 @@ class _Array:
                 ahead = len(self._buffer) - self._start
             if len(self._buffer) - self._start > self._longest:
                 problem = f"an element of the JSON array is longer than {what_allows()}"
-                hint = "--max-line SIZE allows more"
+                hint = "--max-line SIZE allows longer lines"
                 if "ulimit" in problem:
                     hint += ", and so does a higher ulimit -v"
                 raise BadInput(self._label, problem, hint)

@@ -171,8 +171,8 @@ SOURCE = Source(
     open_reader=open_reader,
     paths_start_at_row=False,
     advice={
-        "no_ttc_steps": "NAT leaves TTC steps out of its files unless the configuration says "
+        "no_ttc_steps": "NAT writes TTC steps only if its configuration sets "
         "eval.general.output.workflow_output_step_filter: [TTC_END]",
-        "other_step_name": "--step-name NAME takes steps of another name",
+        "other_step_name": "--step-name NAME selects steps with another name",
     },
 )

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from prefpairs import errors
-from prefpairs.cli.terminal.error_text import plural, say_error, visible, word_error
+from prefpairs.cli.terminal.error_text import error_sentences, write_error
+from prefpairs.cli.terminal.safe_text import plural, printable
 
 LEAVE_OUT = (
-    "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
+    "leave out bad rows with --on-error skip, "
+    "or save them with --on-error quarantine --quarantine FILE"
 )
 
 
@@ -27,13 +29,13 @@ def test_bad_rows_of_several_kinds() -> None:
     kinds = {"not_json": 1002, "score: a number": 1}
     error = errors.BadRecords(1005, first, kinds, "0.5%")
     error.partly_written = True
-    assert word_error(error)[0] == [
+    assert error_sentences(error)[0] == [
         "a:1: not JSON: x",
         "a:3: not JSON: y",
         "... and 1,000 more like these",
         "a:2: score is [1], expected a number",
         "... and 2 more",
-        "1,005 bad rows, more than --max-errors 0.5% allows, what was written is not complete",
+        "1,005 bad rows, more than --max-errors 0.5% allows, the output is incomplete",
     ]
 
 
@@ -44,7 +46,7 @@ def test_bad_rows_of_several_kinds() -> None:
         (
             errors.InputChanged("r.jsonl"),
             ["r.jsonl changed while it was being read"],
-            "run it again when nothing writes to the file any more",
+            "run the command again once nothing writes to the file",
         ),
         (
             errors.UnknownWord("source", "nemogym", ["auto", "nemo-gym"]),
@@ -61,7 +63,7 @@ def test_bad_rows_of_several_kinds() -> None:
         (errors.NotThere("group", ["a\x1b"], "look"), ["there is no group a\\x1b"], "look"),
         (
             errors.NotThere("pair", list("abcdefg")),
-            [*(f"there is no pair {name}" for name in "abcde"), "... nor 2 more"],
+            [*(f"there is no pair {name}" for name in "abcde"), "... and 2 more that do not exist"],
             None,
         ),
         (
@@ -72,32 +74,29 @@ def test_bad_rows_of_several_kinds() -> None:
         (
             errors.TooManyPairs(25_000_000, 10_000_000),
             ["this would write 25,000,000 pairs; the limit is 10,000,000"],
-            (
-                "--max-pairs-per-group or --rejected-per-chosen take fewer, "
-                "--yes-all writes them all"
-            ),
+            ("limit them with --max-pairs-per-group or --rejected-per-chosen, or use --yes-all"),
         ),
         (errors.UsageError("a and b", "give one"), ["a and b"], "give one"),
         (
             errors.NothingCameOut("pair", "3 groups"),
-            ["no pair came out, so nothing was written"],
+            ["the result has no pairs, so nothing was written"],
             "3 groups",
         ),
         (errors.FileError("o.jsonl", "disk full"), ["o.jsonl: disk full"], None),
         (
             errors.GateNotMet("pairs>=5000\x1b", 1234),
-            ["--require pairs>=5000\\x1b is not met: it is 1,234"],
-            "the counts say what was lost, and why",
+            ["--require pairs>=5000\\x1b is not met: the value is 1,234"],
+            "the summary shows what was dropped and why",
         ),
         (
             errors.GateNotMet("gap.mean>=0.5", 0.25),
-            ["--require gap.mean>=0.5 is not met: it is 0.25"],
-            "the counts say what was lost, and why",
+            ["--require gap.mean>=0.5 is not met: the value is 0.25"],
+            "the summary shows what was dropped and why",
         ),
         (
             errors.GateNotMet("mean_chosen_score>0", None),
-            ["--require mean_chosen_score>0 is not met: it is unknown"],
-            "the counts say what was lost, and why",
+            ["--require mean_chosen_score>0 is not met: the value is unknown"],
+            "the summary shows what was dropped and why",
         ),
         (
             errors.FilesDiffer("m.json", ["input a\x1b is missing", "output b has other bytes"]),
@@ -113,7 +112,7 @@ def test_bad_rows_of_several_kinds() -> None:
 )
 def test_errors(error: Exception, sentences: list[str], hint: str | None) -> None:
     """Each kind has its sentence and its hint."""
-    assert word_error(error) == (sentences, hint)
+    assert error_sentences(error) == (sentences, hint)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +129,9 @@ def test_errors(error: Exception, sentences: list[str], hint: str | None) -> Non
 )
 def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
     """Words of a recipe are told with their line, words that were typed without."""
-    plain, hint = word_error(error)
+    plain, hint = error_sentences(error)
     error.place = "r\x1b.toml:7"
-    assert word_error(error) == ([sentence], hint)
+    assert error_sentences(error) == ([sentence], hint)
     assert sentence.endswith(plain[0])
 
 
@@ -148,13 +147,13 @@ def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
 )
 def test_value_of_a_bad_field(value: Any, shown: str) -> None:
     """As JSON, cut short, without anything that could steer a terminal."""
-    sentences, _ = word_error(_bad(errors.BadField("score", value, "a number")))
+    sentences, _ = error_sentences(_bad(errors.BadField("score", value, "a number")))
     assert sentences[0] == f"r.jsonl:1: score is {shown}, expected a number"
 
 
 def test_bad_rows() -> None:
     """The first few, how many more, and what it means."""
-    sentences, _ = word_error(_bad(errors.NotJson("not JSON"), count=1234))
+    sentences, _ = error_sentences(_bad(errors.NotJson("not JSON"), count=1234))
     assert sentences == [
         "r.jsonl:1: not JSON",
         "... and 1,233 more",
@@ -166,26 +165,29 @@ def test_bad_rows_after_something_was_written() -> None:
     """On standard output, what is written cannot be taken back."""
     bad = _bad(errors.NotJson("not JSON"))
     bad.partly_written = True
-    sentences, _ = word_error(bad)
-    assert sentences[-1] == "1 bad row, what was written is not complete"
+    sentences, _ = error_sentences(bad)
+    assert sentences[-1] == "1 bad row, the output is incomplete"
 
 
 def test_trouble_of_the_system() -> None:
     """What the system says, and no talk of bugs."""
-    assert word_error(OSError(28, "No space left on device")) == (["No space left on device"], None)
+    assert error_sentences(OSError(28, "No space left on device")) == (
+        ["No space left on device"],
+        None,
+    )
 
 
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (errors.NotJson("x", "lfs_pointer"), "`git lfs pull` fetches the file itself"),
+        (errors.NotJson("x", "lfs_pointer"), "fetch the file with `git lfs pull`"),
         (
             errors.NotJson("x", "pretty_printed"),
-            "`jq -c .` writes each JSON value on a line of its own",
+            "write one JSON value per line with `jq -c .`",
         ),
         (
             errors.NotJson("x", "unfinished"),
-            "is the file still being written? --on-error skip leaves such rows out",
+            "is the file still being written? --on-error skip leaves out incomplete rows",
         ),
         (
             errors.BadField("s", "0.7", "a number"),
@@ -215,13 +217,13 @@ def test_trouble_of_the_system() -> None:
 )
 def test_hint_of_bad_rows(error: errors.BadRecord, hint: str) -> None:
     """What is known of the first few decides."""
-    assert word_error(_bad(error))[1] == hint
+    assert error_sentences(_bad(error))[1] == hint
 
 
 def test_hint_of_any_of_the_first_few() -> None:
     """The first one need not be the telling one."""
     bad = _bad(errors.NotJson("x"), errors.NotJson("x", "unfinished"))
-    assert (word_error(bad)[1] or "").startswith("is the file still being written?")
+    assert (error_sentences(bad)[1] or "").startswith("is the file still being written?")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_hint_of_any_of_the_first_few() -> None:
 )
 def test_visible(text: str, seen: str) -> None:
     """What could steer a terminal is written out."""
-    assert visible(text) == seen
+    assert printable(text) == seen
 
 
 @pytest.mark.parametrize(
@@ -251,8 +253,8 @@ def test_plural(count: int, said: str) -> None:
 
 def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Sentences, an empty line, the hint; all on standard error."""
-    say_error(errors.UsageError("a and b", "give one"))
-    say_error(errors.FileError("o", "full"))
+    write_error(errors.UsageError("a and b", "give one"))
+    write_error(errors.FileError("o", "full"))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (
         "",
@@ -275,6 +277,6 @@ def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_nothing_that_is_cited_steers_a_terminal(error: Exception) -> None:
     """Names of files, keys of rows and the words of libraries are all written out."""
-    sentences, hint = word_error(error)
+    sentences, hint = error_sentences(error)
     for text in (*sentences, hint or ""):
-        assert text == visible(text)
+        assert text == printable(text)

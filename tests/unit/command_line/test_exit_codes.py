@@ -112,8 +112,8 @@ def test_nothing_came_out(capfd: pytest.CaptureFixture[str]) -> None:
     code, out, err = _said(capfd, "pair", "r.jsonl", "--min-gap", "2")
     assert (code, out) == (3, "")
     assert err.endswith(
-        "error: no pair came out, so nothing was written\n\n"
-        "hint: 1 group: --min-gap and the other bounds leave no pair; try smaller ones\n"
+        "error: the result has no pairs, so nothing was written\n\n"
+        "hint: 1 group: no pair is within --min-gap and the other limits; try wider limits\n"
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.cli.terminal.next_steps import next_steps, ways_out, why_nothing
+from prefpairs.cli.terminal.next_steps import next_steps, retry_options, why_no_output
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.tool_calls import tool_call
 from prefpairs.plan import ReadPlan
@@ -22,21 +22,21 @@ def _ledger(
 @pytest.mark.parametrize(
     ("ledger", "hint"),
     [
-        (Ledger(), "there were no rows to read"),
+        (Ledger(), "the input has no rows"),
         (Ledger(rows_read=1), None),
         (
             Ledger(skipped_files=[("r_failures.jsonl", "NeMo Gym")]),
-            "NeMo Gym writes such files beside its rollouts; --from generic reads them",
+            "NeMo Gym writes such files next to its rollouts; --from generic reads them",
         ),
         (
             _ledger({}, {"no_candidate": 2}),
-            "2 groups: no group has a candidate left; see the reasons above",
+            "2 groups: all candidates were dropped; see the reasons above",
         ),
         (
             _ledger({"no_ttc_steps": 1}, source="nat"),
             (
-                "1 row: the row has no TTC_END step; NAT leaves TTC steps out of its files "
-                "unless the configuration says "
+                "1 row: the row has no TTC_END step; NAT writes TTC steps only if its "
+                "configuration sets "
                 "eval.general.output.workflow_output_step_filter: [TTC_END]"
             ),
         ),
@@ -44,12 +44,12 @@ def _ledger(
             _ledger({"other_step_name": 3, "no_ttc_steps": 1}, source="nat"),
             (
                 "3 rows: none of the row's TTC_END steps has the name given by --step-name; "
-                "--step-name NAME takes steps of another name"
+                "--step-name NAME selects steps with another name"
             ),
         ),
         (
             _ledger({"no_score": 2}),
-            ("2 rows: the score is missing; --score PATH names the field that holds the score"),
+            ("2 rows: the score is missing; name the field of the score with --score PATH"),
         ),
         (
             _ledger({"placeholder": 5}),
@@ -57,17 +57,17 @@ def _ledger(
         ),
         (
             _ledger({"no_score": 9}, {"all_tied": 2, "same_answer": 1}),
-            "2 groups: in every group all scores are equal, so nothing is preferred",
+            "2 groups: all scores of each group are equal, so no answer is preferred",
         ),
         (
             _ledger({}, {"none_allowed": 1}),
-            "1 group: --min-gap and the other bounds leave no pair; try smaller ones",
+            "1 group: no pair is within --min-gap and the other limits; try wider limits",
         ),
         (
             _ledger({}, {"one_candidate": 4}),
             (
                 "4 groups: no prompt has two answers to compare; generate several rollouts per "
-                "prompt, or compare answers to different prompts with --strategy stratified "
+                "prompt, or pair answers to different prompts with --strategy stratified "
                 "--across-prompts"
             ),
         ),
@@ -75,14 +75,14 @@ def _ledger(
 )
 def test_why_nothing(ledger: Ledger, hint: str | None) -> None:
     """The most frequent reason, with the option that changes it."""
-    assert why_nothing("pair", ledger) == hint
+    assert why_no_output("pair", ledger) == hint
 
 
 def test_why_extract_gave_nothing() -> None:
     """Groups are none of its business."""
     ledger = _ledger({"no_prompt": 1}, {"all_tied": 2})
-    assert why_nothing("extract", ledger) == (
-        "1 row: the prompt is missing or empty; --prompt PATH names the field that holds the prompt"
+    assert why_no_output("extract", ledger) == (
+        "1 row: the prompt is missing or empty; name the field of the prompt with --prompt PATH"
     )
 
 
@@ -144,14 +144,14 @@ def _stage(name: str, **dropped: int) -> StageCounts:
 )
 def test_why_sieves_gave_nothing(command: str, stages: list[StageCounts], hint: str | None) -> None:
     """The stage that lost pairs, and its most frequent reason."""
-    assert why_nothing(command, Ledger(rows_read=9, stages=stages)) == hint
+    assert why_no_output(command, Ledger(rows_read=9, stages=stages)) == hint
 
 
 def test_why_no_row_was_a_pair() -> None:
     """What was lost before any stage counts where no stage lost anything."""
     ledger = _ledger({"sides_equal": 3})
     ledger.stages.append(_stage("dedupe"))
-    assert why_nothing("dedupe", ledger) == "3 rows: chosen and rejected have the same content"
+    assert why_no_output("dedupe", ledger) == "3 rows: chosen and rejected have the same content"
 
 
 @pytest.mark.parametrize("command", ["pair", "dedupe", "filter", "sample"])
@@ -186,12 +186,12 @@ def test_ways_out_where_answers_were_judged_twice(
     ledger.candidates_dropped.update(conflicting_scores=4)
     ledger.groups_without_pair.update(without_pair)
     ledger.groups = sum(without_pair.values())
-    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == choices
-    told = "the same answers were judged twice, with different scores"
+    assert list(retry_options(ledger, ReadPlan(inputs=[]))) == choices
+    told = "the same answers were judged twice with different scores"
     ledger.rows_read = 4
-    assert (why_nothing("pair", ledger) == told) == bool(choices)
+    assert (why_no_output("pair", ledger) == told) == bool(choices)
     ledger.groups += 1  # one with a pair, which another stage dropped
-    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == []
+    assert list(retry_options(ledger, ReadPlan(inputs=[]))) == []
     ledger.groups -= 1
     ledger.candidates_dropped.clear()
-    assert list(ways_out(ledger, ReadPlan(inputs=[]))) == []
+    assert list(retry_options(ledger, ReadPlan(inputs=[]))) == []

@@ -43,7 +43,7 @@ def test_commands_of_the_note_work(
     """Each of them settles its mark, and so on until nothing is left to settle."""
     assert main(words) == 0
     told = capsys.readouterr().err
-    assert "of the answers in pairs, 1 chosen and 0 rejected were cut off" in told
+    assert "of the answers in pairs, 1 chosen and 0 rejected are truncated" in told
     assert "of the answers in pairs, 0 chosen and 1 rejected have an error" in told
     drop_cut_off, keep_cut_off, drop_failed, keep_failed = _COMMAND.findall(told)
     for command, left, pairs in (
@@ -120,8 +120,8 @@ def test_commands_for_answers_judged_twice_work(
     (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert main(words) == 0
     told = capsys.readouterr().err
-    assert "several scores of the same answer make it both better and worse" in told
-    assert "than another: 1 answer\n" in told
+    note = "note: 1 answer is both better and worse than another one, because of several scores\n"
+    assert note in told
     drop, keep = _COMMAND.findall(told)
     for command, pairs in ((drop, [("B", "C")]), (keep, [("A", "C")])):
         assert main(shlex.split(command)) == 0

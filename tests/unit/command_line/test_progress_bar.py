@@ -18,7 +18,7 @@ import pytest
 pytestmark = pytest.mark.full
 
 BEGIN = (
-    "import sys; import prefpairs.cli.terminal.progress_display as progress; "
+    "import sys; import prefpairs.cli.terminal.progress_bar as progress; "
     "progress.AFTER, progress._PERIOD = 0.0, 0.01; "
     "from prefpairs.cli.main import main; sys.exit(main())"
 )
@@ -326,7 +326,7 @@ IN_A_RUN = """
 import os, signal, sys, threading, time
 threads = []  # how many there are when a process is begun: asked after all others were
 os.register_at_fork(before=lambda: threads.append(threading.active_count()))
-import prefpairs.cli.terminal.progress_display as progress
+import prefpairs.cli.terminal.progress_bar as progress
 from prefpairs.files.held_signals import held_signals
 from prefpairs.ledger.progress import Progress, Step
 progress.AFTER, progress._PERIOD = 0.0, 0.01

@@ -33,10 +33,10 @@ def test_summary_of_pair() -> None:
     assert summary_text("pair", ledger, "o.jsonl").splitlines() == [
         "read as generic     a.jsonl, c.jsonl",
         "read as nat         b.jsonl",
-        "passed over         a_failures.jsonl: NeMo Gym writes it beside its rollouts",
+        "skipped             a_failures.jsonl: NeMo Gym writes it next to its rollouts",
         "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
         "                 4  placeholder: a placeholder line instead of a rollout",
-        "                 5  lost every candidate, for the reasons below",
+        "                 5  rows lost every candidate, for the reasons below",
         "candidates          2,000 found = 1,993 kept + 7 dropped",
         "                 6  no_score: the score is missing",
         ("                 1  empty_answer: the model said nothing: no text and no tool call"),
@@ -63,7 +63,7 @@ def test_summary_of_extract() -> None:
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
         "read",
         "read",
-        "passed",
+        "skipped",
         "rows",
         "candidates",
         "noticed",
@@ -97,8 +97,8 @@ def test_notes_on_how_groups_were_made() -> None:
         "pair", Ledger(across_prompts=1, groups_of_several_tasks=2), "-"
     ).splitlines()
     assert lines[-2:] == [
-        "note: 1 pair set answers to different prompts against each other",
-        "note: --group-by joined the answers to different tasks in 2 groups",
+        "note: 1 pair with answers to different prompts",
+        "note: in 2 groups, --group-by put answers to different tasks together",
     ]
 
 
@@ -182,7 +182,7 @@ def test_losses() -> None:
     assert losses_text(_ledger()).splitlines() == [
         "rows                1,200 read = 1,190 used + 9 dropped + 1 bad",
         "                 4  placeholder: a placeholder line instead of a rollout",
-        "                 5  lost every candidate, for the reasons below",
+        "                 5  rows lost every candidate, for the reasons below",
         "note: a.jsonl is odd\\x1b",
     ]
     assert losses_text(Ledger(rows_read=9, rows_used=9)) == ""

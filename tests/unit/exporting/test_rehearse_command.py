@@ -7,7 +7,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.rehearse import RehearseWords, rehearse
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import DoesNotTrain, FileError, UnknownWord
 from prefpairs.option import REQUIRED, options_in
 
@@ -55,7 +55,7 @@ def test_dataset_that_does_not_train() -> None:
     problems = ["there is no gradient", "2 of 4 rows have equal sides"]
     error = DoesNotTrain(problems)
     assert error.exit_code == 4
-    assert word_error(error) == (
+    assert error_sentences(error) == (
         problems,
         None,
     )

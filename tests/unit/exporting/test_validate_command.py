@@ -194,7 +194,7 @@ def test_file_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
     assert (caught.value.rows, caught.value.files) == (0, ["odd\\x1b.jsonl"])
     captured = capfd.readouterr()
     assert captured.out == "odd\\x1b.jsonl: fails to load: the file has no rows (no_rows)\n"
-    assert "lost as a whole     odd\\x1b.jsonl\n" in captured.err
+    assert "cannot be loaded    odd\\x1b.jsonl\n" in captured.err
 
 
 def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +267,7 @@ def test_hint() -> None:
     with pytest.raises(WouldBeLost) as caught:
         _run(max_chars=5)
     assert caught.value.hint is not None
-    assert caught.value.hint.startswith("filter has bounds")
+    assert caught.value.hint.startswith("limit lengths with filter: ")
     _write("in.jsonl", {"prompt": "a question", "chosen": "a", "rejected": "b"}, EQUAL)
     with pytest.raises(WouldBeLost) as caught:
         _run(max_chars=5)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
-from prefpairs.cli.terminal.outcome_text import word_member
+from prefpairs.cli.terminal.outcome_text import describe_outcome
 from prefpairs.engine.group_outcomes import Member
 from prefpairs.model.candidate import Candidate
 from prefpairs.plan import PairPlan, ReadPlan
@@ -26,7 +26,7 @@ def _word(
     member = Member(4, Candidate("g", "Q", "A", 1.0), standing)
     asked = PairOptions(**options) if options else OPTIONS
     plan = PairPlan(read=ReadPlan(inputs=[]), options=replace(asked, strategy=strategy))
-    return word_member(member, pairs, plan)
+    return describe_outcome(member, pairs, plan)
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def _word(
             "duplicate_rollout",
             (f"dropped: {LOSSES['duplicate_rollout']} (duplicate_rollout)", ""),
         ),
-        (CandidateOutcome(alone=True), ("not used: there is nobody to be compared with", "")),
+        (CandidateOutcome(alone=True), ("not used: it is the only candidate in its group", "")),
         (
             CandidateOutcome(like=(Obstacle.TIE, 3)),
-            ("not used: the same score as #3, which comes first", ""),
+            ("not used: the same score as #3, which ranks first", ""),
         ),
         (CandidateOutcome(like=(Obstacle.TIE, 5)), ("not used: the same score as #5", "")),
         (
             CandidateOutcome(like=(Obstacle.SAME_ANSWER, 1)),
-            ("not used: the same answer as #1, which comes first", ""),
+            ("not used: the same answer as #1, which ranks first", ""),
         ),
         (
             CandidateOutcome(),
@@ -70,7 +70,7 @@ def test_words(standing: CandidateOutcome | str, words: tuple[str, str]) -> None
         (Obstacle.TIE, "the same score as #1"),
         (Obstacle.NARROW, "the gap to #1 is below --min-gap 0.25"),
         (Obstacle.WIDE, "the gap to #1 is above --max-gap 2"),
-        (Obstacle.LOW, "against #1 the better one is below --min-chosen-score 0.5"),
+        (Obstacle.LOW, "against #1, the higher score is below --min-chosen-score 0.5"),
     ],
 )
 def test_obstacles(obstacle: Obstacle, words: str) -> None:

@@ -216,7 +216,7 @@ def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("rows", "hint"),
     [
-        ([], "there were no rows to read"),
+        ([], "the input has no rows"),
         ([{**ROWS[0], "chosen": " "}], "1 row: the model said nothing: no text and no tool call"),
     ],
 )

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from prefpairs.cli.terminal.error_text import visible
+from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.render.terminal_text import (
     columns_of,
     one_line,
@@ -44,7 +44,7 @@ def test_nothing_is_left_that_steers() -> None:
     """All that the messages of the program write out is written out here, too."""
     for code in range(sys.maxunicode + 1):
         sign = chr(code)
-        if visible(sign) != sign and sign != "\n":
+        if printable(sign) != sign and sign != "\n":
             assert visible_text(sign).isprintable(), hex(code)
             assert visible_text(sign) != sign, hex(code)
 

@@ -15,7 +15,7 @@ from prefpairs.cli.commands.pair import pair
 from prefpairs.cli.commands.sample import sample
 from prefpairs.cli.commands.split import split
 from prefpairs.cli.recipe import GROUPS, STAGES, STEPS, Recipe, read_recipe
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.cli.typer_adapter import command_of, options_of
 from prefpairs.errors import FileError, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
@@ -235,7 +235,7 @@ def _as_options(words: dict[str, Any]) -> list[str]:
 def _wrong(recipe: Recipe, table: str, *kinds: type) -> list[str]:
     with pytest.raises(UsageError) as caught:
         recipe.groups(table, *(kinds or GROUPS[table]))
-    return word_error(caught.value)[0]
+    return error_sentences(caught.value)[0]
 
 
 def _known(kinds: Sequence[type]) -> set[str]:
@@ -495,14 +495,14 @@ def test_word_of_another_table(table: str, word: str, owner: str) -> None:
         recipe.groups(table, *GROUPS[table])
     name = word.replace("-", "_")
     sentence = f"r.toml:2: unknown word in [{table}]: {name}"
-    assert word_error(caught.value) == ([sentence], f"{name} belongs in [{owner}]")
+    assert error_sentences(caught.value) == ([sentence], f"{name} belongs in [{owner}]")
 
 
 def test_nearest_word() -> None:
     """The hint is a word of that table, as it is typed."""
     with pytest.raises(UnknownWord) as caught:
         _recipe("[read]\nscores = 'x'\n[pair]\n").groups("read", *OF_ROLLOUTS)
-    assert word_error(caught.value)[1] == "did you mean score?"
+    assert error_sentences(caught.value)[1] == "did you mean score?"
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85"])
@@ -591,7 +591,7 @@ def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
     """They are told as the recipe is read, with the line where that is known."""
     with pytest.raises(UsageError) as caught:
         _recipe(text)
-    sentences, told = word_error(caught.value)
+    sentences, told = error_sentences(caught.value)
     assert sentences == [sentence]
     assert hint in (None, told)
 
@@ -737,7 +737,7 @@ def test_setting_that_is_none(setting: str) -> None:
     """A table, a word and a value."""
     with pytest.raises(UsageError) as caught:
         _recipe("[pair]\n", setting)
-    assert word_error(caught.value) == (
+    assert error_sentences(caught.value) == (
         [f"--set {setting}: expected TABLE.WORD=VALUE"],
         "--set pair.min_gap=0.3",
     )

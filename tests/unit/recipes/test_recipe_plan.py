@@ -10,7 +10,7 @@ from tokenizers.models import WordLevel
 
 from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.recipe_plan import outline_of, plan_of
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import FileError, UsageError
@@ -80,7 +80,7 @@ def _write(plan: Plan, *, keep_if_same: bool = False, content: bytes = OURS) -> 
 def _told(text: str) -> tuple[list[str], str | None]:
     with pytest.raises(UsageError) as caught:
         _plan(text)
-    return word_error(caught.value)
+    return error_sentences(caught.value)
 
 
 def test_plan_of_pairs() -> None:

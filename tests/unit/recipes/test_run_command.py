@@ -18,7 +18,7 @@ from prefpairs.cli.commands.run import run
 from prefpairs.cli.commands.sample import sample
 from prefpairs.cli.commands.split import split
 from prefpairs.cli.commands.verify import VerifyWords, verify
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import (
     BadRecords,
     FileError,
@@ -383,7 +383,7 @@ def test_place_of_a_wrong_word() -> None:
     """With its line."""
     with pytest.raises(UsageError) as caught:
         _run(f"{RECIPE}{WHOLE}outptu = 3\n")
-    assert word_error(caught.value)[0] == ["recipe.toml:15: unknown word in [write]: outptu"]
+    assert error_sentences(caught.value)[0] == ["recipe.toml:15: unknown word in [write]: outptu"]
 
 
 # How it ends -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.cli.commands.verify import VerifyWords, verify
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.manifest import ManifestWriter
 from prefpairs.engine.pair_writer import WHOLE
@@ -88,7 +88,7 @@ def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FilesDiffer) as caught:
         verify(asked=VerifyWords(manifest="m.json"))
     assert (caught.value.exit_code, caught.value.path) == (1, "m.json")
-    assert word_error(caught.value) == (
+    assert error_sentences(caught.value) == (
         [
             "recipe r.toml has other bytes",
             "input b.jsonl has 0 bytes, not 3",

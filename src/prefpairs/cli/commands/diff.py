@@ -13,8 +13,8 @@ from prefpairs.analysis.comparison import (
     compare,
     ids_of,
 )
-from prefpairs.cli.terminal.error_text import say, visible
-from prefpairs.cli.terminal.progress_display import read_whole, show_progress
+from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
+from prefpairs.cli.terminal.safe_text import printable, write_stderr
 from prefpairs.cli.terminal.summary_text import losses_text
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
@@ -115,7 +115,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
     course = Progress()
     plan, ledgers = inputs.diff_plan(), (Ledger(progress=course), Ledger(progress=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])
-    whole = [*read_whole(plan.before), *read_whole(plan.after)]
+    whole = [*inputs_to_measure(plan.before), *inputs_to_measure(plan.after)]
     with show_progress(course, whole, quiet=asked.quiet):
         before, after = read_both(plan, ledgers)
     found = compare(before, after)
@@ -128,7 +128,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
                 encode_pretty(_as_json(found)) if asked.json else _table(found, plan).encode()
             )
     if not asked.quiet:
-        say("".join(map(losses_text, ledgers)))
+        write_stderr("".join(map(losses_text, ledgers)))
     if asked.exit_code and not found.same:
         sys.exit(_DIFFERENT)
 
@@ -179,7 +179,7 @@ def _listed(name: str, told: list[str]) -> str:
 
 def _names(plan: InputPlan) -> str:
     more = len(plan.inputs) - 1
-    return visible(plan.inputs[0].label) + (f" and {more:,} more" if more else "")
+    return printable(plan.inputs[0].label) + (f" and {more:,} more" if more else "")
 
 
 def _counts(before: PairSetFigures, after: PairSetFigures) -> Iterator[tuple[str, str, str, str]]:

@@ -3,8 +3,8 @@
 import os
 
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
-from prefpairs.cli.terminal.error_text import say, visible
-from prefpairs.cli.terminal.progress_display import read_whole, show_progress
+from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
+from prefpairs.cli.terminal.safe_text import printable, write_stderr
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import UsageError
@@ -84,14 +84,14 @@ def report(
     with analysed(inputs, rows, pairing, temp, of_all={"seed"}) as plan:
         check_written([output, plan.read.quarantine], plan.read.inputs)
         with open_output(output, plan.read.inputs) as file:
-            with show_progress(counts.progress, read_whole(plan.read), quiet=showing.quiet):
+            with show_progress(counts.progress, inputs_to_measure(plan.read), quiet=showing.quiet):
                 found = survey(plan, counts, gallery.add)
             size = 0
             for part in page(found, counts, gallery, showing.title):
                 file.write(part)
                 size += len(part)
     if output != STDOUT and not showing.quiet:
-        say(f"wrote {visible(output)} ({_size(size)}): open it in a browser\n")
+        write_stderr(f"wrote {printable(output)} ({_size(size)}): open it in a browser\n")
 
 
 def _size(number: int) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from prefpairs.cli.terminal.error_text import plural, say
-from prefpairs.cli.terminal.next_steps import why_nothing
-from prefpairs.cli.terminal.outcome_text import word_member
+from prefpairs.cli.terminal.next_steps import why_no_output
+from prefpairs.cli.terminal.outcome_text import describe_outcome
 from prefpairs.cli.terminal.pager import NARROWEST, WIDEST, Screen, open_screen
+from prefpairs.cli.terminal.safe_text import plural, write_stderr
 from prefpairs.cli.terminal.summary_text import early_losses, losses_text, notes_text
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.group_outcomes import ShownGroup, show_group
@@ -188,7 +188,7 @@ class ViewWords:
                 missing = error
         if missing is not None:
             ids = missing.what == "pair" and missing.names
-            why = _ABOUT_IDS if ids else why_nothing("show", ledger)
+            why = _ABOUT_IDS if ids else why_no_output("show", ledger)
             raise NotThere(missing.what, missing.names, missing.hint or why)
 
     def view(self, screen: Screen) -> View:
@@ -237,7 +237,7 @@ def _show_pairs(plan: ShowPlan, looking: ViewWords, ledger: Ledger) -> None:
             for row in pair_rows(found.pair, found.place, number, looking.view(screen)):
                 screen.put(row)
     if not looking.quiet:
-        say(losses_text(ledger))
+        write_stderr(losses_text(ledger))
 
 
 def _show_group(
@@ -251,7 +251,7 @@ def _show_group(
             for line in losses:
                 screen.put([Span(line)])
     if not looking.quiet:
-        say(notes_text(ledger))
+        write_stderr(notes_text(ledger))
 
 
 def _put_group(
@@ -262,7 +262,7 @@ def _put_group(
     for row in group_rows(group.best, counts, view):
         screen.put(row)
     for member in islice(group.members, most):
-        fared, side = word_member(member, group.pairs, plan)
+        fared, side = describe_outcome(member, group.pairs, plan)
         for row in member_rows(member.number, member.candidate, fared, side, view):
             screen.put(row)
     if most is not None and group.candidates > most:

@@ -6,7 +6,7 @@ from prefpairs.analysis.survey import PairSurvey, Survey, survey_groups
 from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
-from prefpairs.cli.terminal.progress_display import read_whole, show_progress
+from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.gates import read_gates
 from prefpairs.engine.survey_inputs import survey
@@ -57,9 +57,9 @@ class ToldWords:
             from prefpairs.render.markdown import markdown
 
             return markdown(told, worrying).encode()
-        from prefpairs.cli.terminal.section_text import drawn
+        from prefpairs.cli.terminal.survey_text import draw_sections
 
-        return drawn(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
+        return draw_sections(told, worrying, terminal=self.output == STDOUT and os.isatty(1))
 
 
 def stats(
@@ -93,7 +93,7 @@ def stats(
         check_written([told.output, plan.read.quarantine], plan.read.inputs)
         tables = not (told.json or told.markdown)
         with open_output(told.output, plan.read.inputs, styled=tables) as output:
-            with show_progress(ledger.progress, read_whole(plan.read), quiet=told.quiet):
+            with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=told.quiet):
                 found = survey(plan, ledger)
             output.write(told.written(found, ledger))
     for gate in gates:

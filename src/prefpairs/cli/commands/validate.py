@@ -3,9 +3,15 @@
 import os
 import sys
 
-from prefpairs.cli.terminal.error_text import say, visible
-from prefpairs.cli.terminal.finding_text import hint_of, json_of, line_of, told_of, worth_telling
-from prefpairs.cli.terminal.progress_display import show_progress
+from prefpairs.cli.terminal.progress_bar import show_progress
+from prefpairs.cli.terminal.safe_text import printable, write_stderr
+from prefpairs.cli.terminal.validation_text import (
+    finding_json,
+    finding_line,
+    limit_warnings,
+    validation_hint,
+    validation_summary,
+)
 from prefpairs.dataset.answer_slicing import AnswerSlicer
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.destination import check_written
@@ -163,18 +169,18 @@ def validate(*, words: ValidateWords) -> None:
         show_progress(ledger.progress, inputs, quiet=words.quiet),
         open_output(STDOUT, plan.inputs) as output,
     ):
-        for verdict in worth_telling(run(plan, ledger)):
-            output.write(json_of(verdict) if words.json else line_of(verdict))
+        for verdict in limit_warnings(run(plan, ledger)):
+            output.write(finding_json(verdict) if words.json else finding_line(verdict))
     if words.summary is not None:
         write_file(words.summary, encode_pretty(validate_summary(ledger)))
     if not words.quiet:
-        say("".join(f"{line}\n" for line in told_of(ledger)))
+        write_stderr("".join(f"{line}\n" for line in validation_summary(ledger)))
     if ledger.rows_lost or ledger.files_lost:
-        files = [visible(name) for name in ledger.files_lost]
+        files = [printable(name) for name in ledger.files_lost]
         paths = [given.path for given in plan.inputs if not given.is_stdin]
         again = plan.inputs if all(map(is_file, paths)) and paths else ()
         pairs = plan.target.unpaired or not again or kind_of_inputs(again) == PAIRS
-        hint = hint_of(ledger, plan.target.name, paths, pairs=pairs)
+        hint = validation_hint(ledger, plan.target.name, paths, pairs=pairs)
         raise WouldBeLost(ledger.rows_lost, ledger.rows_read, plan.target.name, files, hint)
 
 

@@ -1,7 +1,7 @@
 """prefpairs verify: whether files are still what a manifest says."""
 
-from prefpairs.cli.terminal.error_text import plural, say, visible
-from prefpairs.cli.terminal.progress_display import show_progress
+from prefpairs.cli.terminal.progress_bar import show_progress
+from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.errors import BadInput, FilesDiffer
 from prefpairs.ledger.progress import Progress
 from prefpairs.option import REQUIRED, argument, options
@@ -39,7 +39,7 @@ def verify(*, asked: VerifyWords) -> None:
     with show_progress(progress):
         found = differences(manifest, read, progress.add_bytes)
     if sentence := other_identity(read):
-        say(f"note: {visible(f'{manifest}: {sentence}')}\n")
+        write_stderr(f"note: {printable(f'{manifest}: {sentence}')}\n")
     if found:
         raise FilesDiffer(manifest, found)
-    say(f"{visible(manifest)}: {plural(len(files), 'file')} as they were\n")
+    write_stderr(f"{printable(manifest)}: {plural(len(files), 'file')} as they were\n")

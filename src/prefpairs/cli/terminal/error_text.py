@@ -1,4 +1,4 @@
-"""Facts to sentences: what an error says, and what to do about it.
+"""The sentences and hints of errors.
 
 error: rollouts.jsonl:17: score is "0.7", expected a number
 
@@ -6,13 +6,12 @@ hint: --cast-score reads numbers written as text
 """
 
 import os
-import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
+from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.did_you_mean import MOST_TOLD, listed, near_of, nearest
 from prefpairs.errors import (
     ArePairs,
@@ -39,12 +38,10 @@ from prefpairs.errors import (
     UsageError,
     WouldBeLost,
 )
-from prefpairs.files.standard_output import STEERING
 from prefpairs.model.pair import Pair
 from prefpairs.reasons import ALL
 
-_CONTROL = re.compile(f"[\x00-\x1f{STEERING}\ud800-\udfff]")
-_FEWER = "--max-pairs-per-group or --rejected-per-chosen take fewer, --yes-all writes them all"
+_FEWER = "limit them with --max-pairs-per-group or --rejected-per-chosen, or use --yes-all"
 
 _WITH_COMMANDS = (
     BadRecords,
@@ -55,43 +52,36 @@ _WITH_COMMANDS = (
     SideLeaks,
     TwoReadings,
 )
-"""Errors after which a changed command does what was meant."""
+"""Errors with hints that are commands."""
 
 _MOST_MISSING = 5
 _MOST_FILES = 3
 _MOST_NAMES, _LIKE = 1000, 0.8
-"""So many names of a folder are looked at; one that was meant is so much like the one typed."""
+"""How many names of a directory are compared, and how similar a suggestion must be."""
 
 
-def say_error(error: Exception, typed: Sequence[str] = ()) -> None:
-    """Write an error, and its hint, to standard error; `typed` are the words of the command."""
-    sentences, hint = word_error(error)
+def write_error(error: Exception, typed: Sequence[str] = ()) -> None:
+    """Write an error and its hint to standard error; `typed` is the command line."""
+    sentences, hint = error_sentences(error)
     hints = [hint] if hint else []
     if isinstance(error, _WITH_COMMANDS):
         from prefpairs.cli.retry_commands import commands_for
 
-        commands = [visible(command) for command in commands_for(error, typed)]
+        commands = [printable(command) for command in commands_for(error, typed)]
         others = isinstance(error, OtherRows) and not isinstance(error, ArePairs)
         hints = [*commands, *hints] if others else commands or hints
     text = "".join(f"error: {sentence}\n" for sentence in sentences)
     for number, told in enumerate(hints):
         text += f"  or: {told}\n" if number else f"\nhint: {told}\n"
-    say(text)
+    write_stderr(text)
 
 
-def say(text: str) -> None:
-    """Write to standard error; that nobody can hear it changes nothing about the run."""
-    with suppress(OSError, AttributeError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def word_error(error: Exception) -> tuple[list[str], str | None]:
-    """The sentences and the hint of an error; whatever they cite, it steers no terminal."""
+def error_sentences(error: Exception) -> tuple[list[str], str | None]:
+    """The sentences and the hint of an error, safe to print."""
     sentences, hint = _word(error)
     if isinstance(error, UsageError) and error.place is not None:
         sentences = [f"{error.place}: {sentence}" for sentence in sentences]
-    return [visible(sentence) for sentence in sentences], hint and visible(hint)
+    return [printable(sentence) for sentence in sentences], hint and printable(hint)
 
 
 def _word(error: Exception) -> tuple[list[str], str | None]:
@@ -107,15 +97,17 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case OtherRows():
             return [error.problem], error.hint
         case InputChanged():
-            hint = "run it again when nothing writes to the file any more"
+            hint = "run the command again once nothing writes to the file"
             return [f"{error.path} changed while it was being read"], hint
         case CannotHold():
             what = "; ".join(ALL[code] for code in error.codes)
-            sentence = f"pair {error.pair}: {error.target} cannot hold it as it is: {what}"
-            return [sentence], "--lossy flatten writes it so, --lossy drop leaves such pairs out"
+            sentence = f"pair {error.pair}: {error.target} does not support its content: {what}"
+            return [
+                sentence
+            ], "--lossy flatten converts such content, --lossy drop leaves out such pairs"
         case ReadsAsDates():
             sentence = f"{error.file}: every text of {error.path} looks like a date"
-            hint = "loaders would make timestamps of them; a .parquet file keeps them text"
+            hint = "loaders would convert them to timestamps; a .parquet file keeps them as text"
             return [sentence], hint
         case FilesDiffer():
             return [*error.differences], None
@@ -135,19 +127,19 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case NotThere():
             return [*_word_not_there(error)], error.hint
         case NothingCameOut():
-            sentence = f"no {error.what} came out, so nothing was written"
+            sentence = f"the result has no {error.what}s, so nothing was written"
             return [f"{sentence}: {error.hint}" if error.choices else sentence], error.hint
         case GateNotMet():
             actual = "unknown" if error.actual is None else f"{error.actual:,}"
-            hint = "the counts say what was lost, and why"
-            return [f"--require {error.gate} is not met: it is {actual}"], hint
+            hint = "the summary shows what was dropped and why"
+            return [f"--require {error.gate} is not met: the value is {actual}"], hint
         case DoesNotTrain():
             return [*error.problems], None
         case WouldBeLost():
             lost = [f"{file} cannot be loaded" for file in error.files]
             if error.of:
                 rows = f"{error.rows:,} of {plural(error.of, 'row')}"
-                lost.append(f"{rows} would not train as they should with {error.target}")
+                lost.append(f"{rows} would not train correctly with {error.target}")
             return lost, error.hint
         case FileError():
             near = _like(error.path) if error.missing else None
@@ -156,11 +148,11 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
 
 
 def _word_foreign(error: Exception) -> tuple[list[str], str | None]:
-    """Errors of the file system and of typer have a message; anything else is a bug."""
+    """Errors of the file system and of typer have messages; anything else is a bug."""
     if isinstance(error, OSError):
         return [error.strerror or str(error)], None
     if hasattr(error, "format_message"):
-        return [error.format_message().rstrip(".")], "--help lists the options"
+        return [error.format_message().rstrip(".")], "see --help for the options"
     hint = "this is a bug in prefpairs; please report it with the command and the input"
     return [f"{type(error).__name__}: {error!s}"], hint
 
@@ -171,11 +163,11 @@ def _word_not_there(error: NotThere) -> Iterator[str]:
     for name in error.names[:_MOST_MISSING]:
         yield f"there is no {error.what} {name}"
     if (more := len(error.names) - _MOST_MISSING) > 0:
-        yield f"... nor {more:,} more"
+        yield f"... and {more:,} more that do not exist"
 
 
 def are_no_pairs(error: BadRecords) -> bool:
-    """Whether not one row is a pair, where pairs are read."""
+    """Whether pairs were expected and no row is one."""
     bad = error.first[0][1] if error.first and error.of_all_rows else None
     if not isinstance(bad, BadField) or bad.field not in ("prompt", "chosen"):
         return False
@@ -186,9 +178,9 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
     if are_no_pairs(error):
         place, bad = error.first[0]
         rows = (
-            "its only row is no pair"
+            "its only row is not a pair"
             if error.count == 1
-            else f"none of {error.count:,} rows is a pair"
+            else f"none of its {error.count:,} rows is a pair"
         )
         why = bad.field if isinstance(bad, BadField) else ""
         yield f"{place.rpartition(':')[0]}: {rows} ({why} is null), so nothing was written"
@@ -204,7 +196,7 @@ def _word_bad_records(error: BadRecords) -> Iterator[str]:
             untold -= more
     if untold:
         yield f"... and {untold:,} more"
-    so = "what was written is not complete" if error.partly_written else "so nothing was written"
+    so = "the output is incomplete" if error.partly_written else "so nothing was written"
     beyond = f", more than --max-errors {error.allowed} allows" if error.allowed else ""
     yield f"{plural(error.count, 'bad row')}{beyond}, {so}"
 
@@ -216,15 +208,15 @@ def _word_record(bad: BadRecord) -> str:
 
 
 _HINT_OF_NO_JSON = (
-    "no row is JSON; prefpairs reads JSON lines (an object on each line), JSON arrays and Parquet"
+    "no row is JSON; prefpairs reads JSON lines (one object per line), JSON arrays and Parquet"
 )
 _REMEDIES = {
-    "lfs_pointer": "`git lfs pull` fetches the file itself",
-    "pretty_printed": "`jq -c .` writes each JSON value on a line of its own",
-    "line_too_long": "--max-line SIZE allows more",
-    "unfinished": "is the file still being written? --on-error skip leaves such rows out",
+    "lfs_pointer": "fetch the file with `git lfs pull`",
+    "pretty_printed": "write one JSON value per line with `jq -c .`",
+    "line_too_long": "--max-line SIZE allows longer lines",
+    "unfinished": "is the file still being written? --on-error skip leaves out incomplete rows",
 }
-"""What helps against rows that are bad for a reason of which it is known."""
+"""Hints for reasons with a known remedy."""
 
 
 def _hint_of_bad_records(error: BadRecords) -> str | None:
@@ -236,23 +228,26 @@ def _hint_of_bad_records(error: BadRecords) -> str | None:
         if isinstance(bad, BadField) and bad.expected == "a number" and bad.numbers:
             return _hint_of_several_scores(bad)
     if are_no_pairs(error):
-        return "[pair], as the first stage of a recipe, makes pairs of rollouts"
-    if error.allowed or error.of_all_rows:  # to leave out all rows helps nobody
+        return "to make pairs from rollouts, start the recipe with [pair]"
+    if error.allowed or error.of_all_rows:  # leaving out every row would not help
         return _HINT_OF_NO_JSON if error.kinds.keys() == {"not_json"} else None
-    return "--on-error skip leaves bad rows out; --on-error quarantine --quarantine FILE keeps them"
+    return (
+        "leave out bad rows with --on-error skip, "
+        "or save them with --on-error quarantine --quarantine FILE"
+    )
 
 
 def _hint_of_several_scores(bad: BadField) -> str:
-    """Where a score was looked for stands an object of several: which of them count, and how."""
+    """The score is an object with several numbers: name those that count."""
     paths = [shlex.quote(f"{bad.field}.{name}") for name in bad.numbers]
-    hint = f"{bad.field} holds {listed(bad.numbers, 'and')}; name what counts: --score {paths[0]}"
+    hint = f"{bad.field} has {listed(bad.numbers, 'and')}; choose one: --score {paths[0]}"
     if len(paths) == 1:
         return hint
-    return f"{hint}, or several with weights: --score {paths[0]} --score {paths[1]}:0.2"
+    return f"{hint}, or add several with weights: --score {paths[0]} --score {paths[1]}:0.2"
 
 
 def _is_quoted_number(bad: BadRecord) -> bool:
-    """Whether a score of a rollout is a number in quotes; those of pairs are never cast."""
+    """Whether a score of a rollout is a number in quotes; scores of pairs are never cast."""
     if not isinstance(bad, BadField) or bad.expected != "a number" or bad.field in Pair._fields:
         return False
     try:
@@ -263,37 +258,10 @@ def _is_quoted_number(bad: BadRecord) -> bool:
 
 
 def _like(path: str) -> str | None:
-    """The file beside it that may have been meant."""
+    """A file in the same directory with a similar name."""
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
         names = [entry.name for entry in islice(found, _MOST_NAMES)]
         if near := near_of(name, names, _LIKE):
             return f"did you mean {os.path.join(folder, near[0])}?"
     return None
-
-
-def visible(text: str) -> str:
-    r"""The text with what could steer a terminal written out, and bytes of names that are no UTF-8.
-
-    >>> visible("red \x1b[31m"), visible("caf\udce9.jsonl")
-    ('red \\x1b[31m', 'caf\\xe9.jsonl')
-    """
-    with suppress(UnicodeError):  # where Python reads names as ASCII they may be UTF-8 all the same
-        text = text.encode("utf-8", "surrogateescape").decode()
-    return _CONTROL.sub(_written_out, text)
-
-
-def _written_out(found: re.Match[str]) -> str:
-    byte = ord(found[0]) - 0xDC00
-    if 0x80 <= byte <= 0xFF:  # so Python holds what it could not decode
-        return f"\\x{byte:02x}"
-    return found[0].encode("unicode_escape").decode()
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "pair"), plural(2000, "pair")
-    ('1 pair', '2,000 pairs')
-    """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -196,7 +196,7 @@ class Paint:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours else text
 
 
-def say_help(command: str | None) -> None:
+def write_help(command: str | None) -> None:
     """Write the help of the program, or of a command, to standard output."""
     width = min(_width(), _WIDEST)
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

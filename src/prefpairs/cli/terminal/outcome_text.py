@@ -1,4 +1,4 @@
-"""How a candidate of a group fared, in words."""
+"""The outcome of a candidate of a group, in words."""
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, Obstacle, Others
 from prefpairs.engine.group_outcomes import Member
@@ -7,7 +7,7 @@ from prefpairs.reasons import ALL
 from prefpairs.strategies import STRATEGIES
 
 
-def word_member(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
+def describe_outcome(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
     """What became of a candidate, and on which side it stands, if it is paired.
 
     `pairs` is how many its group gave.
@@ -17,24 +17,24 @@ def word_member(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
         return f"dropped: {ALL[standing]} ({standing})", ""
     if not standing.paired:
         return f"not used: {_why_unpaired(standing, member.number, pairs, plan)}", ""
-    said = []
+    phrases = []
     if standing.chosen_over.count:
-        said.append(f"chosen over {_named(standing.chosen_over)}")
+        phrases.append(f"chosen over {_named(standing.chosen_over)}")
     if standing.rejected_by.count:
-        said.append(f"rejected in favour of {_named(standing.rejected_by)}")
-    return "; ".join(said), "chosen" if standing.chosen_over.count else "rejected"
+        phrases.append(f"rejected in favour of {_named(standing.rejected_by)}")
+    return "; ".join(phrases), "chosen" if standing.chosen_over.count else "rejected"
 
 
 def _why_unpaired(standing: CandidateOutcome, number: int, pairs: int, plan: PairPlan) -> str:
     if standing.alone:
-        return "there is nobody to be compared with"
+        return "it is the only candidate in its group"
     if standing.obstacles:
         found = standing.obstacles.items()
         return "; ".join(_word_obstacle(kind, _named(others), plan) for kind, others in found)
     if standing.like is not None:
         kind, other = standing.like
         same = "answer" if kind is Obstacle.SAME_ANSWER else "score"
-        return f"the same {same} as #{other}" + (", which comes first" if other < number else "")
+        return f"the same {same} as #{other}" + (", which ranks first" if other < number else "")
     enough = (
         ""
         if pairs != plan.options.max_pairs_per_group
@@ -44,10 +44,10 @@ def _why_unpaired(standing: CandidateOutcome, number: int, pairs: int, plan: Pai
 
 
 def _what_is_taken(plan: PairPlan) -> str:
-    """What a strategy takes, with the values of the options that its words name."""
-    said = STRATEGIES[plan.options.strategy_name]
-    said = said.replace("--high-threshold", f"--high-threshold {plan.options.high_threshold:g}")
-    return said.replace("--low-threshold", f"--low-threshold {plan.options.low_threshold:g}")
+    """What a strategy takes, with the values of the options in its description."""
+    text = STRATEGIES[plan.options.strategy_name]
+    text = text.replace("--high-threshold", f"--high-threshold {plan.options.high_threshold:g}")
+    return text.replace("--low-threshold", f"--low-threshold {plan.options.low_threshold:g}")
 
 
 def _word_obstacle(obstacle: Obstacle, others: str, plan: PairPlan) -> str:
@@ -63,11 +63,11 @@ def _word_obstacle(obstacle: Obstacle, others: str, plan: PairPlan) -> str:
             return f"the gap to {others} is above --max-gap {options.max_gap:g}"
         case Obstacle.LOW:
             least = options.min_chosen_score
-            return f"against {others} the better one is below --min-chosen-score {least:g}"
+            return f"against {others}, the higher score is below --min-chosen-score {least:g}"
 
 
 def _named(others: Others) -> str:
-    """Some candidates by their numbers.
+    """Candidates, named by their numbers.
 
     >>> _named(Others([1, 2, 3], 5)), _named(Others([1, 2], 2))
     ('#1, #2, #3 and 2 more', '#1 and #2')

@@ -1,4 +1,4 @@
-"""Where rows of styled text go: a terminal and its pager, or plain text where there is none."""
+"""Output of styled rows: to a terminal and its pager, or as plain text."""
 
 import os
 import shlex
@@ -14,14 +14,14 @@ from prefpairs.files.standard_output import STDOUT, ClosedPipe
 from prefpairs.render.terminal_text import Row
 
 PLAIN_WIDTH = 100
-"""How wide text is that goes to no terminal."""
+"""The width of text that does not go to a terminal."""
 
 NARROWEST, WIDEST = 40, 10_000
 _USUAL_SIZE = 80, 24
 
 _PAGER, _NO_PAGER = "less -R", ("", "cat")
 _LESS = "FRX"
-"""What less is told if nobody says: to quit where all fits, let colours through, leave it there."""
+"""Default options of less: quit if everything fits, show colours, do not clear the screen."""
 
 _STYLES = {
     "rule": "dim",
@@ -36,13 +36,13 @@ _STYLES = {
     "chosen-differs": "bold bright_white on color(22)",
     "rejected-differs": "bold bright_white on color(52)",
 }
-"""What the words in the name of a style look like; those that are not here look like nothing."""
+"""The look of each word in the name of a style; other words have none."""
 
 Paint = Callable[[Row], str]
 
 
 class Screen(NamedTuple):
-    """What rows are shown on."""
+    """The output for rows."""
 
     width: int
     coloured: bool
@@ -56,7 +56,7 @@ class Screen(NamedTuple):
 
 @contextmanager
 def open_screen(width: int | None, *, pager: bool) -> Iterator[Screen]:
-    """Standard output: in colours and by way of the pager if it is a terminal, else plain."""
+    """Standard output: with colours and a pager if it is a terminal, otherwise plain."""
     if not os.isatty(1):
         with open_output(STDOUT, styled=True) as output:
             yield Screen(width or PLAIN_WIDTH, False, output, _plain)
@@ -73,7 +73,7 @@ def _plain(row: Row) -> str:
 
 
 def _size() -> tuple[int, int]:
-    """Columns and lines of the terminal; some do not know."""
+    """Columns and lines of the terminal, or the usual size if it is unknown."""
     try:
         columns, lines = os.get_terminal_size(1)
     except OSError:
@@ -82,11 +82,11 @@ def _size() -> tuple[int, int]:
 
 
 def _colours() -> Paint | None:
-    """How rows are coloured, on a terminal that has colours for whoever wants to see them."""
+    """How to colour rows, if the terminal has colours and the user wants them."""
     from rich.console import COLOR_SYSTEMS, Console
     from rich.style import Style
 
-    # rich below 14 takes an empty NO_COLOR for a wish, too
+    # rich below 14 also obeys an empty NO_COLOR
     console = Console(force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")))
     if console.color_system is None or console.no_color:
         return None
@@ -103,15 +103,15 @@ def _colours() -> Paint | None:
 
 
 def _pager_words() -> list[str]:
-    """What starts the pager; nothing where there should be none."""
+    """The pager command; empty for none."""
     wanted = os.environ.get("PAGER", _PAGER)
-    with suppress(ValueError):  # a quotation that never ends
+    with suppress(ValueError):  # an unclosed quotation mark
         return [] if wanted in _NO_PAGER else shlex.split(wanted)
     return []
 
 
 class _Pager:
-    """Lines on their way to a terminal, by way of a pager if they do not fit on it."""
+    """Lines for a terminal, through a pager if they do not fit."""
 
     def __init__(self, words: list[str], height: int) -> None:
         self._words = words
@@ -121,7 +121,7 @@ class _Pager:
         self._heed: Any = None
 
     def write(self, line: bytes, /) -> object:
-        """Take one line, newline included."""
+        """Write one line, including its newline."""
         self._waiting.append(line)
         if self._process is None and self._words and len(self._waiting) >= self._height:
             self._start()
@@ -132,10 +132,10 @@ class _Pager:
     def _start(self) -> None:
         settings = {"LESS": _LESS, **os.environ}
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - $PAGER is the user's own word
+            self._process = subprocess.Popen(  # noqa: S603 - $PAGER comes from the user
                 self._words, stdin=subprocess.PIPE, env=settings
             )
-        except OSError:  # there is none of this name
+        except OSError:  # no such program
             self._words = []
             return
         self._heed = signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the pager now
@@ -148,11 +148,11 @@ class _Pager:
             raise ClosedPipe from None
 
     def __enter__(self) -> Self:
-        """Wait for lines."""
+        """Nothing to set up."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait until whoever reads in the pager has seen enough; else show what has come."""
+        """Wait for the pager to be closed; without a pager, print the lines."""
         if self._process is not None:
             with suppress(BrokenPipeError):
                 cast("IO[bytes]", self._process.stdin).close()

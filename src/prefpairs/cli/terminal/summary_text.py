@@ -1,14 +1,20 @@
-"""The closing summary: what was read, what was lost and why, what came out."""
+"""The closing summary: what was read, what was dropped and why, what was written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from prefpairs.cli.terminal.error_text import plural, visible
-from prefpairs.cli.terminal.marked_note import notes_on_marked
+from prefpairs.cli.terminal.safe_text import plural, printable
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.running_stats import WHAT_IF_GAPS
-from prefpairs.reasons import ALL
+from prefpairs.reasons import ALL, CONFLICTING
 
 _MOST_NAMES = 5
+_MARKS = {
+    "incomplete": "are truncated",
+    "failed": "have an error, which may or may not be the verdict on them",
+}
+
+_typed: list[str] = []
+"""The command line."""
 
 
 def summary_text(command: str, ledger: Ledger, output: str) -> str:
@@ -24,38 +30,38 @@ def summary_text(command: str, ledger: Ledger, output: str) -> str:
         lines += [*_stages(ledger), *written, *_sides(ledger)]
     lines += notes_text(ledger).splitlines()
     if command == "pair":
-        lines += notes_on_marked(ledger)
+        lines += _answer_notes(ledger)
     if output != "-" and (
         ledger.candidates_kept if command == "extract" else ledger.pairs or ledger.traces
     ):
-        lines.append(f"wrote {visible(output)}")
+        lines.append(f"wrote {printable(output)}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def losses_text(ledger: Ledger) -> str:
-    """What was left out, and what else should be known; nothing where all is as it should be."""
+    """Losses and notes; empty if there are none."""
     rows = _rows(ledger) if ledger.rows_dropped or ledger.rows_bad else ()
     return "".join(f"{line}\n" for line in rows) + notes_text(ledger)
 
 
 def notes_text(ledger: Ledger) -> str:
-    """What should be known of how things were read."""
-    return "".join(f"note: {visible(note)}\n" for note in _notes(ledger))
+    """Notes about how the input was read."""
+    return "".join(f"note: {printable(note)}\n" for note in _notes(ledger))
 
 
 def early_losses(ledger: Ledger) -> list[str]:
-    """What was lost before groups were made, a line for each reason."""
+    """Losses before grouping, one line per reason."""
     return [*_reasons(ledger.rows_dropped | ledger.candidates_dropped)]
 
 
 def _inputs(ledger: Ledger) -> Iterator[str]:
-    """What each file was taken for; many files of one kind are one line."""
+    """The format of each file; files of one format share a line."""
     for source in dict.fromkeys(source for _, source in ledger.sources):
-        names = [visible(name) for name, of in ledger.sources if of == source]
+        names = [printable(name) for name, of in ledger.sources if of == source]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         yield f"{'read as ' + source:18}  {', '.join(names[:_MOST_NAMES])}{more}"
     for name, writer in ledger.skipped_files:
-        yield f"{'passed over':18}  {visible(name)}: {writer} writes it beside its rollouts"
+        yield f"{'skipped':18}  {printable(name)}: {writer} writes it next to its rollouts"
 
 
 def _rows(ledger: Ledger) -> Iterator[str]:
@@ -65,7 +71,7 @@ def _rows(ledger: Ledger) -> Iterator[str]:
     of_rows = ledger.rows_dropped - ledger.candidates_dropped
     yield from _reasons(of_rows)
     if (emptied := dropped - of_rows.total()) and of_rows:
-        yield f"{emptied:>18,}  lost every candidate, for the reasons below"
+        yield f"{emptied:>18,}  rows lost every candidate, for the reasons below"
 
 
 def _candidates(ledger: Ledger) -> Iterator[str]:
@@ -135,7 +141,47 @@ def _notes(ledger: Ledger) -> Iterator[str]:
         yield from stage.notes
     if ledger.across_prompts:
         pairs = plural(ledger.across_prompts, "pair")
-        yield f"{pairs} set answers to different prompts against each other"
+        yield f"{pairs} with answers to different prompts"
     if ledger.groups_of_several_tasks:
         groups = plural(ledger.groups_of_several_tasks, "group")
-        yield f"--group-by joined the answers to different tasks in {groups}"
+        yield f"in {groups}, --group-by put answers to different tasks together"
+
+
+def remember_command(words: Sequence[str]) -> None:
+    """Keep the command line, for hints that repeat it."""
+    _typed[:] = words
+
+
+def _answer_notes(ledger: Ledger) -> Iterator[str]:
+    """Notes on truncated, failed or twice-judged answers in pairs, unless options settle them."""
+    for reason, what in _MARKS.items():
+        chosen, rejected = (ledger.marked[f"{side}_{reason}"] for side in ("chosen", "rejected"))
+        if chosen or rejected:
+            answers = f"of the answers in pairs, {chosen:,} chosen and {rejected:,} rejected {what}"
+            yield from _settled_by(ledger, reason, answers)
+    settled = any(stage.dropped["contradiction"] for stage in ledger.stages)
+    if (several := ledger.marked[CONFLICTING]) and not settled:
+        are = "is" if several == 1 else "are"
+        note = (
+            f"{plural(several, 'answer')} {are} both better and worse than another one, "
+            "because of several scores"
+        )
+        yield from _settled_by(ledger, CONFLICTING, note)
+
+
+def _settled_by(ledger: Ledger, reason: str, note: str) -> Iterator[str]:
+    """The note with the commands that drop or keep such answers, unless one was given."""
+    if reason in ledger.reasons_to_keep:
+        return
+    drop = _command("--drop-rows", ledger.reasons_to_drop, reason)
+    keep = _command("--keep-rows", ledger.reasons_to_keep, reason)
+    yield f"note: {note}\n  to drop such answers: {printable(drop)}"
+    yield f"  to keep them without this note: {printable(keep)}"
+
+
+def _command(option: str, settled: Collection[str], reason: str) -> str:
+    """The typed command with one more reason; for `run`, --set replaces the whole list."""
+    from prefpairs.cli.retry_commands import with_choice
+
+    reasons = {*settled, reason} if _typed[:1] == ["run"] else {reason}
+    return with_choice(_typed, [option, ",".join(sorted(reasons))])

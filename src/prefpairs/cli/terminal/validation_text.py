@@ -1,10 +1,10 @@
-"""What `validate` found, in words: a line for each finding, and the summary."""
+"""The output of `validate`: one line per finding, and the summary."""
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from prefpairs.cli.terminal.error_text import visible
+from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.validate import Verdict
 from prefpairs.ledger import FIRST_FEW, ValidationLedger
 from prefpairs.model.json_codec import encode_line
@@ -13,8 +13,8 @@ from prefpairs.targets import PAIR_FORMATS
 from prefpairs.targets.base import Effect
 
 
-def worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
-    """All that is lost, and of each kind of warning in a file the first few."""
+def limit_warnings(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
+    """All losses, and the first few warnings of each kind in a file."""
     warnings: Counter[tuple[str, str]] = Counter()
     for verdict in verdicts:
         if verdict.finding.effect is Effect.WARNING:
@@ -24,18 +24,17 @@ def worth_telling(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
         yield verdict
 
 
-def line_of(verdict: Verdict) -> bytes:
-    """file:line: what happens: where: why (code)."""
+def finding_line(verdict: Verdict) -> bytes:
+    """file:line: effect: field: explanation (code)."""
     label, line, finding, _ = verdict
-    place = f"{visible(label)}:{line}" if line else visible(label)
-    where = f"{visible(finding.field)}: " if finding.field else ""
-    return (
-        f"{place}: {finding.effect}: {where}{visible(verdict.sentence)} ({finding.code})\n".encode()
-    )
+    place = f"{printable(label)}:{line}" if line else printable(label)
+    where = f"{printable(finding.field)}: " if finding.field else ""
+    what = f"{finding.effect}: {where}{printable(verdict.sentence)}"
+    return f"{place}: {what} ({finding.code})\n".encode()
 
 
-def json_of(verdict: Verdict) -> bytes:
-    """The same as an object, for machines."""
+def finding_json(verdict: Verdict) -> bytes:
+    """The same as a JSON object."""
     label, line, finding, _ = verdict
     row = {
         "file": label,
@@ -48,27 +47,29 @@ def json_of(verdict: Verdict) -> bytes:
     return encode_line(row)
 
 
-def hint_of(ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool) -> str:
-    """What would help: lengths are for filter, all else is for export, or for `pair`."""
+def validation_hint(
+    ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool
+) -> str:
+    """What would help: usually a command that writes the rows again."""
     if all(code in ("equal_when_cut", "prompt_too_long") for _, code in ledger.lost):
-        return "filter has bounds for lengths: --max-tokens, --max-prompt-chars, --max-answer-chars"
+        return "limit lengths with filter: --max-tokens, --max-prompt-chars, --max-answer-chars"
     if all(code == "prompt_on_two_sides" for _, code in ledger.lost):
         return shlex.join(
             ["prefpairs", "split", "--for", target, *files, "--out-dir", f"split-for-{target}"]
         )
     if all(code == "sliced_by_template" for _, code in ledger.lost):
-        return "another template of the model may ask without it, such as one that does not think"
+        return "use a template without text there, such as one without reasoning"
     return _command_for(ledger, target, files, pairs=pairs)
 
 
 def _command_for(
     ledger: ValidationLedger, target: str, files: Sequence[str], *, pairs: bool
 ) -> str:
-    """The command that writes these rows so that they can be trained on, if there is one."""
+    """The command that writes these rows correctly, if there is one."""
     if target not in PAIR_FORMATS:
-        return "export writes what can be trained on, from the pairs that these rows came from"
+        return "export the original pairs again with prefpairs export"
     if not ledger.rows_read:
-        return "there were no rows to read"
+        return "the input has no rows"
     if ledger.rows_lost == ledger.rows_read and not pairs:
         return shlex.join(["prefpairs", "pair", "--to", target, *files])
     apart = ["--out-dir", f"export-for-{target}"] if len(files) > 1 else []
@@ -76,8 +77,8 @@ def _command_for(
     return shlex.join(["prefpairs", *words])
 
 
-def told_of(ledger: ValidationLedger) -> Iterator[str]:
-    """The summary as people read it."""
+def validation_summary(ledger: ValidationLedger) -> Iterator[str]:
+    """The lines of the summary."""
     lost = ledger.rows_lost
     yield (
         f"{'rows':18}  {ledger.rows_read:,} read = {ledger.rows_read - lost:,} fine + {lost:,} lost"
@@ -85,7 +86,7 @@ def told_of(ledger: ValidationLedger) -> Iterator[str]:
     for (effect, code), count in sorted(ledger.lost.items(), key=lambda item: -item[1]):
         yield f"{count:>18,}  {effect}: {TRAPS[code]} ({code})"
     for name in ledger.files_lost:
-        yield f"{'lost as a whole':18}  {visible(name)}"
+        yield f"{'cannot be loaded':18}  {printable(name)}"
     if ledger.warnings:
         yield f"{'warnings':18}  {ledger.warnings.total():,}"
     for code, count in ledger.warnings.most_common():

@@ -1,4 +1,4 @@
-"""Sections drawn for a terminal, or as plain text where there is none."""
+"""Survey sections for a terminal, or as plain text."""
 
 import io
 import os
@@ -10,20 +10,20 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from prefpairs.analysis.survey_tables import Bar, Cell, Section, Table
-from prefpairs.cli.terminal.error_text import visible
+from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.render.markdown import blocks
 
 _PLAIN_WIDTH = 100
 _BARS = 36
-"""The width of all bars of a row together; a single one is not quite so wide."""
+"""The total width of all bars in a row."""
 
 _WIDEST_BAR = 24
 _NARROWEST_WORDS = 40
-"""Words of up to so many characters are not broken."""
+"""Cells of up to this many characters are not wrapped."""
 
 
-def drawn(sections: Sequence[Section], warnings: Sequence[str], *, terminal: bool) -> bytes:
-    """The sections as they look on the terminal, or as plain text."""
+def draw_sections(sections: Sequence[Section], warnings: Sequence[str], *, terminal: bool) -> bytes:
+    """The sections with colours for a terminal, or as plain text."""
     text = io.StringIO()
     console = _console(text, terminal=terminal)
     for section in sections:
@@ -45,7 +45,7 @@ def _console(text: io.StringIO, *, terminal: bool) -> Console:
 
 
 def _draw(section: Section, console: Console) -> None:
-    console.print(Text(f"\n{visible(section.title)}", style="bold"))
+    console.print(Text(f"\n{printable(section.title)}", style="bold"))
     if section.table is not None:
         console.print(_table(section.table))
     for note in section.notes:
@@ -53,9 +53,9 @@ def _draw(section: Section, console: Console) -> None:
 
 
 def _listed(sentence: str, style: str) -> RichTable:
-    """A sentence behind a dash, its further lines flush with the first."""
+    """A sentence as a list item with a hanging indent."""
     grid = RichTable.grid(padding=(0, 1, 0, 0))
-    grid.add_row(Text(" -", style=style), Text(visible(sentence), style=style))
+    grid.add_row(Text(" -", style=style), Text(printable(sentence), style=style))
     return grid
 
 
@@ -68,7 +68,7 @@ def _table(table: Table) -> RichTable:
         words = place in table.words
         widest = max((len(cell) for cell in column if not isinstance(cell, Bar)), default=0)
         drawn.add_column(
-            visible(head),
+            printable(head),
             justify="left" if words else "right",
             no_wrap=not words,
             width=bar if with_bars[place] else None,
@@ -83,4 +83,4 @@ def _table(table: Table) -> RichTable:
 def _cell(cell: Cell, bar: int) -> Text:
     if isinstance(cell, Bar):
         return Text(blocks(cell.share, bar), style="cyan")
-    return Text(visible(cell))
+    return Text(printable(cell))
