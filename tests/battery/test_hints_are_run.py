@@ -35,7 +35,7 @@ HINT_AT = {
 """Which argument of an error is its hint."""
 
 TABLES = ("_REMEDIES", "_OF_LOSSES", "_OF_GROUPS", "_NO_TTC", "_FEWER", "_EMPTY_SIDE")
-WORDING = {f"cli/terminal/{name}.py" for name in ("error_text", "next_steps", "finding_text")}
+WORDING = {f"cli/terminal/{name}.py" for name in ("error_text", "next_steps", "validation_text")}
 """Pages whose functions return hints, or give them to a name of that kind."""
 
 
