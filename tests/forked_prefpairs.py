@@ -23,6 +23,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from select import select
 from typing import IO, Any
 
 import forked_client
@@ -122,7 +123,7 @@ def server() -> str:
     started = subprocess.Popen(
         [sys.executable, __file__, str(listener.fileno())],
         pass_fds=[listener.fileno()],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # its end is ours, however we end
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
@@ -133,8 +134,7 @@ def server() -> str:
     script.chmod(0o755)
 
     def end() -> None:
-        started.kill()
-        started.wait()
+        started.communicate()
         shutil.rmtree(folder)
 
     atexit.register(end)
@@ -151,6 +151,8 @@ def serve(listener: socket.socket) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for pytest
     gc.freeze()
     while True:
+        if sys.stdin in select([listener, sys.stdin], [], [])[0]:
+            return 0
         client, _ = listener.accept()
         if os.fork() == 0:
             break

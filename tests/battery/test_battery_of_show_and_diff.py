@@ -145,7 +145,7 @@ def test_interrupts_end_it(words: list[str], tmp_path: Path) -> None:
         assert process.stdin is not None
         process.stdin.write(_data(words, 4))
         process.stdin.flush()
-        while waiting_in(process.stdin.fileno()):
+        while waiting_in(process.stdin.fileno()) and process.poll() is None:
             time.sleep(0.02)
         time.sleep(0.1)
         process.send_signal(number)
