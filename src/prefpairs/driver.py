@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
 from prefpairs.engine.destination import Destination, note_mixed_sides
-from prefpairs.engine.gates import Gate, read_gates
+from prefpairs.engine.pair_sources import open_pairs
 from prefpairs.engine.pair_writer import WHOLE, open_sink
-from prefpairs.engine.stage_runner import may_leak, note_empty_sides, open_pairs, through_stages
 from prefpairs.errors import FileError, NothingCameOut, PrefpairsError, TwoReadings
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output, write_file
@@ -24,9 +23,9 @@ from prefpairs.model.candidate import candidate_line
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.plan import InputPlan, Plan, ReadPlan
-from prefpairs.stages.split_sides import SideOwners
 
 if TYPE_CHECKING:
+    from prefpairs.engine.gates import Gate
     from prefpairs.engine.manifest import ManifestWriter
 
 
@@ -60,12 +59,16 @@ def run(plan: Plan, ledger: Ledger) -> Destination:
     return destination
 
 
-def prepare(plan: Plan) -> tuple[Destination, list[Gate]]:
+def prepare(plan: Plan) -> "tuple[Destination, list[Gate]]":
     """Where results will go, and on which conditions.
 
     Raises if they could not go there, if a file would be lost, or if a condition means nothing.
     """
-    gates = read_gates(plan.write.require or [], summary_of(plan, Ledger()))
+    gates: list[Gate] = []
+    if plan.write.require:
+        from prefpairs.engine.gates import read_gates
+
+        gates = read_gates(plan.write.require, summary_of(plan, Ledger()))
     destination = Destination(plan)
     destination.check()
     if (manifest := _manifest_writer(plan, destination)) is not None:
@@ -114,17 +117,20 @@ def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> N
     if plan.sides and plan.export is not None:
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
     with open_pairs(plan, ledger) as pairs:
-        kept = SideOwners() if len({*plan.sides.values()}) > 1 or may_leak(plan) else None
-        staged = plan.stages or plan.split is not None
-        entries = through_stages(plan, pairs, ledger, kept) if staged else None
-        with open_sink(outputs, ledger, plan, kept) as sink:
-            if entries is None:
+        if not (plan.stages or plan.split is not None):
+            with open_sink(outputs, ledger, plan) as sink:
                 pairs.put_all(sink)
-            else:
-                for entry, side in entries:
-                    written = sink.take(entry, pairs, side)
-                    if side in ledger.sides:
-                        ledger.sides[side] += written
+            return
+        from prefpairs.engine.stage_runner import note_empty_sides, through_stages
+        from prefpairs.stages.split_sides import SideOwners
+
+        kept = SideOwners() if plan.may_leak else None
+        entries = through_stages(plan, pairs, ledger, kept)
+        with open_sink(outputs, ledger, plan, kept) as sink:
+            for entry, side in entries:
+                written = sink.take(entry, pairs, side)
+                if side in ledger.sides:
+                    ledger.sides[side] += written
     note_empty_sides(plan, ledger)
 
 

@@ -33,6 +33,8 @@ class Option:
     type_typed: Any = str
     """The type of what is typed: words with commas are one text."""
     default: Any = None
+    default_typed: Any = None
+    """Its default as it would be typed."""
     names: tuple[str, ...] = ()
     """How it is typed, the longest name last; an argument has no name."""
     metavar: str = ""
@@ -69,13 +71,6 @@ class Option:
     def spelling(self) -> str:
         """Its name, with what stands for its value."""
         return " ".join([*self.names[-1:], self.metavar]).rstrip()
-
-    @property
-    def default_typed(self) -> Any:
-        """Its default as it would be typed."""
-        if self.repeated and not self.default:
-            return None
-        return ",".join(self.default) if isinstance(self.default, tuple) else self.default
 
     @property
     def number(self) -> str | None:
@@ -222,9 +217,15 @@ def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
         typed = list[str] | None
     elif known.convert is not None or field.type == tuple[str, ...]:
         typed = str
+    default = field.default
+    if repeated and not default:
+        default = None
+    elif isinstance(default, tuple):
+        default = ",".join(default)
     return dataclasses.replace(
         known,
         field=field.name,
+        default_typed=default,
         type=field.type,
         type_typed=typed,
         default=field.default,

@@ -2,24 +2,15 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from shlex import join
+from typing import TYPE_CHECKING
 
-from prefpairs.engine.foreign_files import (
-    IsOurs,
-    is_row,
-    is_signed,
-    kinds_of_dataset,
-    refuse_strangers,
-)
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.errors import FileError, UsageError
+from prefpairs.errors import UsageError
 from prefpairs.files.file_system import (
-    errors_named,
     exists,
-    is_file,
     is_folder,
     missing_folder,
     target_of,
@@ -31,15 +22,15 @@ from prefpairs.files.output import (
     Output,
     is_special,
     open_output,
-    open_output_folder,
     refuse_same_file,
 )
 from prefpairs.files.split_names import side_of
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, Plan
-from prefpairs.stages.split_sides import SIDES
-from prefpairs.targets import CARD, OF_TARGETS
+
+if TYPE_CHECKING:
+    from prefpairs.engine.dataset_folder import Folder
 
 
 class Destination:
@@ -135,6 +126,8 @@ class Destination:
             return None
         if plan.write.output != STDOUT:
             raise UsageError("-o and --out-dir do not go together", "leave one of them out")
+        from prefpairs.engine.dataset_folder import folder_of_dataset, folder_of_sides
+
         if split is not None:
             sides = split.sides
         elif export is None:
@@ -146,8 +139,8 @@ class Destination:
             sides = [side for side in (WHOLE, *export.target.files) if side in used] or [WHOLE]
         force = plan.write.force
         if export is not None:
-            return _folder_of_dataset(out_dir, export, sides, force=force)
-        return _folder_of_sides(out_dir, sides, force=force)
+            return folder_of_dataset(out_dir, export, sides, force=force)
+        return folder_of_sides(out_dir, sides, force=force)
 
 
 def note_mixed_sides(plan: Plan, ledger: Ledger) -> None:
@@ -167,101 +160,16 @@ def _table_opener() -> Callable[..., AbstractContextManager[Output]]:
     return open_table
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A folder of files that appear together, each known by a name of ours."""
-
-    path: str
-    files: Mapping[str, str]
-    """The file of each name."""
-    family: Sequence[str]
-    """All files that such a run may write; those that this one does not are swept."""
-    kinds: Mapping[str, IsOurs]
-    """What tells each of them from files that no run wrote."""
-    of_others: Sequence[str] = ()
-    """Files of other targets: beside those of this run they would lie about them."""
-    force: bool = False
-    """Whether files that no run wrote may be lost."""
-
-    @property
-    def paths(self) -> dict[str, str]:
-        """Where each name is written."""
-        return {name: os.path.join(self.path, file) for name, file in self.files.items()}
-
-    @property
-    def swept(self) -> list[str]:
-        """Every file that is written, or goes."""
-        return [os.path.join(self.path, file) for file in self.family]
-
-    def spared(self, files: Iterable[Input]) -> list[Input]:
-        """The files less those that are written, or go."""
-        replaced = set(map(os.path.realpath, self.swept))
-        return [given for given in files if os.path.realpath(given.path) not in replaced]
-
-    def refuse_strangers(self) -> None:
-        """Raise if a file would be lost that no run wrote, or stay that is about other data."""
-        for path in (os.path.join(self.path, name) for name in self.of_others):
-            if exists(path):
-                problem = f"{path} is a file of another target"
-                raise UsageError(problem, "name another folder, or remove it")
-        if CARD not in self.family and _is_our_card(os.path.join(self.path, CARD)):
-            problem = "another run wrote a dataset there meanwhile; nothing was changed"
-            raise FileError(self.path, problem)
-        if not self.force:
-            refuse_strangers(self.path, self.kinds)
-
-    @contextmanager
-    def opened(
-        self,
-        inputs: Sequence[Input],
-        transaction: FileTransaction,
-        *,
-        keep_if_same: bool = False,
-    ) -> Iterator[Mapping[str, Output]]:
-        """The output of each name."""
-        files = [*self.files.values()]
-        transaction.check_last(self.refuse_strangers)
-        with open_output_folder(
-            self.path,
-            files,
-            self.family,
-            inputs,
-            keep_if_same=keep_if_same,
-            transaction=transaction,
-        ) as outputs:
-            yield {name: outputs[file] for name, file in self.files.items()}
-
-
-def _folder_of_sides(path: str, sides: Iterable[str], *, force: bool = False) -> Folder:
-    """The folder of a split."""
-    family = [f"{side}.jsonl" for side in SIDES]
-    files = {side: f"{side}.jsonl" for side in sides}
-    kinds: dict[str, IsOurs] = dict.fromkeys(family, is_row)
-    return Folder(path, files, *_with_card(path, family, kinds), force=force)
-
-
-def _folder_of_dataset(
-    path: str, export: ExportPlan, sides: Iterable[str], *, force: bool = False
-) -> Folder:
-    """The folder of a trainer's dataset. It has no place for files of another target."""
-    target = export.target
-    family = [*target.files_of(target.files).values()]
-    kinds = kinds_of_dataset(path, target, export.options)
-    of_others = sorted(OF_TARGETS.difference(family))
-    family, kinds = _with_card(path, family, kinds)
-    return Folder(path, target.files_of(sides), family, kinds, of_others, force)
-
-
 def _refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
     """Raise if data of val or test would be written as data to train on."""
     sides = {given: side_of(given.path) for given in inputs}
-    held_out = next((given for given, side in sides.items() if side != SIDES[0]), None)
+    held_out = next((given for given, side in sides.items() if side != "train"), None)
     if held_out is None:
         return
-    if SIDES[0] not in sides.values():
+    if "train" not in sides.values():
         problem = f"{held_out.path} is {sides[held_out]} data by its name"
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
-    files = [f"{side}_pairs.jsonl" for side in SIDES if side in sides.values()]
+    files = [f"{side}_pairs.jsonl" for side in ("train", "val", "test") if side in sides.values()]
     form = ["--to", export.target.name, *export.typed]
     command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])
     raise UsageError(
@@ -269,23 +177,6 @@ def _refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) 
         f"write the pairs of each side to a file of its own ({', '.join(files)}), without a "
         f"target; then `{command}` keeps the sides apart",
     )
-
-
-def _with_card(
-    path: str, family: list[str], kinds: dict[str, IsOurs]
-) -> tuple[list[str], dict[str, IsOurs]]:
-    """The same, and a card that we wrote: it tells of data that is replaced, so it goes, too."""
-    if CARD in family or not _is_our_card(os.path.join(path, CARD)):
-        return family, kinds
-    return [*family, CARD], {**kinds, CARD: is_signed}
-
-
-def _is_our_card(path: str) -> bool:
-    """Whether a README.md is one that we wrote."""
-    if not is_file(path):
-        return False
-    with errors_named(path), open(path, "rb") as file:
-        return is_signed(file.read(1 << 16))
 
 
 def _is_within(folder: str, new: str) -> bool:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import Plan
-from prefpairs.stages.base import IndexedPair
-from prefpairs.stages.split_sides import SideOwners
+
+if TYPE_CHECKING:
+    from prefpairs.stages.base import IndexedPair
+    from prefpairs.stages.split_sides import SideOwners
 
 WHOLE = ""
 """The name of the only output, where pairs are not split."""
@@ -19,11 +21,11 @@ WHOLE = ""
 class Written(Protocol):
     """Where the pairs behind entries are, and the lines of those that may go out as they stand."""
 
-    def pair(self, entry: IndexedPair, /) -> Pair:
+    def pair(self, entry: "IndexedPair", /) -> Pair:
         """The pair itself."""
         ...
 
-    def line(self, entry: IndexedPair, /) -> bytes | None:
+    def line(self, entry: "IndexedPair", /) -> bytes | None:
         """Its line, where that is known to be what `pair_line` would give."""
         ...
 
@@ -35,14 +37,14 @@ class Sink(Protocol):
         """Take a pair for a side; whether it will be written."""
         ...
 
-    def take(self, entry: IndexedPair, pairs: Written, side: str, /) -> bool:
+    def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
         """The same, with the pair behind an entry."""
         ...
 
 
 @contextmanager
 def open_sink(
-    outputs: Mapping[str, Output], ledger: Ledger, plan: Plan, kept: SideOwners | None = None
+    outputs: Mapping[str, Output], ledger: Ledger, plan: Plan, kept: "SideOwners | None" = None
 ) -> Iterator[Sink]:
     """Where the pairs of a run go: as they are, or as a trainer wants them.
 
@@ -52,7 +54,10 @@ def open_sink(
         yield PairLines(outputs, ledger)
         return
     from prefpairs.engine.export import Exporter
+    from prefpairs.stages.split_sides import SideOwners
 
+    if kept is None and len({*plan.sides.values()}) > 1:
+        kept = SideOwners()
     allow_empty = plan.write.allow_empty
     with Exporter(plan.export, outputs, ledger, allow_empty=allow_empty, kept=kept) as exporter:
         yield exporter
@@ -74,7 +79,7 @@ class PairLines:
         count_pair(pair, self._ledger)
         return True
 
-    def take(self, entry: IndexedPair, pairs: Written, side: str, /) -> bool:
+    def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
         """The same, with the line as it stands, if there is one. The first pair is an example."""
         line = pairs.line(entry) if self._ledger.pairs else None
         if line is None:

@@ -1,48 +1,19 @@
 """Pairs through sieves: decided on by what is known of each, and written with their texts."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 from prefpairs.engine.filed_pairs import FiledPairs, Keep
 from prefpairs.engine.new_pairs import MadePairs
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.record_fetch import Candidates, Library
-from prefpairs.engine.row_reader import reading_rows
-from prefpairs.fields.pair_row import PairReading
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.plan import ExportPlan, Plan
 from prefpairs.stages.base import IndexedPair, PairReader
 from prefpairs.stages.pair_columns import PairColumns
-from prefpairs.stages.split_sides import SIDES, SideOwners, owner_first
+from prefpairs.stages.split_sides import SIDES, SideOwners
 
 _TRY_EXACT = "on small inputs --exact fills every side"
-
-
-@contextmanager
-def open_pairs(
-    plan: Plan, ledger: Ledger, keep: Keep | None = None
-) -> Iterator[FiledPairs | MadePairs]:
-    """The pairs of the plan: those that it makes, or those that its inputs hold.
-
-    `keep` says what is wanted of the latter once they have passed. Where inputs are of several
-    sides, that which keeps a prompt is read first, so that no pair has to wait for the others.
-    """
-    if plan.pair is not None:
-        with Candidates() as candidates:
-            yield MadePairs(plan.pair, candidates, ledger)
-            candidates.check()
-        return
-    read, sides = plan.read, plan.sides
-    if len({*sides.values()}) > 1:
-        inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
-        read = replace(read, inputs=inputs)
-    keep = _wanted_again(plan) if keep is None else keep
-    with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
-        yield FiledPairs(rows, library, keep=keep, temp_dir=plan.temp_dir, sides=sides)
-        library.check()
 
 
 def through_stages(
@@ -60,16 +31,11 @@ def through_stages(
 
 def _holds_back(plan: Plan) -> bool:
     """Whether pairs wait somewhere until the last one has come."""
-    held_back = any(stage.holds_back for stage in plan.stages) or may_leak(plan)
+    held_back = any(stage.holds_back for stage in plan.stages) or plan.may_leak
     return held_back or (plan.split is not None and plan.split.holds_back)
 
 
-def may_leak(plan: Plan) -> bool:
-    """Whether pairs are split by something other than the prompt that a trainer will see."""
-    return plan.export is not None and plan.split is not None and plan.split.seen is None
-
-
-def _wanted_again(plan: Plan) -> Keep:
+def wanted_again(plan: Plan) -> Keep:
     """What is wanted of pairs after they have passed: lines only where most will be written."""
     if not _holds_back(plan):
         return "nothing"

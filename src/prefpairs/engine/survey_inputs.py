@@ -7,7 +7,7 @@ from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, 
 from prefpairs.engine.input_kind import kind_of
 from prefpairs.engine.new_pairs import MadePairs
 from prefpairs.engine.pair import contests, decide
-from prefpairs.engine.stage_runner import open_pairs
+from prefpairs.engine.pair_sources import open_pairs
 from prefpairs.files.inputs import Input
 from prefpairs.files.pipe_spool import peeked_input
 from prefpairs.ledger import Ledger

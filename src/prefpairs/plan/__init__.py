@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from prefpairs.errors import UsageError
 from prefpairs.files.input_stamps import Stamp
@@ -12,9 +12,10 @@ from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
-from prefpairs.stages.base import Stage
-from prefpairs.stages.split import Split
-from prefpairs.stages.split_sides import SIDES
+
+if TYPE_CHECKING:
+    from prefpairs.stages.base import Stage
+    from prefpairs.stages.split import Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +42,9 @@ class Plan:
     """The inputs; a ReadPlan if they hold rollouts."""
     pair: PairPlan | None = None
     """Which pairs are made of rollouts; without it the inputs hold pairs."""
-    stages: Sequence[Stage] = ()
+    stages: "Sequence[Stage]" = ()
     """What pairs pass through."""
-    split: Split | None = None
+    split: "Split | None" = None
     sides: Mapping[Input, str] = field(default_factory=dict)
     """The side that each input is, where a dataset keeps those of its inputs."""
     export: ExportPlan | None = None
@@ -64,13 +65,18 @@ class Plan:
             return "traces"
         return "candidates" if isinstance(self.read, ReadPlan) and self.pair is None else "pairs"
 
+    @property
+    def may_leak(self) -> bool:
+        """Whether pairs are split by something other than the prompt that the trainer will see."""
+        return self.export is not None and self.split is not None and self.split.seen is None
+
 
 def sides_by_name(inputs: Sequence[Input], write: WritePlan) -> dict[Input, str]:
     """The side of each input by its name, for the files of a dataset."""
     if write.out_dir is None:
         return {}
     sides = {given: side_of(given.path) for given in inputs}
-    if sides and SIDES[0] not in sides.values():
+    if sides and "train" not in sides.values():
         first = inputs[0].path
         problem = f"{first} is {side_of(first)} data by its name"
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")

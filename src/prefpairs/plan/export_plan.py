@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from prefpairs.errors import UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
-from prefpairs.stages.split import Split
 from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named, trace_target_named
 
 if TYPE_CHECKING:
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import TokenOptions
     from prefpairs.files.tokenizer import Model
+    from prefpairs.stages.split import Split
     from prefpairs.targets.base import ExportOptions, Target, TraceOptions, TraceTarget
 
 _FORM = "How pairs become examples"
@@ -339,7 +339,7 @@ class FormForTarget(ExportForm, _MaybeFor):
         seen = self.plan_for()
         return [] if seen is None else [*seen.references]
 
-    def split_by(self, sides: Split, export: ExportPlan | None = None) -> Split:
+    def split_by(self, sides: "Split", export: ExportPlan | None = None) -> "Split":
         """The split by the prompts that a trainer will see: this one, or that of the export."""
         seen = self.plan_for()
         if seen is not None and sides.by != "prompt":

@@ -8,16 +8,13 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.errors import UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
 from prefpairs.files.file_system import is_folder
 from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
 from prefpairs.files.standard_output import refuse_stdout
-from prefpairs.files.template_file import read_template
-from prefpairs.files.tokenizer import open_decoder
 from prefpairs.option import argument, option, options, size_of
-from prefpairs.sources import SOURCES, TRACES, source_named
+from prefpairs.sources import SOURCES, TRACES, check_source, companions_of
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
@@ -166,6 +163,8 @@ class PairInputPlan(InputPlan):
         """Raise for options that do not go together, and for formats that are not known."""
         InputPlan.check(self)
         if self.dialect not in ("auto", TRACES):
+            from prefpairs.engine.trainer_rows import reader_named
+
             reader_named(self.dialect)
 
 
@@ -190,15 +189,12 @@ class ReadPlan(InputPlan):
     def as_rollouts(self, rows: ReadOptions) -> "ReadPlan":
         """The same, where the inputs are found and hold rollouts."""
         source = self.source.replace("_", "-")
-        # Imported before any file is opened: an unknown name then costs nothing, and no signal
-        # arrives while Python compiles a module, which would swallow the exception.
-        sources = [source_named(name) for name in (SOURCES if source == "auto" else [source])]
-        known = [each.companions for each in sources if each.companions is not None]
+        check_source(source)
         skipped = {
-            given: companions.writer
+            given: tool
+            for tool, names in companions_of(source)
             for given in self.inputs
-            for companions in known
-            if companions.include(given.path)
+            if names.search(given.path)
         }
         databases = databases_in(self.paths or [])
         return replace(
@@ -210,7 +206,7 @@ class ReadPlan(InputPlan):
                 *rows.notes_on_direction(),
                 *(f"{path} was not read: name the database file itself" for path in databases),
             ],
-            skipped_files=[(given.label, writer) for given, writer in skipped.items()],
+            skipped_files=[(given.label, tool) for given, tool in skipped.items()],
         )
 
     @property
@@ -222,10 +218,14 @@ class ReadPlan(InputPlan):
 
 def _with_files(rows: ReadOptions) -> ReadOptions:
     """The options with the tokenizer and the prompt template that they name."""
-    decoder = None if rows.tokenizer is None else open_decoder(rows.tokenizer)
+    if rows.tokenizer is not None:
+        from prefpairs.files.tokenizer import open_decoder
+
+        rows = replace(rows, decoder=open_decoder(rows.tokenizer))
     if rows.prompt_template is None:
-        return replace(rows, decoder=decoder)
+        return rows
     from prefpairs.chat.unrender import Unrenderer
+    from prefpairs.files.template_file import read_template
 
     unrender = Unrenderer(read_template(rows.prompt_template))
     try:
@@ -235,7 +235,7 @@ def _with_files(rows: ReadOptions) -> ReadOptions:
     if not known:
         problem = "--prompt-template: it renders no chat of a user and the model"
         raise UsageError(problem, "is this the chat template?").at(rows.prompt_template)
-    return replace(rows, decoder=decoder, unrender=unrender)
+    return replace(rows, unrender=unrender)
 
 
 @options

@@ -3,10 +3,14 @@
 To add a format, write its module and name it here.
 """
 
+import re
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from prefpairs.errors import UnknownWord
-from prefpairs.sources.base import Source
+
+if TYPE_CHECKING:
+    from prefpairs.sources.base import Source
 
 SOURCES = {
     "nemo-gym": "NeMo Gym rollouts: responses_create_params, response.output, reward",
@@ -34,11 +38,32 @@ KEY_COLUMNS = {
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
+_COMPANIONS = {
+    "nemo-gym": (
+        "NeMo Gym",
+        (
+            r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)"
+            r"\.jsonl?(\.gz|\.zst)?$"
+        ),
+    ),
+}
+"""The tools that write files beside their rollouts, each with what the paths of these match."""
 
-def source_named(name: str) -> Source:
-    """The source with this name; its module is imported on demand."""
-    if name not in SOURCES:
+
+def companions_of(source: str) -> list[tuple[str, re.Pattern[str]]]:
+    """What the paths of files match that are skipped for a source, each with the tool's name."""
+    names = _COMPANIONS if source == "auto" else {*_COMPANIONS} & {source}
+    return [(tool, re.compile(found)) for tool, found in map(_COMPANIONS.__getitem__, names)]
+
+
+def check_source(name: str) -> None:
+    """Raise UnknownWord if no source has this name."""
+    if name not in ("auto", *SOURCES):
         raise UnknownWord("source", name, ["auto", *SOURCES])
+
+
+def source_named(name: str) -> "Source":
+    """The source with this name; its module is imported on demand."""
     module = import_module(f"prefpairs.sources.{name.replace('-', '_')}")
     source: Source = module.SOURCE
     return source

@@ -1,6 +1,5 @@
 """What a source is: how rows of one rollout format are read, and what else is known of it."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -39,19 +38,6 @@ class Opened(NamedTuple):
     shortcut: Shortcut | None = None
 
 
-class Companions(NamedTuple):
-    """Files that a tool writes beside its rollouts and that contain no rollouts."""
-
-    writer: str
-    """The name of the tool, for messages."""
-    names: re.Pattern[str]
-    """Found in the path of each of these files."""
-
-    def include(self, path: str) -> bool:
-        """Whether a file is one of them."""
-        return self.names.search(path) is not None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A format of rollouts. Pure: the bytes of one record in, candidates and losses out."""
@@ -63,8 +49,6 @@ class Source:
 
     A sample may decide which rows a fast reader reads, never what is read from them.
     """
-    companions: Companions | None = None
-    """The files that are skipped when this source may read the inputs."""
     added_fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields that options may name although no row has them, each with an example of its value."""
     paths_start_at_row: bool = True

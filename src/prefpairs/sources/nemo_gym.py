@@ -1,6 +1,5 @@
 """NeMo Gym rollouts: each line is an agent's response in one run of one task."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import Text
 from prefpairs.model.path import look_up
 from prefpairs.sources import nemo_gym_fast
-from prefpairs.sources.base import Companions, Opened, Shortcut, Source
+from prefpairs.sources.base import Opened, Shortcut, Source
 
 _PLACEHOLDER = b"<PLACEHOLDER"
 
@@ -132,11 +131,4 @@ def _one_transcript(steps: list[list[Any]]) -> list[Any]:
 SOURCE = Source(
     looks_like=looks_like,
     open_reader=open_reader,
-    companions=Companions(
-        "NeMo Gym",
-        re.compile(
-            r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)"
-            r"\.jsonl?(\.gz|\.zst)?$"
-        ),
-    ),
 )

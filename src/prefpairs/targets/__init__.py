@@ -4,9 +4,12 @@ To add a target, write its module and name it here.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from prefpairs.errors import UnknownWord
-from prefpairs.targets.base import Target, TraceTarget
+
+if TYPE_CHECKING:
+    from prefpairs.targets.base import Target, TraceTarget
 
 TARGETS = {
     "trl": "TRL: DPO, and the other trainers of preferences; explicit prompt, chat",
@@ -79,7 +82,7 @@ OF_TARGETS = frozenset(
 """What the targets write into a folder, cards aside: files of one would lie about another."""
 
 
-def target_named(name: str) -> Target:
+def target_named(name: str) -> "Target":
     """The target with this name; its module is imported on demand."""
     spelled = name.replace("_", "-")
     if spelled not in TARGETS:
@@ -89,7 +92,7 @@ def target_named(name: str) -> Target:
     return target
 
 
-def trace_target_named(name: str) -> TraceTarget:
+def trace_target_named(name: str) -> "TraceTarget":
     """The target with this name that is made from traces."""
     target: TraceTarget = import_module(f"prefpairs.targets.{name}").TARGET
     return target

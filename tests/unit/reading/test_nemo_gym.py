@@ -11,7 +11,8 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.sources.nemo_gym import SOURCE, looks_like, open_reader
+from prefpairs.sources import companions_of
+from prefpairs.sources.nemo_gym import looks_like, open_reader
 
 USER = {"role": "user", "content": "Q"}
 
@@ -858,5 +859,5 @@ def test_looks_like(line: bytes, known: bool) -> None:
 )
 def test_is_companion(path: str, companion: bool) -> None:
     """Files that NeMo Gym writes beside its rollouts are recognised by their names."""
-    assert SOURCE.companions is not None
-    assert SOURCE.companions.include(path) is companion
+    [(tool, names)] = companions_of("nemo-gym")
+    assert (tool, names.search(path) is not None) == ("NeMo Gym", companion)
