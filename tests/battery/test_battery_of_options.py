@@ -243,22 +243,20 @@ def test_a_field_that_no_row_has(option: Tried, run: Any) -> None:
     assert f"{option.name} nosuchfield: " in told or option.name in "".join(said.errors)
 
 
+ODD = ["0", "1", "9223372036854775807", "-1", "1" * 400, "-", ".", "/", "\udce9", "\u00e9" * 3000]
+ODD += ["nosuchword", "no/such/file", "a=b", "a:b", "%s", "{}", "*", "--", "--quiet", "\x1b[31m"]
+
+
 @every(*OPTIONS)
-def test_whatever_the_value(option: Tried, run: Any) -> None:
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(ODD[::2], id="some"),
+        pytest.param(ODD[1::2], id="others", marks=pytest.mark.stress),
+    ],
+)
+def test_whatever_the_value(option: Tried, values: list[str], run: Any) -> None:
     """No traceback, and never without a sentence where it is not done."""
-    values = ["0", "1", "9223372036854775807", "-1", "1" * 400, "-", ".", "/", "\udce9", "é" * 3000]
-    values += [
-        "nosuchword",
-        "no/such/file",
-        "a=b",
-        "a:b",
-        "%s",
-        "{}",
-        "*",
-        "--",
-        "--quiet",
-        "\x1b[31m",
-    ]
     for value in values:
         said = run(*option.line(value))
         assert said.code in (0, 1, 2, 3, 4, 5), (value, said)
