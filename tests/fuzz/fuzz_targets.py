@@ -39,7 +39,8 @@ from prefpairs.errors import (
     UsageError,
 )
 from prefpairs.fields.answer import Reading, read_candidate
-from prefpairs.fields.pair_row import PairReading, read_pair, read_pair_fast
+from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
 from prefpairs.files.inputs import Input

@@ -11,7 +11,8 @@ from prefpairs.engine.record_fetch import Library
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
-from prefpairs.fields.pair_row import PairReading, read_pair, read_pair_fast
+from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefpairs.fields.field_names import RIVALS
 from prefpairs.model.canonical_json import canonical_json
@@ -13,8 +12,7 @@ from prefpairs.model.question_columns import holds_something
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TrainingLog:
+class TrainingLog(NamedTuple):
     """A log in which a trainer writes one row per answer."""
 
     name: str
@@ -24,16 +22,16 @@ class TrainingLog:
     response: str
     score: str
     """The column of the score, unless --score names another."""
-    score_of: Callable[[Row], str] | None = None
-    """The column of the score of one row, where not all rows have one."""
-    score_is_relative: bool = False
-    """The score is comparable within a task only; any other score is comparable everywhere."""
     task_of: Callable[[Row], list[Any] | None]
     """What answers must share, besides the prompt, for their scores to be comparable."""
     note: str
     """What to tell users about a log that was recognised."""
     note_on_text: str
     """What to tell them about prompts that are text."""
+    score_of: Callable[[Row], str] | None = None
+    """The column of the score of one row, where not all rows have one."""
+    score_is_relative: bool = False
+    """The score is comparable within a task only; any other score is comparable everywhere."""
     always_rendered: bool = False
     """Every prompt is text that a chat template made; otherwise some prompts are messages."""
     skips_missing_scores: bool = False

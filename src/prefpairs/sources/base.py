@@ -1,13 +1,15 @@
 """What a source is: how rows of one rollout format are read, and what else is known of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefpairs.fields.answer import Reading
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
-from prefpairs.model.trace import Trace
+
+if TYPE_CHECKING:
+    from prefpairs.model.trace import Trace
 
 Scanned = tuple[bytes, float, int | None, bytes]
 """What the index stores of a row with one candidate: a digest of its question, its score, its
@@ -38,8 +40,7 @@ class Opened(NamedTuple):
     shortcut: Shortcut | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """A format of rollouts. Pure: the bytes of one record in, candidates and losses out."""
 
     looks_like: Callable[[bytes], bool]
@@ -49,11 +50,11 @@ class Source:
 
     A sample may decide which rows a fast reader reads, never what is read from them.
     """
-    added_fields: Mapping[str, Any] = field(default_factory=dict)
+    added_fields: Mapping[str, Any] = MappingProxyType({})
     """Fields that options may name although no row has them, each with an example of its value."""
     paths_start_at_row: bool = True
     """Whether the paths in options start at the row, rather than at a part of it."""
-    advice: Mapping[str, str] = field(default_factory=dict)
+    advice: Mapping[str, str] = MappingProxyType({})
     """What to do about a reason for which most rows were dropped."""
-    read_trace: Callable[[bytes], Trace] | None = None
+    read_trace: "Callable[[bytes], Trace] | None" = None
     """The trace in a record, for targets that are made from traces."""

@@ -18,7 +18,8 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
-from prefpairs.fields.pair_row import PairReading, read_pair_fast
+from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.files.inputs import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt

@@ -760,3 +760,15 @@ def test_nothing_is_suggested_that_reads_nothing() -> None:
     """A prompt is no response to itself."""
     assert _refusal({"messages": "Q", "resolved": 1}).choices == []
     assert _refusal({"text": "x", "label": 1}).choices == []
+
+
+def test_fast_reader_of_a_log_refuses_rows_of_none() -> None:
+    """A row without one of the log's columns is not from the log, whatever --score names."""
+    row = {"input": "Q", "output": "A", "gts": "A", "score": 1, "step": 2, "uid": "u_1_0", "own": 1}
+    options = ReadOptions(scores=(("own", 1.0),))
+    fast = open_reader([json.dumps(row).encode()], options, "f.jsonl").shortcut
+    assert fast is not None
+    assert fast.read(json.dumps(row).encode(), "") is not None
+    for column in ("score", "step", "gts"):
+        other = {name: value for name, value in row.items() if name != column}
+        assert fast.read(json.dumps(other).encode(), "") is None
