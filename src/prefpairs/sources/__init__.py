@@ -64,6 +64,7 @@ def check_source(name: str) -> None:
 
 def source_named(name: str) -> "Source":
     """The source with this name; its module is imported on demand."""
+    check_source(name)
     module = import_module(f"prefpairs.sources.{name.replace('-', '_')}")
     source: Source = module.SOURCE
     return source
