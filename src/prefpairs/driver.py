@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from prefpairs.engine.candidate_reader import reading_inputs, with_origin
+from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
 from prefpairs.engine.destination import Destination, note_mixed_sides
 from prefpairs.engine.pair_sources import open_pairs
 from prefpairs.engine.pair_writer import WHOLE, open_sink
@@ -105,11 +105,9 @@ def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
     """Write every candidate of the inputs; nothing more once there was a bad row."""
     with reading_inputs(cast("ReadPlan", plan), ledger) as reader:
         for given in reader.inputs():
-            for record, reading, label in given.readings:
+            for candidate in candidates_of(given.rows):
                 if not reader.rows.failed:
-                    for slot in range(len(reading.kept)):
-                        candidate = with_origin(reading, slot, label, record.number)
-                        output.write(candidate_line(candidate))
+                    output.write(candidate_line(candidate))
 
 
 def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:

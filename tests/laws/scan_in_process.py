@@ -1,11 +1,11 @@
-"""What the index remembers of lines, by way of a scanner."""
+"""What the columns hold of lines after they were indexed."""
 
 from io import BytesIO
 from typing import Any
 
-from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.candidate_reader import Reader
-from prefpairs.engine.line_scanner import Scanner
+from prefpairs.engine.candidate_columns import Block, CandidateColumns
+from prefpairs.engine.candidate_reader import CandidateReader
+from prefpairs.engine.index_lines import LineIndexer
 from prefpairs.engine.row_reader import Rows
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
@@ -13,13 +13,12 @@ from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import Opened
 
 
-def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[bytes], Any, list[str]]:
-    """All that is remembered and told of the lines of a file."""
-    index, ledger = Index(), Ledger()
+def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[Block], Any, list[str]]:
+    """The columns, the counts and the bad rows of the lines of a file."""
+    columns, ledger = CandidateColumns(), Ledger()
     plan = ReadPlan(inputs=[])
-    scanner = Scanner(
-        how, Input("r.jsonl", "r.jsonl"), 0, index, Reader(plan, Rows(plan, ledger), ledger)
-    )
-    scanner.scan(BytesIO(b"".join(given_lines)), 0)
+    reader = CandidateReader(plan, Rows(plan, ledger))
+    indexer = LineIndexer(how, Input("r.jsonl", "r.jsonl"), columns, {}, reader)
+    indexer.index(BytesIO(b"".join(given_lines)), 0)
     bad = [f"{place} {error.problem}" for place, error in ledger.first_bad]
-    return list(map(bytes, index.columns())), ledger.row_counts(), bad
+    return list(columns.blocks()), ledger.row_counts(), bad

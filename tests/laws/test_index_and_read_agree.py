@@ -1,4 +1,4 @@
-"""What the index holds of a candidate is what reading its row again gives."""
+"""What the columns hold of a candidate is what reading its row again gives."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +20,8 @@ from run_in_process import (
 )
 
 from hypothesis_examples import examples
-from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.candidate_reader import reading_inputs
-from prefpairs.engine.index_fill import candidates_of, fill
-from prefpairs.engine.record_fetch import Candidates
+from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt, digest_response, digest_tools
@@ -33,55 +31,57 @@ from prefpairs.strategies.options import PairOptions
 
 
 @contextmanager
-def indexed(given_lines: list[bytes]) -> Iterator[tuple[Index, Candidates, list[Candidate]]]:
-    """The index of a file, what fetches from it, and the candidates as reading gives them."""
-    index, read = Index(), list[Candidate]()
-    with input_of(given_lines) as given_input, Candidates() as library:
+def indexed(given_lines: list[bytes]) -> Iterator[tuple[CandidateStore, list[Candidate]]]:
+    """A store with the candidates of a file, and the same candidates as reading gives them."""
+    read: list[Candidate] = []
+    with input_of(given_lines) as given_input:
         plan = ReadPlan(inputs=[given_input])
         with reading_inputs(plan, Ledger()) as reader:
             for given in reader.inputs():
-                read += candidates_of(given.readings)
-        with reading_inputs(plan, Ledger()) as reader:
-            fill(index, library, reader, PairPlan(read=plan))
-        yield index, library, read
+                read += candidates_of(given.rows)
+        with CandidateStore(PairPlan(read=plan)) as store:
+            store.index(Ledger())
+            yield store, read
 
 
 @examples(200)
 @given(given_lines=lines(), chance=st.randoms(use_true_random=False))
 def test_what_is_fetched_is_what_was_read(given_lines: list[bytes], chance: Any) -> None:
     """Every candidate, fetched in any order, is word for word the one that was indexed."""
-    with indexed(given_lines) as (index, library, read):
+    with indexed(given_lines) as (store, read):
         numbers = list(range(len(read)))
         chance.shuffle(numbers)
-        fetched = {number: library.fetch(index, number) for number in numbers}
+        fetched = {number: store.fetch(number) for number in numbers}
     assert [fetched[number] for number in sorted(fetched)] == read
 
 
 @examples(200)
 @given(given_lines=lines())
-def test_the_index_holds_what_the_candidates_say(given_lines: list[bytes]) -> None:
+def test_the_columns_hold_what_the_candidates_say(given_lines: list[bytes]) -> None:
     """Score, answer, and rank by index and content are those of the candidate that is read."""
-    with indexed(given_lines) as (index, _, read):
-        assert len(index) == len(read)
+    with indexed(given_lines) as (store, read):
+        columns = store.columns
+        assert len(columns) == len(read)
         for number, candidate in enumerate(read):
             own = candidate.index
             answer = digest_response(candidate.response)
-            assert index.scores[number] == candidate.score
-            assert index.digest(number) == answer
+            assert columns.scores[number] == candidate.score
+            assert columns.digest(number) == answer
             expected = -candidate.score, own is None, own, answer
             if own is not None:
-                assert index.rank(number) == expected
-            assert (index.rollout(number) is None) == (own is None)
+                assert columns.rank(number) == expected
+            assert (columns.rollout(number) is None) == (own is None)
 
 
 @examples(200)
 @given(given_lines=lines())
-def test_groups_of_the_index_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> None:
+def test_groups_are_equal_keys_prompts_and_tools(given_lines: list[bytes]) -> None:
     """Two candidates are in one group exactly if group, prompt and tools are equal."""
-    with indexed(given_lines) as (index, _, read):
+    with indexed(given_lines) as (store, read):
+        columns = store.columns
         asked = [(one.group, digest_prompt(one.prompt), digest_tools(one.tools)) for one in read]
-        numbers = [index.group_number(number) for number in range(len(read))]
-        members = [list(index.members(group)) for group in range(len(index.group_keys()))]
+        numbers = [columns.group_number(number) for number in range(len(read))]
+        members = [list(columns.members(group)) for group in range(len(columns.group_keys()))]
     assert len(set(zip(asked, numbers, strict=True))) == len(set(asked)) == len(set(numbers))
     for group, found in enumerate(members):
         assert found == [number for number, own in enumerate(numbers) if own == group]

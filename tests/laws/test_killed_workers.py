@@ -98,15 +98,15 @@ def test_a_worker_killed_at_any_moment_is_made_up_for(
 
 ORPHAN = """
 import os, sys, time
-from prefpairs.engine.processes import Counter, begin, counts_for
+from prefpairs.engine.processes import Counter, counts_for, start_processes
 
 def work(counter, sender):
     while True:
         counter.add(1)
         time.sleep(0.01)
 
-begun = begin(work, [(Counter(counts_for(1), 0, os.getpid()),)])
-print("begun", flush=True)
+started = start_processes(work, [(Counter(counts_for(1), 0, os.getpid()),)])
+print("started", flush=True)
 time.sleep(60)
 """
 
@@ -119,7 +119,7 @@ def test_workers_end_soon_after_their_parent_was_killed(tmp_path: Path) -> None:
         [sys.executable, script], stdout=subprocess.PIPE, start_new_session=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"begun\n"
+        assert process.stdout.readline() == b"started\n"
         process.kill()
     assert _gone(process.pid)
 

@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 
-from prefpairs.engine.filed_pairs import reader_of
+from prefpairs.engine.pair_store import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.file_system import exists, is_folder

@@ -1,16 +1,12 @@
 """The candidates of a group, and how each of them fared when pairs were made."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from prefpairs.analysis.candidate_outcome import CandidateOutcome, candidate_outcomes
-from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.candidate_reader import reading_inputs
-from prefpairs.engine.index_fill import fill
-from prefpairs.engine.ranked_group import Contest, Fetch, unfair_members
-from prefpairs.engine.record_fetch import Candidates
+from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.ranking import RankedGroup, excluded_members
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
@@ -40,24 +36,22 @@ class ShownGroup(NamedTuple):
 
 def show_group(plan: PairPlan, name: str, ledger: Ledger) -> Iterator[ShownGroup]:
     """All groups that have a name, or the one name that begins so."""
-    index = Index()
-    with Candidates() as library:
-        with reading_inputs(plan.read, ledger) as reader:
-            fill(index, library, reader, plan)
-        fetch = partial(library.fetch, index)
-        for group in _groups_called(name, index, fetch):
-            yield _shown(group, index, fetch, plan)
-        library.check()
+    with CandidateStore(plan) as store:
+        store.index(ledger)
+        for group in _groups_called(name, store):
+            yield _shown(group, store, plan)
+        store.check()
 
 
-def _groups_called(name: str, index: Index, fetch: Fetch) -> list[int]:
-    """The groups that have a name, which the index knows only by its digest."""
+def _groups_called(name: str, store: CandidateStore) -> list[int]:
+    """The groups with this name, which the columns hold only as a digest."""
+    columns = store.columns
     called = digest("name", name.encode("utf-8", "surrogateescape"))
-    firsts = [index.members(group)[0] for group in range(index.groups)]
-    exact = [group for group, first in enumerate(firsts) if index.question(first)[0] == called]
+    firsts = [columns.members(group)[0] for group in range(columns.groups)]
+    exact = [group for group, first in enumerate(firsts) if columns.question(first)[0] == called]
     if exact:
         return exact
-    names = {group: fetch(first).group for group, first in enumerate(firsts)}
+    names = {group: store.fetch(first).group for group, first in enumerate(firsts)}
     begins = [group for group, known in names.items() if known.startswith(name)]
     found = dict.fromkeys(names[group] for group in begins)
     if len(found) > 1:
@@ -72,22 +66,27 @@ def _listed(names: Sequence[str]) -> str | None:
     return f"there are {', '.join(names[:_MOST_NAMES])}{more}" if names else None
 
 
-def _shown(group: int, index: Index, fetch: Fetch, plan: PairPlan) -> ShownGroup:
-    ranked, told_apart = index.ranked(group)
-    unfair = unfair_members(index, ranked, fetch, plan.read.options)
-    fair = [number for number in ranked if number not in unfair]
-    contest = Contest(index, fair, fetch, index.group_keys()[group], told_apart=told_apart)
-    order = [contest.member(place) for place in range(len(fair))]
-    everyone = sorted([*order, *unfair], key=index.rank)
+def _shown(group: int, store: CandidateStore, plan: PairPlan) -> ShownGroup:
+    columns, fetch = store.columns, store.fetch
+    everyone, distinct = columns.ranked(group)
+    excluded = excluded_members(columns, everyone, fetch, plan.read.options)
+    competing = [number for number in everyone if number not in excluded]
+    key = columns.group_keys()[group]
+    ranked = RankedGroup(columns, competing, fetch, key, distinct=distinct)
+    order = [ranked.member(place) for place in range(len(competing))]
+    everyone = sorted([*order, *excluded], key=columns.rank)
     called = {number: place for place, number in enumerate(everyone, 1)}
     _, strategy = strategy_named(plan.options.strategy)
-    pairs = strategy(contest.group, plan.options) if fair else ()
+    pairs = strategy(ranked.group, plan.options) if competing else ()
     found, count = candidate_outcomes(
-        contest.group,
+        ranked.group,
         plan.options,
         islice(pairs, plan.options.max_pairs_per_group),
         [called[number] for number in order],
     )
-    fared: dict[int, CandidateOutcome | str] = {**unfair, **dict(zip(order, found, strict=True))}
-    members = (Member(called[number], fetch(number), fared[number]) for number in everyone)
+    outcomes: dict[int, CandidateOutcome | str] = {
+        **excluded,
+        **dict(zip(order, found, strict=True)),
+    }
+    members = (Member(called[number], fetch(number), outcomes[number]) for number in everyone)
     return ShownGroup(fetch(everyone[0]), len(everyone), count, members)

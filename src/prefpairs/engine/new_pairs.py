@@ -1,132 +1,126 @@
-"""Pairs in the making, as sieves see them: known from the index, written from the rollouts.
+"""Pairs that are made of candidates: decided by columns, fetched when they are written.
 
-Those that stood ready in the rollouts go first.
+Pairs that the rollouts already contain come first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 
-from prefpairs.engine.candidate_index import Index, Place
-from prefpairs.engine.candidate_reader import reading_inputs
-from prefpairs.engine.filed_pairs import entry_of
-from prefpairs.engine.group_workers import Shares
-from prefpairs.engine.index_fill import candidates_of, fill
-from prefpairs.engine.pair import (
-    Numbers,
+from prefpairs.engine.candidate_columns import group_key
+from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
+from prefpairs.engine.candidate_store import CandidatesInMemory, CandidateStore
+from prefpairs.engine.decide import (
     decide,
     group_order,
-    made,
     may_flood,
     pairs_of_groups,
     refuse_too_many,
     step_of_groups,
 )
+from prefpairs.engine.pair_store import entry_of
 from prefpairs.engine.pair_writer import WHOLE, PairLines, Sink
 from prefpairs.engine.processes import CAN_FORK, processes_for
-from prefpairs.engine.ready_pairs import ReadyPairs
-from prefpairs.engine.record_fetch import Candidates
-from prefpairs.engine.seen_rows import Memory
+from prefpairs.engine.record_store import RecordStore
+from prefpairs.engine.write_workers import WriteWorkers
 from prefpairs.errors import BadInput, TooManyPairs
+from prefpairs.fields.answer import Reading
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.output import Output
-from prefpairs.ledger import Ledger
+from prefpairs.files.record_files import Spool
+from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_pair
+from prefpairs.model.json_codec import decode
 from prefpairs.model.number import gap_between
-from prefpairs.model.pair import Pair, digests_of
+from prefpairs.model.pair import Pair, digests_of, fullest_first, pair_line, pair_of
 from prefpairs.plan import PairPlan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.strategies.options import MOST_PAIRS
 
 _REJECTED = 32
-"""A place is the number of the chosen candidate, and below it that of the rejected one."""
+"""A place is the number of the chosen candidate, shifted by so many bits, and of the rejected."""
 
 _NUMBER = (1 << _REJECTED) - 1
 _READY = _NUMBER << _REJECTED
-"""From here on places are those of pairs that stood ready: no candidate has so high a number."""
+"""Places from here on are slots of ready pairs: no candidate has such a high number."""
 
 _WORTH_A_PROCESS = 20_000
-"""Candidates: their pairs take 80 ms, and to fork takes 10."""
+"""Candidates from which a process saves time: their pairs take 80 ms, a fork 10."""
 
 _APART = "the candidates of a group do not stand together"
+_SEEN_SLOTS = 1 << 20
 
 
-def _processes_worth(index: Index, plan: PairPlan) -> int:
-    """How many processes should write: one, unless each has enough to do."""
-    if plan.options.across_prompts or not CAN_FORK:
-        return 1
-    return processes_for(plan.options.workers, len(index), _WORTH_A_PROCESS)
+class NewPairs:
+    """The pairs that `pair` makes."""
 
-
-class MadePairs:
-    """The pairs that `pair` would write."""
-
-    def __init__(self, plan: PairPlan, library: Candidates, ledger: Ledger) -> None:
+    def __init__(self, plan: PairPlan, store: CandidateStore, ledger: Ledger) -> None:
+        self.candidates = store
         self._plan = plan
-        self._library = library
-        self._ready = ReadyPairs(plan, library, ledger)
+        self._ready = ReadyPairs(plan, store.records, ledger)
         self._ledger = ledger
-        self.index = Index()
-        self.fetch = partial(library.fetch, self.index)
         self._last: tuple[IndexedPair, Pair] | None = None
 
     def entries(self) -> Iterator[IndexedPair]:
-        """The pairs in the order in which `pair` would write them; no text is read for them."""
-        with reading_inputs(self._plan.read, self._ledger, self._ready) as reader:
-            fill(self.index, self._library, reader, self._plan)
+        """The pairs in the order in which they are written, without reading any text."""
+        ledger, plan, store = self._ledger, self._plan, self.candidates
+        store.index(ledger, self._ready)
         for number, slot in enumerate(self._ready.slots()):
             yield self._entry_of_ready(number, slot)
-        ledger, plan = self._ledger, self._plan
-        ledger.progress.begin_step(partial(step_of_groups, "pairing", self.index, plan, ledger))
-        numbers = decide(self.index, self.fetch, plan, ledger)
+        ledger.progress.begin_step(partial(step_of_groups, "pairing", store, plan, ledger))
+        numbers = decide(store, plan, ledger)
         for number, (chosen, rejected) in enumerate(numbers, len(self._ready)):
             yield self._entry(number, chosen, rejected)
 
     def put_all(self, sink: Sink) -> None:
-        """Give all pairs to the sink; several processes may write to one that takes lines."""
+        """Write all pairs to the sink; several processes may write if it takes lines."""
         if self._plan.options.assume_grouped:
             self._put_as_they_come(sink)
             return
-        index, plan, ledger = self.index, self._plan, self._ledger
-        with reading_inputs(plan.read, ledger, self._ready) as reader:
-            fill(index, self._library, reader, plan)
+        ledger, plan, store = self._ledger, self._plan, self.candidates
+        store.index(ledger, self._ready)
         self._put(self._ready.pairs(), sink)
-        number = _processes_worth(index, plan)
+        number = self._processes_worth()
         if not isinstance(sink, PairLines) or number == 1:
-            ledger.progress.begin_step(partial(step_of_groups, "writing", index, plan, ledger))
-            self._put(self._made(decide(index, self.fetch, plan, ledger)), sink)
+            ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
+            self._put(map(store.fetch_pair, decide(store, plan, ledger)), sink)
             return
-        if may_flood(plan):
-            refuse_too_many(index, self.fetch, plan)
-        shares = Shares(self._write_groups, group_order(index, plan), number, plan.temp_dir)
-        shares.write(sink.outputs, ledger)
+        refuse_too_many(store, plan)
+        groups = group_order(store, plan)
+        workers = WriteWorkers(self._write_groups, groups, number, plan.temp_dir)
+        workers.write(sink.outputs, ledger)
+
+    def _processes_worth(self) -> int:
+        """How many processes should write: one, unless each has enough to do."""
+        if self._plan.options.across_prompts or not CAN_FORK:
+            return 1
+        amount = len(self.candidates.columns)
+        return processes_for(self._plan.options.workers, amount, _WORTH_A_PROCESS)
 
     def _write_groups(
         self, groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger
     ) -> None:
-        """Write the pairs of some groups; in a process of its own, perhaps."""
-        numbers = pairs_of_groups(self.index, self.fetch, self._plan, ledger, groups)
-        self._put(self._made(numbers), PairLines(outputs, ledger))
-        self._library.check()
+        """Write the pairs of some groups, in this process or in a worker."""
+        numbers = pairs_of_groups(self.candidates, self._plan, ledger, groups)
+        self._put(map(self.candidates.fetch_pair, numbers), PairLines(outputs, ledger))
+        self.candidates.check()
 
     def _put_as_they_come(self, sink: Sink) -> None:
-        """Pair groups whose candidates are neighbours, with one group in memory at a time."""
+        """Pair inputs whose groups are contiguous, with one group in memory at a time."""
         plan, ledger = self._plan, self._ledger
         with reading_inputs(plan.read, ledger, self._ready) as reader:
-            coming = chain.from_iterable(candidates_of(given.readings) for given in reader.inputs())
-            seen, constant = Memory(), 0
-            for key, run in groupby(coming, key=Index.group_key):
-                index, members = Index(), list(run)
+            coming = chain.from_iterable(candidates_of(given.rows) for given in reader.inputs())
+            seen, constant = SeenGroups(), 0
+            for key, run in groupby(coming, key=group_key):
+                group = CandidatesInMemory(run)
                 if seen.has(key):
-                    label = members[0].origin.partition(":")[0]
+                    label = group.fetch(0).origin.partition(":")[0]
                     raise BadInput(label, _APART, "sort by group, or leave --assume-grouped away")
-                for candidate in members:
-                    index.add(candidate, Place(0, 0, 0, 0, 0))
-                reader.formats.shown.check_answers(index.constant_groups)
-                constant += index.constant_groups()
-                fetch = members.__getitem__
-                numbers = pairs_of_groups(index, fetch, plan, ledger, range(1))
-                self._put(map(partial(made, index=index, fetch=fetch), numbers), sink)
+                reader.formats.shown.check_answers(group.columns.constant_groups)
+                constant += group.columns.constant_groups()
+                numbers = pairs_of_groups(group, plan, ledger, range(1))
+                self._put(map(group.fetch_pair, numbers), sink)
             reader.formats.shown.check_answers(lambda: constant)  # rivals may come in later rows
         self._put(self._ready.pairs(), sink)
 
@@ -137,11 +131,8 @@ class MadePairs:
             if plan.options.assume_grouped and ledger.pairs > MOST_PAIRS and may_flood(plan):
                 raise TooManyPairs(ledger.pairs, MOST_PAIRS)
 
-    def _made(self, numbers: Iterable[Numbers]) -> Iterator[Pair]:
-        return map(partial(made, index=self.index, fetch=self.fetch), numbers)
-
     def pair(self, entry: IndexedPair) -> Pair:
-        """The pair behind an entry; at hand if it was the last one that was asked for."""
+        """The pair of an entry; the last one is kept in memory."""
         if self._last is None or self._last[0] is not entry:
             self._last = entry, self._pair(entry)
         return self._last[1]
@@ -149,11 +140,10 @@ class MadePairs:
     def _pair(self, entry: IndexedPair) -> Pair:
         if entry.place >= _READY:
             return self._ready.pair(entry.place - _READY)
-        numbers = entry.place >> _REJECTED, entry.place & _NUMBER
-        return made(numbers, self.index, self.fetch)
+        return self.candidates.fetch_pair((entry.place >> _REJECTED, entry.place & _NUMBER))
 
     def line(self, _entry: IndexedPair) -> None:
-        """Nowhere does a pair stand that is only being made."""
+        """Return None: a new pair has no line in a file."""
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
         pair = self._ready.pair(slot)
@@ -161,17 +151,17 @@ class MadePairs:
         return entry_of(PairReading(pair, digests, b"", None), number, _READY + slot, 0)
 
     def _entry(self, number: int, chosen: int, rejected: int) -> IndexedPair:
-        index = self.index
-        group, prompt, tools = index.question(chosen)
-        _, other_prompt, _ = index.question(rejected)
-        digests = prompt, tools, index.digest(chosen), index.digest(rejected)
+        columns = self.candidates.columns
+        group, prompt, tools = columns.question(chosen)
+        _, other_prompt, _ = columns.question(rejected)
+        digests = prompt, tools, columns.digest(chosen), columns.digest(rejected)
         return IndexedPair(
             number=number,
             place=chosen << _REJECTED | rejected,
             length=0,
-            gap=gap_between(index.scores[chosen], index.scores[rejected]),
-            chosen_score=index.scores[chosen],
-            rejected_score=index.scores[rejected],
+            gap=gap_between(columns.scores[chosen], columns.scores[rejected]),
+            chosen_score=columns.scores[chosen],
+            rejected_score=columns.scores[rejected],
             id=digest_pair(*digests),
             prompt=prompt,
             tools=tools,
@@ -180,3 +170,98 @@ class MadePairs:
             group=group,
             other_prompt=b"" if other_prompt == prompt else other_prompt,
         )
+
+
+class ReadyPairs:
+    """Pairs that rollouts already contain: kept in a spool until all rows are read, each once.
+
+    They take about 150 bytes of memory each.
+    """
+
+    def __init__(self, plan: PairPlan, records: RecordStore[Reading], ledger: Ledger) -> None:
+        self._plan = plan
+        self._records = records
+        self._ledger = ledger
+        self._file: tuple[int, Spool] | None = None
+        self._stage: StageCounts | None = None
+        self._slots: dict[bytes, int] = {}
+        self._offsets = array("Q")
+        self._lengths = array("I")
+
+    def __len__(self) -> int:
+        """How many different pairs there are."""
+        return len(self._slots)
+
+    def add(self, pair: Pair) -> None:
+        """Take a pair. Of duplicates the fullest is kept, or the first by content."""
+        self._counts.found += 1
+        slot = self._slots.setdefault(bytes.fromhex(pair.id), len(self._slots))
+        if slot < len(self._offsets):
+            self._counts.dropped["ready_twice"] += 1
+            if fullest_first(self.pair(slot)) <= fullest_first(pair):
+                return
+        else:
+            self._offsets.append(0)
+            self._lengths.append(0)
+        line = pair_line(pair)
+        self._offsets[slot], self._lengths[slot] = self._spool[1].append(line), len(line)
+
+    def lose(self, reasons: Sequence[str]) -> None:
+        """Count pairs that cannot be trained on."""
+        if reasons:
+            self._counts.found += len(reasons)
+            self._counts.dropped.update(reasons)
+
+    def pairs(self) -> Iterator[Pair]:
+        """All pairs, in order."""
+        return map(self.pair, self.slots())
+
+    def slots(self) -> Iterable[int]:
+        """The slots of all pairs, in order."""
+        if self._plan.options.order == "input":
+            return self._slots.values()
+        return [slot for _, slot in sorted(self._slots.items())]
+
+    def pair(self, slot: int) -> Pair:
+        """The pair in this slot."""
+        number, _ = self._spool
+        return self._records.fetch(number, self._offsets[slot], self._lengths[slot]).pairs[0]
+
+    @property
+    def _spool(self) -> tuple[int, Spool]:
+        """A spool of their own and its number, made for the first pair; few inputs have any."""
+        if self._file is None:
+            spool = Spool(self._plan.temp_dir)
+            self._file = self._records.add(spool, _read_back), spool
+        return self._file
+
+    @property
+    def _counts(self) -> StageCounts:
+        """Their ledger, which the summary shows before those of all stages."""
+        if self._stage is None:
+            self._stage = StageCounts("ready-made")
+            self._ledger.stages.insert(0, self._stage)
+        return self._stage
+
+
+def _read_back(line: bytes) -> Reading:
+    return Reading(pairs=[pair_of(decode(line))[0]])
+
+
+class SeenGroups:
+    """The keys of earlier groups, in 8 MB: a yes is certain, a no is not after a million groups.
+
+    >>> groups = SeenGroups()
+    >>> groups.has(b"sixteen bytes ok"), groups.has(b"sixteen bytes ok")
+    (False, True)
+    """
+
+    def __init__(self) -> None:
+        self._marks = array("Q", bytes(8 * _SEEN_SLOTS))
+
+    def has(self, key: bytes) -> bool:
+        """Whether this key came before; remember it."""
+        slot = int.from_bytes(key[:8], "little") % _SEEN_SLOTS
+        mark = int.from_bytes(key[8:16], "little")
+        before, self._marks[slot] = self._marks[slot], mark
+        return before == mark

@@ -9,29 +9,29 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import Plan
 
 if TYPE_CHECKING:
-    from prefpairs.engine.filed_pairs import FiledPairs, Keep
-    from prefpairs.engine.new_pairs import MadePairs
+    from prefpairs.engine.new_pairs import NewPairs
+    from prefpairs.engine.pair_store import Keep, PairStore
 
 
 @contextmanager
 def open_pairs(
     plan: Plan, ledger: Ledger, keep: "Keep | None" = None
-) -> "Iterator[FiledPairs | MadePairs]":
+) -> "Iterator[PairStore | NewPairs]":
     """The pairs of the plan: those that it makes, or those that its inputs hold.
 
     `keep` says what is wanted of the latter once they have passed. Where inputs are of several
     sides, that which keeps a prompt is read first, so that no pair has to wait for the others.
     """
     if plan.pair is not None:
-        from prefpairs.engine.new_pairs import MadePairs
-        from prefpairs.engine.record_fetch import Candidates
+        from prefpairs.engine.candidate_store import CandidateStore
+        from prefpairs.engine.new_pairs import NewPairs
 
-        with Candidates() as candidates:
-            yield MadePairs(plan.pair, candidates, ledger)
-            candidates.check()
+        with CandidateStore(plan.pair) as store:
+            yield NewPairs(plan.pair, store, ledger)
+            store.check()
         return
-    from prefpairs.engine.filed_pairs import FiledPairs
-    from prefpairs.engine.record_fetch import Library
+    from prefpairs.engine.pair_store import PairStore
+    from prefpairs.engine.record_store import RecordStore
     from prefpairs.engine.row_reader import reading_rows
     from prefpairs.engine.stage_runner import wanted_again
     from prefpairs.fields.pair_row import PairReading
@@ -42,6 +42,6 @@ def open_pairs(
         inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
         read = replace(read, inputs=inputs)
     keep = wanted_again(plan) if keep is None else keep
-    with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
-        yield FiledPairs(rows, library, keep=keep, temp_dir=plan.temp_dir, sides=sides)
-        library.check()
+    with RecordStore[PairReading]() as records, reading_rows(read, ledger) as rows:
+        yield PairStore(rows, records, keep=keep, temp_dir=plan.temp_dir, sides=sides)
+        records.check()

@@ -1,4 +1,4 @@
-"""Rows to whatever is read from them; rows that cannot be read are booked, and put aside."""
+"""Rows of inputs, read by any reader; bad rows are counted, and quarantined if asked for."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a plan's inputs: counted, limited, and the bad ones among them booked."""
+    """The rows of a plan's inputs: counts them, stops at --limit, and deals with bad ones."""
 
     plan: InputPlan
     ledger: Ledger
@@ -26,7 +26,7 @@ class Rows:
 
     @property
     def failed(self) -> bool:
-        """Whether the run is lost already; it only goes on to count the bad rows."""
+        """Whether the run has failed already, and only continues in order to count bad rows."""
         return self._too_many_are_bad(of=None)
 
     def _too_many_are_bad(self, of: int | None) -> bool:
@@ -50,7 +50,7 @@ class Rows:
         self.ledger.rows_by_input[label] = self.ledger.rows_read - before
 
     def read_one(self, record: Record, read: Callable[[bytes], T], label: str) -> T | None:
-        """What was read from a record; nothing where the record is bad, and booked as such."""
+        """What was read from a record; None if it is bad."""
         self.ledger.rows_read += 1
         try:
             return read(record.complete())
@@ -63,7 +63,7 @@ class Rows:
             return None
 
     def settle(self) -> None:
-        """Raise what has to be told about bad rows, once all rows were read."""
+        """Raise BadRecords if too many rows are bad, after all rows have been read."""
         ledger, allowed = self.ledger, self.plan.tolerated
         if self._too_many_are_bad(of=ledger.rows_read):
             word = None if allowed is None else allowed.word
@@ -74,7 +74,7 @@ class Rows:
 
 @contextmanager
 def reading_rows(plan: InputPlan, ledger: Ledger) -> Iterator[Rows]:
-    """The rows of a plan; its quarantine file appears when the block ends well."""
+    """The rows of a plan; the quarantine file appears if the block ends without an error."""
     for note in plan.notes:
         ledger.note(note)
     ledger.skipped_files = [*plan.skipped_files]
@@ -93,7 +93,7 @@ def _quarantine_line(error: BadRecord, record: Record, label: str) -> bytes:
         "reason": error.code,
         "message": error.problem,
     }
-    # Outside of strings, where no line can end, a space is as good: each row stays one line.
+    # Line ends in JSON are always outside of strings, so a space can replace them.
     data = record.data.rstrip(b"\r\n").replace(b"\n", b" ")
     try:
         row["raw"] = data.decode("utf-8")

@@ -1,10 +1,10 @@
-"""Pairs through sieves: decided on by what is known of each, and written with their texts."""
+"""Pairs through stages, which decide by columns; texts are read when pairs are written."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from prefpairs.engine.filed_pairs import FiledPairs, Keep
-from prefpairs.engine.new_pairs import MadePairs
+from prefpairs.engine.new_pairs import NewPairs
+from prefpairs.engine.pair_store import Keep, PairStore
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
@@ -17,7 +17,7 @@ _TRY_EXACT = "on small inputs --exact fills every side"
 
 
 def through_stages(
-    plan: Plan, pairs: FiledPairs | MadePairs, ledger: Ledger, kept: SideOwners | None
+    plan: Plan, pairs: PairStore | NewPairs, ledger: Ledger, kept: SideOwners | None
 ) -> Iterator[tuple[IndexedPair, str]]:
     """The entries that pass all stages, each with its side."""
     coming = pairs.entries()

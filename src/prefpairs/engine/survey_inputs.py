@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
+from prefpairs.engine.decide import decide
 from prefpairs.engine.input_kind import kind_of
-from prefpairs.engine.new_pairs import MadePairs
-from prefpairs.engine.pair import contests, decide
+from prefpairs.engine.new_pairs import NewPairs
 from prefpairs.engine.pair_sources import open_pairs
 from prefpairs.files.inputs import Input
 from prefpairs.files.pipe_spool import peeked_input
@@ -35,16 +35,16 @@ def survey(plan: Plan, ledger: Ledger, look: Look | None = None) -> Survey:
             if look is not None:
                 look(entry, pair)
             ledger.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
-        if plan.pair is None or not isinstance(pairs, MadePairs):
+        if plan.pair is None or not isinstance(pairs, NewPairs):
             return Survey(found, found.what_if())
-        whole = range(pairs.index.groups)
-        fair = contests(pairs.index, pairs.fetch, plan.pair, Ledger(), whole)
-        groups = survey_groups(contest.group.scores for contest in fair)
+        whole = range(pairs.candidates.columns.groups)
+        ranked = pairs.candidates.rank(whole, plan.pair, Ledger())
+        groups = survey_groups(one.group.scores for one in ranked)
         return Survey(found, _what_if(found, pairs, plan.pair, ready), groups)
 
 
 def _what_if(
-    found: PairSurvey, pairs: MadePairs, plan: PairPlan, ready: list[bytes]
+    found: PairSurvey, pairs: NewPairs, plan: PairPlan, ready: list[bytes]
 ) -> list[WhatIf]:
     """What each `--min-gap` would leave; most strategies then make other pairs.
 
@@ -55,13 +55,13 @@ def _what_if(
     return [_decided_again(least, pairs, plan, ready) for least in WHAT_IF_GAPS]
 
 
-def _decided_again(least: float, pairs: MadePairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
+def _decided_again(least: float, pairs: NewPairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
     options = replace(plan.options, min_gap=max(least, plan.options.min_gap), yes_all=True)
     again = replace(plan, options=options)
     number, prompts = len(ready), set(ready)
-    for chosen, _ in decide(pairs.index, pairs.fetch, again, Ledger()):
+    for chosen, _ in decide(pairs.candidates, again, Ledger()):
         number += 1
-        prompts.add(b"".join(pairs.index.question(chosen)[1:]))
+        prompts.add(b"".join(pairs.candidates.columns.question(chosen)[1:]))
     return WhatIf(least, number, len(prompts))
 
 

@@ -1,7 +1,7 @@
-"""Rows of a dataset that wait until all of them are known.
+"""The rows of a dataset, buffered until all of them are known.
 
-Two things hang on rows that are yet to come: which columns there are, for every row has the same,
-and which rows stand first, for loaders type a column by the first 10 MiB.
+Two things depend on rows to come: which columns there are, because every row has the same ones, and
+which rows go first, because loaders infer the type of a column from the first 10 MiB.
 """
 
 from array import array
@@ -15,33 +15,33 @@ from prefpairs.files.record_files import RecordFiles, Spool
 from prefpairs.model.json_codec import decode, encode, encode_line
 
 _ROOM = FIRST_BLOCK // 2
-"""Rows that are longer than this together do not stand first as they came."""
+"""The first rows of each shape go first, unless they are longer than this together."""
 
 _BLOCK = 1 << 18
-"""So many bytes go to the temporary file, and come back, at once."""
+"""How many bytes are written to the spool, and read from it, at once."""
 
 
 class _Form(NamedTuple):
-    """What rows of one form share, and the number of the first of them."""
+    """What the rows of one form have in common, and the number of the first one."""
 
     shape: frozenset[str]
     present: int
-    """The columns that they have, a bit each."""
+    """Their columns, as a bit set."""
     first: int
 
 
 class TypedRowBuffer:
-    """The rows of one side, put aside."""
+    """The rows of one output file, in a spool."""
 
     def __init__(self, columns: Mapping[str, Any], temp_dir: str | None) -> None:
         self._columns = columns
         self._bits = {name: 1 << place for place, name in enumerate(columns)}
         self._spool = Spool(temp_dir)
-        self._shelves = RecordFiles()
-        self._shelves.add(self._spool)
+        self._files = RecordFiles()
+        self._files.add(self._spool)
         self._waiting: list[bytes] = []
-        self._begun = 0
-        """Where the lines that wait will begin in the temporary file."""
+        self._written = 0
+        """How many bytes of the rows are in the spool; the rest is waiting."""
         self._ends = array("Q", [0])
         self._form_of = array("I")
         self._numbers: dict[Hashable, int] = {}
@@ -49,7 +49,7 @@ class TypedRowBuffer:
         self.shape: set[str] = set()
         self._first: list[int] = []
         self._shortest: dict[int, tuple[int, int]] = {}
-        """Of each form the length and the number of its shortest row."""
+        """For each form, the length and the number of its shortest row."""
         self._order: Sequence[int] | None = None
 
     @property
@@ -58,7 +58,7 @@ class TypedRowBuffer:
         return len(self._form_of) if self._order is None else len(self._order)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Put a row aside."""
+        """Add a row."""
         line = encode(row)
         key = form_of(row)
         form = self._numbers.get(key)
@@ -69,19 +69,19 @@ class TypedRowBuffer:
         self._form_of.append(form)
         self._ends.append(end)
         self._waiting.append(line)
-        if end - self._begun > _BLOCK:
-            self._put_aside()
+        if end - self._written > _BLOCK:
+            self._write_waiting()
 
     @property
     def columns(self) -> int:
-        """The columns that some row has, a bit each."""
+        """The columns that some row has, as a bit set."""
         present = 0
         for form in self._forms:
             present |= form.present
         return present
 
     def arrange(self, numbers: Sequence[int]) -> None:
-        """Keep these rows alone, in this order."""
+        """Keep only these rows, in this order."""
         self._order = numbers
         self._first, self._shortest = [], {}
         self.shape = set()
@@ -90,7 +90,7 @@ class TypedRowBuffer:
 
     @property
     def first(self) -> list[int]:
-        """The rows that tell the types: as they came, or the shortest ones if those are long."""
+        """The rows that determine the types: the first of each shape, or the shortest if long."""
         if sum(map(self._length, self._first)) <= _ROOM:
             return self._first
         chosen: list[int] = []
@@ -104,18 +104,18 @@ class TypedRowBuffer:
 
     @property
     def fits(self) -> bool:
-        """Whether the rows that tell the types stand in the block that fixes them."""
+        """Whether the rows that determine the types fit into the block that loaders look at."""
         return sum(map(self._length, self.first)) <= FIRST_BLOCK
 
     def mixed(self) -> set[str]:
-        """The columns whose objects differ in their keys, so that loaders take them for JSON."""
+        """The columns whose objects differ in their keys, which loaders read as JSON."""
         columns = InferredColumns()
         for form in self._forms:
             columns.learn(decode(self._line(form.first)))
         return columns.mixed
 
     def lines(self, columns: int) -> Iterator[bytes]:
-        """All rows with the same columns: first those that brought something new."""
+        """All rows, each with the same columns; those that determine the types go first."""
         names = [name for name, bit in self._bits.items() if columns & bit]
         whole = [form.present == columns for form in self._forms]
         first = self.first
@@ -128,32 +128,32 @@ class TypedRowBuffer:
                 yield encode_line({name: row.get(name, self._columns[name]) for name in names})
 
     def _others(self, first: set[int]) -> Iterator[tuple[int, bytes]]:
-        """The lines that do not stand first, each with its number.
+        """The rows that do not go first, each with its number.
 
-        As they came they are read a block at a time: one by one it takes 2 us more for each.
+        In order of arrival they are read a block at a time; one by one each takes 2 us more.
         """
         if self._order is not None:
             yield from ((at, self._line(at)) for at in self._order if at not in first)
             return
-        self._put_aside()
+        self._write_waiting()
         ends, start = self._ends, 0
         while start < len(self._form_of):
             begin = ends[start]
             stop = max(bisect_right(ends, begin + _BLOCK) - 1, start + 1)
-            block = self._shelves.read(0, begin, ends[stop] - begin)
+            block = self._files.read(0, begin, ends[stop] - begin)
             for number in range(start, stop):
                 if number not in first:
                     yield number, block[ends[number] - begin : ends[number + 1] - begin]
             start = stop
 
     def _learn(self, key: Hashable, row: dict[str, Any]) -> int:
-        """Take in a new form, and give it a number."""
+        """Add a new form and return its number."""
         present = sum(map(self._bits.__getitem__, row))
         self._forms.append(_Form(shape_of(row), present, len(self._form_of)))
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _see(self, number: int, form: int, length: int) -> None:
-        """Take in the shape and the length of a row."""
+        """Note the shape and the length of a row."""
         shortest = self._shortest.get(form)
         if shortest is None:
             shape = self._forms[form].shape
@@ -167,17 +167,17 @@ class TypedRowBuffer:
         return self._ends[number + 1] - self._ends[number]
 
     def _line(self, number: int) -> bytes:
-        self._put_aside()
-        return self._shelves.read(0, self._ends[number], self._length(number))
+        self._write_waiting()
+        return self._files.read(0, self._ends[number], self._length(number))
 
-    def _put_aside(self) -> None:
-        """Write the lines that wait to the temporary file, many at once."""
+    def _write_waiting(self) -> None:
+        """Write the waiting rows to the spool, many at once."""
         if self._waiting:
             self._waiting.append(b"")
             self._spool.append(b"\n".join(self._waiting))
             self._waiting.clear()
-            self._begun = self._ends[-1]
+            self._written = self._ends[-1]
 
     def close(self) -> None:
-        """Let the rows go."""
-        self._shelves.close()
+        """Delete the rows."""
+        self._files.close()

@@ -1,4 +1,4 @@
-"""Pairs of files, as sieves see them."""
+"""Pairs of files, as stages see them."""
 
 import gzip
 import json
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rows_and_output import data_of
 
-from prefpairs.engine.filed_pairs import FiledPairs, Keep
-from prefpairs.engine.record_fetch import Library
+from prefpairs.engine.pair_store import Keep, PairStore
+from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.fields.pair_row import PairReading
@@ -35,14 +35,14 @@ def _filed(
     keep: Keep = "lines",
     ledger: Ledger | None = None,
     **plan: Any,
-) -> Iterator[FiledPairs]:
+) -> Iterator[PairStore]:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
     ledger = ledger or Ledger()
-    with Library[PairReading]() as library, reading_rows(read, ledger) as rows:
-        yield FiledPairs(rows, library, keep=keep, temp_dir=None)
+    with RecordStore[PairReading]() as records, reading_rows(read, ledger) as rows:
+        yield PairStore(rows, records, keep=keep, temp_dir=None)
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:

@@ -327,8 +327,8 @@ def test_lines_of_ours_are_decoded_once(
         compared.append(pair)
         return pair_line(pair)
 
-    monkeypatch.setattr("prefpairs.engine.filed_pairs.read_pair_fast", read)
-    monkeypatch.setattr("prefpairs.engine.filed_pairs.pair_line", encoded)
+    monkeypatch.setattr("prefpairs.engine.pair_store.read_pair_fast", read)
+    monkeypatch.setattr("prefpairs.engine.pair_store.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
     run_plan(plan, {WHOLE: output}, Ledger())

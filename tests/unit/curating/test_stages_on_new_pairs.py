@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.filed_pairs import FiledPairs
-from prefpairs.engine.new_pairs import MadePairs
+from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.new_pairs import NewPairs
+from prefpairs.engine.pair_store import PairStore
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.record_fetch import Candidates, Library
+from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.fields.pair_row import PairReading
@@ -68,9 +68,9 @@ def _plan(path: str, on_error: Any = "fail", **asked: Any) -> PairPlan:
 
 
 @contextmanager
-def _made(plan: PairPlan, ledger: Ledger | None = None) -> Iterator[MadePairs]:
-    with Candidates() as library:
-        yield MadePairs(plan, library, ledger or Ledger())
+def _made(plan: PairPlan, ledger: Ledger | None = None) -> Iterator[NewPairs]:
+    with CandidateStore(plan) as store:
+        yield NewPairs(plan, store, ledger or Ledger())
 
 
 def _written(plan: PairPlan, ledger: Ledger | None = None) -> list[bytes]:
@@ -84,8 +84,8 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
     plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
-    with Library[PairReading]() as library, reading_rows(plan, ledger) as rows:
-        filed = FiledPairs(rows, library, keep="nothing", temp_dir=None)
+    with RecordStore[PairReading]() as records, reading_rows(plan, ledger) as rows:
+        filed = PairStore(rows, records, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 
@@ -153,14 +153,15 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
     """They come from the index alone; a pair fetches its two candidates."""
     fetched: list[int] = []
 
-    class Counted(Candidates):
-        def fetch(self, index: Index, number: int) -> Candidate:
+    class Counted(CandidateStore):
+        def fetch(self, number: int) -> Candidate:
             fetched.append(number)
-            return super().fetch(index, number)
+            return super().fetch(number)
 
     rows = [{**row, "index": None, "score": place / 40} for place, row in enumerate(_rows())]
-    with Counted() as library:
-        made = MadePairs(_plan(_file(tmp_path, rows)), library, Ledger())
+    plan = _plan(_file(tmp_path, rows))
+    with Counted(plan) as store:
+        made = NewPairs(plan, store, Ledger())
         entries = list(made.entries())
         assert (len(entries) > 5, fetched) == (True, [])
         made.pair(entries[0])
@@ -231,7 +232,7 @@ def test_question_that_changes(tmp_path: Path) -> None:
 
 def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of `pair` holds, and is told before the first entry."""
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 9)
+    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 9)
     plan = _plan(_file(tmp_path, _rows()))
     with _made(plan) as made, pytest.raises(TooManyPairs):
         next(made.entries())

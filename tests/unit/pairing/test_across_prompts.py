@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from prefpairs.engine.across_prompts import pairs_across_prompts
-from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.candidate_store import CandidatesInMemory
+from prefpairs.engine.decide import pairs_across_prompts
 from prefpairs.errors import TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
@@ -26,13 +27,10 @@ ROLLOUTS = [
 def _pairs(
     candidates: Sequence[Candidate], ledger: Ledger | None = None, **options: Any
 ) -> list[tuple[str, str]]:
-    index = Index()
-    for candidate in candidates:
-        index.add(candidate, Place(0, 0, 0, 0, 0))
     read = ReadPlan(inputs=[], options=options.pop("read", ReadOptions()))
     asked = options.pop("options", PairOptions())
     plan = PairPlan(read=read, options=replace(asked, across_prompts=True, **options))
-    numbers = pairs_across_prompts(index, candidates.__getitem__, plan, ledger or Ledger())
+    numbers = pairs_across_prompts(CandidatesInMemory(candidates), plan, ledger or Ledger())
     return [
         (str(candidates[chosen].response), str(candidates[rejected].response))
         for chosen, rejected in numbers
@@ -64,14 +62,14 @@ def test_several_rejected_ones() -> None:
 def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand answers to one prompt are ranked a few times, not for each pair again."""
     ranked = 0
-    rank = Index.rank
+    rank = CandidateColumns.rank
 
-    def counted(index: Index, number: int) -> tuple[float, bool, int, bytes]:
+    def counted(columns: CandidateColumns, number: int) -> tuple[float, bool, int, bytes]:
         nonlocal ranked
         ranked += 1
-        return rank(index, number)
+        return rank(columns, number)
 
-    monkeypatch.setattr(Index, "rank", counted)
+    monkeypatch.setattr(CandidateColumns, "rank", counted)
     one_prompt = [
         Candidate("g", "Q", f"A{number}", 0.9 if number % 2 else 0.1, number)
         for number in range(1000)
@@ -81,8 +79,8 @@ def test_large_group_is_not_sorted_for_every_pair(monkeypatch: pytest.MonkeyPatc
 
 
 def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood is refused beforehand; --yes-all lets it through."""
-    monkeypatch.setattr("prefpairs.engine.across_prompts.MOST_PAIRS", 39)
+    """Too many pairs are refused beforehand; --yes-all lets it through."""
+    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 39)
     options = PairOptions(rejected_per_chosen=2)
     with pytest.raises(TooManyPairs) as caught:
         _pairs(ROLLOUTS, options=options)
@@ -92,27 +90,24 @@ def test_more_pairs_than_anyone_wants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_copies_do_not_compete() -> None:
-    """A rollout that stands twice is chosen once and counted as dropped."""
+    """A rollout that occurs twice is chosen once and counted as dropped."""
     ledger = Ledger()
     pairs = _pairs([*ROLLOUTS, ROLLOUTS[1]._replace(origin="again:1")], ledger)
     assert [chosen for chosen, _ in pairs].count("A1") == 1
     assert ledger.candidates_dropped == {"duplicate_rollout": 1}
 
 
-def test_twins_across_prompts_are_told_apart_by_their_text() -> None:
-    """Equal in score, index and answer: which one is written hangs on no order."""
-    twins = [
+def test_ties_across_prompts_are_ordered_by_their_text() -> None:
+    """Equal in score, index and answer: which one is written does not depend on order."""
+    ties = [
         Candidate("g", "Q", "A", 0.9, None, meta={"n": 0}),
         Candidate("g", "Q", "A", 0.9, None, meta={"n": 1}),
         Candidate("h", "R", "B", 0.1, 0),
     ]
     written = []
-    for order in (twins, twins[::-1]):
-        index = Index()
-        for candidate in order:
-            index.add(candidate, Place(0, 0, 0, 0, 0))
+    for order in (ties, ties[::-1]):
         plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
-        numbers = pairs_across_prompts(index, order.__getitem__, plan, Ledger())
+        numbers = pairs_across_prompts(CandidatesInMemory(order), plan, Ledger())
         written.append(sorted(str(order[chosen].meta) for chosen, _ in numbers))
     assert written == [["{'n': 0}", "{'n': 1}"]] * 2
 
@@ -127,19 +122,16 @@ def test_conflicting_copies_do_not_compete() -> None:
     assert "A1" in {chosen for chosen, _ in _pairs(conflict, read=keep)}
 
 
-def test_equal_rollouts_of_two_tasks_are_told_apart_by_their_task() -> None:
-    """Which of them meets whom does not hang on which of them came first."""
-    twins = [
+def test_equal_rollouts_of_two_tasks_differ_by_their_task() -> None:
+    """Which of them is paired does not depend on which of them came first."""
+    ties = [
         Candidate("P", "P", "A", 0.0, 0, meta={"source_task": f"t{number}"}) for number in range(9)
     ]
-    candidates = [*twins, Candidate("Q", "Q", "B", 1.0, 0)]
+    candidates = [*ties, Candidate("Q", "Q", "B", 1.0, 0)]
 
     def tasks(given: Sequence[Candidate]) -> list[Any]:
-        index = Index()
-        for candidate in given:
-            index.add(candidate, Place(0, 0, 0, 0, 0))
         plan = PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(across_prompts=True))
-        found = pairs_across_prompts(index, given.__getitem__, plan, Ledger())
+        found = pairs_across_prompts(CandidatesInMemory(given), plan, Ledger())
         return [given[rejected].meta for _, rejected in found]
 
     met = {str(tasks(candidates[at:] + candidates[:at])) for at in range(len(candidates))}

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.engine.candidate_index import Index, Place
-from prefpairs.engine.record_fetch import Candidates, Library
+from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.record_store import RecordStore
 from prefpairs.errors import InputChanged, NotJson
 from prefpairs.fields.answer import Reading
 from prefpairs.files.inputs import Input
 from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.model.candidate import Candidate
+from prefpairs.plan import PairPlan, ReadPlan
 
 A, B = (Candidate("g", "Q", answer, 0.5) for answer in "AB")
 
@@ -32,36 +33,31 @@ class Reads:
 
 
 @contextmanager
-def _library(folder: Path, read: Reads) -> Iterator[Candidates]:
+def _store(folder: Path, read: Reads, *rows: list[Candidate]) -> Iterator[CandidateStore]:
+    """Rows of four bytes were indexed with these candidates, and are read again by `read`."""
     path = folder / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with Candidates() as library:
-        library.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", read)
-        yield library
-
-
-def _index(*members: tuple[Candidate, Place]) -> Index:
-    index = Index()
-    for candidate, place in members:
-        index.add(candidate, place)
-    return index
+    with CandidateStore(PairPlan(read=ReadPlan(inputs=[]))) as store:
+        file = RecordFile(Input(str(path), "r.jsonl"), path.stat())
+        store.columns.begin_file(store.records.add(file, read))
+        for number, row in enumerate(rows):
+            store.columns.add_row(row, 4 * number, 4, number + 1)
+        yield store
 
 
 def test_fetch(tmp_path: Path) -> None:
     """The record is read again, and the candidate says where it came from."""
     read = Reads(A, B)
-    index = _index((B, Place(0, 4, 4, 1, 2)))
-    with _library(tmp_path, read) as library:
-        assert library.fetch(index, 0) == B._replace(origin="r.jsonl:2#2")
+    with _store(tmp_path, read, [], [A, B]) as store:
+        assert store.fetch(1) == B._replace(origin="r.jsonl:2#2")
     assert read.seen == [b"two\n"]
 
 
 def test_record_is_read_once(tmp_path: Path) -> None:
-    """One record may hold many candidates; reading it again is dear."""
+    """One record may hold many candidates, and reading it again is expensive."""
     read = Reads(A, B)
-    index = _index((A, Place(0, 0, 4, 0, 1)), (B, Place(0, 0, 4, 1, 1)))
-    with _library(tmp_path, read) as library:
-        fetched = [library.fetch(index, number).response for number in (0, 1, 0)]
+    with _store(tmp_path, read, [A, B]) as store:
+        fetched = [store.fetch(number).response for number in (0, 1, 0)]
     assert (fetched, read.seen) == (["A", "B", "A"], [b"one\n"])
 
 
@@ -70,12 +66,11 @@ def test_what_is_remembered_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """Records read long ago are read again."""
-    monkeypatch.setattr(f"prefpairs.engine.record_fetch.{bound}", most)
+    monkeypatch.setattr(f"prefpairs.engine.record_store.{bound}", most)
     read = Reads(A)
-    index = _index((A, Place(0, 0, 4, 0, 1)), (A, Place(0, 4, 4, 0, 2)))
-    with _library(tmp_path, read) as library:
+    with _store(tmp_path, read, [A], [A]) as store:
         for number in (0, 1, 1, 0):
-            library.fetch(index, number)
+            store.fetch(number)
     assert read.seen == [b"one\n", b"two\n", b"one\n"]
 
 
@@ -86,9 +81,8 @@ def test_what_is_remembered_is_bounded(
 )
 def test_record_that_reads_otherwise_than_before(tmp_path: Path, read_now: Reads) -> None:
     """A file that changed behind the clock's back is an error, never a wrong pair."""
-    index = _index((A, Place(0, 0, 4, 0, 1)))
-    with _library(tmp_path, read_now) as library, pytest.raises(InputChanged) as caught:
-        library.fetch(index, 0)
+    with _store(tmp_path, read_now, [A]) as store, pytest.raises(InputChanged) as caught:
+        store.fetch(0)
     assert caught.value.path == "r.jsonl"
 
 
@@ -99,60 +93,59 @@ def test_record_that_cannot_be_read_any_more(tmp_path: Path) -> None:
         def __call__(self, record: bytes) -> Reading:
             raise NotJson(record.decode())
 
-    index = _index((A, Place(0, 0, 4, 0, 1)))
-    with _library(tmp_path, Refuses()) as library, pytest.raises(InputChanged):
-        library.fetch(index, 0)
+    with _store(tmp_path, Refuses(), [A]) as store, pytest.raises(InputChanged):
+        store.fetch(0)
 
 
 def test_check_looks_at_every_file(tmp_path: Path) -> None:
     """A change after the last fetch is found."""
-    with _library(tmp_path, Reads(A)) as library:
-        library.fetch(_index((A, Place(0, 0, 4, 0, 1))), 0)
-        library.check()
+    with _store(tmp_path, Reads(A), [A]) as store:
+        store.fetch(0)
+        store.check()
         os.truncate(tmp_path / "r.jsonl", 4)
         with pytest.raises(InputChanged):
-            library.check()
+            store.check()
 
 
-def test_library_of_anything(tmp_path: Path) -> None:
-    """Each shelf has a name and a way to read its records; a place is one of a shelf."""
+def test_records_of_any_kind(tmp_path: Path) -> None:
+    """Each file has a label and a reader; records are found by file and offset."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with Library[str]() as library:
+    with RecordStore[str]() as records:
         spool = Spool(None)
         spool.append(b"ONE\n")
-        shelf = RecordFile(Input(str(path), "r.jsonl"), path.stat())
+        file = RecordFile(Input(str(path), "r.jsonl"), path.stat())
         numbers = [
-            library.add(shelf, "r.jsonl", bytes.decode),
-            library.add(spool, "spool", lambda line: line.decode().lower()),
+            records.add(file, bytes.decode),
+            records.add(spool, lambda line: line.decode().lower()),
         ]
-        records = [library.record(*place) for place in ((0, 4, 4), (1, 0, 4), (0, 0, 4), (0, 4, 4))]
-        assert (numbers, [library.label(number) for number in numbers]) == (
+        places = (0, 4, 4), (1, 0, 4), (0, 0, 4), (0, 4, 4)
+        found = [records.fetch(*place) for place in places]
+        assert (numbers, [records.label(number) for number in numbers]) == (
             [0, 1],
-            ["r.jsonl", "spool"],
+            ["r.jsonl", "the temporary file"],
         )
-    assert records == ["two\n", "one\n", "one\n", "two\n"]
+    assert found == ["two\n", "one\n", "one\n", "two\n"]
 
 
 def test_record_beyond_the_end(tmp_path: Path) -> None:
-    """What is not there any more has changed."""
+    """If it is no longer there, the file has changed."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
-    with Library[bytes]() as library:
-        library.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), "r.jsonl", bytes)
+    with RecordStore[bytes]() as records:
+        records.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), bytes)
         with pytest.raises(InputChanged) as caught:
-            library.record(0, 2, 4)
+            records.fetch(0, 2, 4)
     assert caught.value.path == "r.jsonl"
 
 
-def test_one_record_is_remembered_however_large(
+def test_one_record_is_cached_however_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that was read last stays, and is read once."""
-    monkeypatch.setattr("prefpairs.engine.record_fetch._MOST_CACHED_BYTES", 1)
+    """The one that was read last is kept, and is read once."""
+    monkeypatch.setattr("prefpairs.engine.record_store._MOST_CACHED_BYTES", 1)
     read = Reads(A)
-    index = _index((A, Place(0, 0, 4, 0, 1)))
-    with _library(tmp_path, read) as library:
+    with _store(tmp_path, read, [A]) as store:
         for _ in range(3):
-            library.fetch(index, 0)
+            store.fetch(0)
     assert read.seen == [b"one\n"]

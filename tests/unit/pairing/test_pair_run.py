@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
+from prefpairs.engine.new_pairs import SeenGroups
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
@@ -314,7 +316,7 @@ def test_across_prompts(tmp_path: Path) -> None:
 
 def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood is refused before a line is written; a cap or --yes-all lets it through."""
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 8)
+    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 8)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="exhaustive")
     assert (caught.value.pairs, caught.value.limit) == (9, 8)
@@ -322,7 +324,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
     capped = PairOptions(max_pairs_per_group=3)
     assert len(_run(tmp_path, data_of(ROWS), strategy="exhaustive", options=capped)) == 9
     assert len(_run(tmp_path, data_of(ROWS), strategy="best-vs-worst")) == 3
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 5)
+    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 5)
     with pytest.raises(TooManyPairs) as caught:
         _run(tmp_path, data_of(ROWS), strategy="adjacent")
     assert caught.value.pairs == 6
@@ -330,7 +332,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting pairs beforehand drops nobody a second time."""
-    monkeypatch.setattr("prefpairs.engine.pair.MOST_PAIRS", 1)
+    monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 1)
     ledger = Ledger()
     _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
     assert (ledger.groups, ledger.candidates_dropped) == (1, {"duplicate_rollout": 1})
@@ -389,11 +391,19 @@ def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
         _run(tmp_path, data_of(ROWS), assume_grouped=True)
 
 
+def test_every_group_is_new_once() -> None:
+    """No key is taken for another one, and none is forgotten while there is room."""
+    keys = [sha256(b"%d" % number).digest()[:16] for number in range(1000)]
+    groups = SeenGroups()
+    assert [groups.has(key) for key in keys] == [False] * 1000
+    assert sum(groups.has(key) for key in keys) >= 998
+
+
 def test_prompts_of_equal_digests_never_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Digests are trusted for speed only; before a pair is written, contents are compared."""
-    monkeypatch.setattr("prefpairs.engine.candidate_index.digest_prompt", lambda _: b"same")
+    monkeypatch.setattr("prefpairs.engine.candidate_columns.digest_prompt", lambda _: b"same")
     rows = [
         {**row, "responses_create_params": {"input": f"Q{n}"}} for n, row in enumerate(ROLLOUTS)
     ]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.engine.candidate_index import Index, Place
-from prefpairs.engine.ranked_group import Contest, fair_members
-from prefpairs.engine.rejudged import judged_both_ways
+from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.candidate_store import CandidatesInMemory
+from prefpairs.engine.ranking import RankedGroup, competing_members, judged_both_ways
 from prefpairs.fields.answer import TASK
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
@@ -20,14 +20,11 @@ from prefpairs.strategies.options import PairOptions
 ONE = Candidate("g", "Q", "A", 0.5, 3)
 
 
-def _index(candidates: Sequence[Candidate]) -> Index:
-    index = Index()
-    for candidate in candidates:
-        index.add(candidate, Place(0, 0, 0, 0, 0))
-    return index
+def _columns(candidates: Sequence[Candidate]) -> CandidateColumns:
+    return CandidatesInMemory(candidates).columns
 
 
-def _fair(
+def _competing(
     *candidates: Candidate, keep: str = "", drop: str = ""
 ) -> tuple[list[int], dict[str, int]]:
     members, ledger = _reported(*candidates, keep=keep, drop=drop)
@@ -41,51 +38,51 @@ def _reported(
     settled = ReadOptions(keep_rows=frozenset([keep]), drop_rows=frozenset([drop]))
     read = ReadPlan(inputs=[], options=settled)
     plan = PairPlan(read=read, options=PairOptions(min_gap=min_gap))
-    members, _ = fair_members(_index(candidates), 0, candidates.__getitem__, plan, ledger)
+    members, _ = competing_members(_columns(candidates), 0, candidates.__getitem__, plan, ledger)
     return members, ledger
 
 
-def _contest(*candidates: Candidate) -> Contest:
-    index = _index(candidates)
-    members = sorted(range(len(candidates)), key=index.rank)
-    return Contest(index, members, candidates.__getitem__, b"key")
+def _ranked(*candidates: Candidate) -> RankedGroup:
+    columns = _columns(candidates)
+    members = sorted(range(len(candidates)), key=columns.rank)
+    return RankedGroup(columns, members, candidates.__getitem__, b"key")
 
 
 def test_group_is_best_first() -> None:
     """Scores and digests in the order of the members, the key as identity."""
-    contest = _contest(ONE._replace(score=0.1), ONE._replace(response="B"))
-    assert list(contest.group.scores) == [0.5, 0.1]
-    assert contest.group.identity == b"key"
-    assert [contest.member(place) for place in range(2)] == [1, 0]
+    ranked = _ranked(ONE._replace(score=0.1), ONE._replace(response="B"))
+    assert list(ranked.group.scores) == [0.5, 0.1]
+    assert ranked.group.identity == b"key"
+    assert [ranked.member(place) for place in range(2)] == [1, 0]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-def test_twins_are_told_apart_by_their_text(order: list[int]) -> None:
-    """Equal in score, index and answer: the whole text decides, and arrival nothing."""
-    twins = [ONE._replace(index=None, meta={"n": n}, origin=f"f:{9 - n}") for n in range(3)]
-    candidates = [twins[n] for n in order]
-    contest = _contest(*candidates)
-    assert [candidates[contest.member(place)].meta for place in (2, 0, 1)] == [
+def test_ties_are_ordered_by_their_text(order: list[int]) -> None:
+    """Equal in score, index and answer: the whole text decides, never the order of arrival."""
+    ties = [ONE._replace(index=None, meta={"n": n}, origin=f"f:{9 - n}") for n in range(3)]
+    candidates = [ties[n] for n in order]
+    ranked = _ranked(*candidates)
+    assert [candidates[ranked.member(place)].meta for place in (2, 0, 1)] == [
         {"n": 2},
         {"n": 0},
         {"n": 1},
     ]
 
 
-def test_twins_are_fetched_when_somebody_asks() -> None:
-    """A group without winners costs no reading."""
+def test_ties_are_fetched_only_when_asked_for() -> None:
+    """A group without winners reads nothing."""
     asked: list[int] = []
-    twins = [ONE._replace(index=None)] * 3
+    ties = [ONE._replace(index=None)] * 3
 
     def fetch(number: int) -> Candidate:
         asked.append(number)
-        return twins[number]
+        return ties[number]
 
-    contest = Contest(_index([*twins, ONE._replace(score=0.1)]), [0, 1, 2, 3], fetch, b"")
-    contest.member(3)
+    ranked = RankedGroup(_columns([*ties, ONE._replace(score=0.1)]), [0, 1, 2, 3], fetch, b"")
+    ranked.member(3)
     assert asked == []
-    contest.member(1)
-    contest.member(2)
+    ranked.member(1)
+    ranked.member(2)
     assert sorted(asked) == [0, 1, 2]
 
 
@@ -101,12 +98,12 @@ def test_twins_are_fetched_when_somebody_asks() -> None:
     ],
 )
 def test_why_no_pair(members: list[Candidate], reason: str) -> None:
-    """The reason that is told for a group."""
-    assert _contest(*members).why_no_pair() == reason
+    """The reason that is reported for a group."""
+    assert _ranked(*members).why_no_pair() == reason
 
 
 def test_different_rollouts_all_stay() -> None:
-    """Other index, other answer, or no index: nobody is a copy."""
+    """Another index, another answer or no index: none is a copy."""
     candidates = [
         ONE,
         ONE._replace(index=4),
@@ -114,41 +111,41 @@ def test_different_rollouts_all_stay() -> None:
         ONE._replace(index=None),
         ONE._replace(index=None, origin="f:9"),
     ]
-    members, dropped = _fair(*candidates)
+    members, dropped = _competing(*candidates)
     assert (sorted(members), dropped) == ([0, 1, 2, 3, 4], {})
 
 
 def test_copies_with_equal_scores_count_once() -> None:
-    """A row that stands three times is one rollout."""
+    """A row that occurs three times is one rollout."""
     copies = [ONE._replace(origin=f"f:{n}") for n in range(3)]
-    members, dropped = _fair(*copies)
+    members, dropped = _competing(*copies)
     assert (len(members), dropped) == (1, {"duplicate_rollout": 2})
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_which_copy_stays_is_no_chance(order: list[int]) -> None:
-    """The smallest text stays, whichever came first."""
+def test_which_copy_competes_does_not_depend_on_order(order: list[int]) -> None:
+    """The one with the smallest text, whichever came first."""
     copies = [ONE._replace(meta={"run": run}, origin=f"f:{run}") for run in order]
-    members, _ = _fair(*copies)
+    members, _ = _competing(*copies)
     assert [copies[number].meta for number in members] == [{"run": 0}]
 
 
 def test_copies_with_different_scores_are_all_dropped() -> None:
-    """Nobody can say which of two verifiers is right."""
-    members, dropped = _fair(ONE, ONE._replace(score=0.9), ONE._replace(response="B"))
+    """No one can tell which of two verifiers is right."""
+    members, dropped = _competing(ONE, ONE._replace(score=0.9), ONE._replace(response="B"))
     assert (members, dropped) == ([2], {"conflicting_scores": 2})
 
 
 def test_copies_with_different_scores_can_be_kept() -> None:
     """--keep-rows conflicting_scores; exact copies still count once."""
     copies = ONE, ONE._replace(score=0.9), ONE._replace(origin="f:9")
-    members, dropped = _fair(*copies, keep=CONFLICTING)
+    members, dropped = _competing(*copies, keep=CONFLICTING)
     assert (members[0], len(members), dropped) == (1, 2, {"duplicate_rollout": 1})
 
 
 def test_tasks_of_one_prompt_are_no_copies() -> None:
     """Joined by --group-by prompt, rollout 3 of two tasks is two rollouts."""
-    members, dropped = _fair(
+    members, dropped = _competing(
         ONE._replace(meta={TASK: "a"}), ONE._replace(meta={TASK: "b"}, score=0.9)
     )
     assert (members, dropped) == ([1, 0], {})
@@ -163,7 +160,7 @@ JUDGED_TWICE = [
 
 
 def test_answers_judged_twice_compete_and_are_counted() -> None:
-    """Without an index nobody knows whether they are copies: A is better than B, and worse."""
+    """Without an index they may not be copies: A is both better and worse than B."""
     members, ledger = _reported(*JUDGED_TWICE)
     assert (members, ledger.candidates_dropped, ledger.marked) == (
         [0, 2, 1, 3],
@@ -173,10 +170,10 @@ def test_answers_judged_twice_compete_and_are_counted() -> None:
 
 
 def test_answers_judged_twice_are_dropped_on_request() -> None:
-    """--drop-rows conflicting_scores; also where indexes tell the rollouts apart."""
-    assert _fair(*JUDGED_TWICE, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
+    """--drop-rows conflicting_scores; also where the rollouts have different indexes."""
+    assert _competing(*JUDGED_TWICE, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
     numbered = [one._replace(index=number) for number, one in enumerate(JUDGED_TWICE)]
-    assert _fair(*numbered, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
+    assert _competing(*numbered, drop=CONFLICTING) == ([2, 3], {CONFLICTING: 2})
 
 
 def test_answers_judged_twice_within_the_gap_are_no_contradiction() -> None:

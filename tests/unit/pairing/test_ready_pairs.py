@@ -1,12 +1,13 @@
-"""Pairs that stood ready in rollouts."""
+"""Pairs that rollouts already contain."""
 
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
 
-from prefpairs.engine.ready_pairs import ReadyPairs
-from prefpairs.engine.record_fetch import Candidates
+from prefpairs.engine.new_pairs import ReadyPairs
+from prefpairs.engine.record_store import RecordStore
+from prefpairs.fields.answer import Reading
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.plan import PairPlan, ReadPlan
@@ -18,24 +19,27 @@ def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:
     return pair_of(row)[0]._replace(chosen_origin=origin, rejected_origin=origin)
 
 
-@pytest.fixture(name="library")
-def _library() -> Iterator[Candidates]:
-    with Candidates() as library:
-        yield library
+Records = RecordStore[Reading]
+
+
+@pytest.fixture(name="records")
+def _records() -> Iterator[Records]:
+    with Records() as records:
+        yield records
 
 
 def _ready(
-    library: Candidates, ledger: Ledger, order: Literal["input", "key"] = "input"
+    records: Records, ledger: Ledger, order: Literal["input", "key"] = "input"
 ) -> ReadyPairs:
     return ReadyPairs(
-        PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(order=order)), library, ledger
+        PairPlan(read=ReadPlan(inputs=[]), options=PairOptions(order=order)), records, ledger
     )
 
 
-def test_they_come_back_as_they_came(library: Candidates) -> None:
+def test_they_come_back_as_they_came(records: Records) -> None:
     """In order of input, word for word, and counted as found."""
     ledger = Ledger()
-    ready = _ready(library, ledger)
+    ready = _ready(records, ledger)
     given = [_pair(text) for text in ("c", "a", "b")]
     for pair in given:
         ready.add(pair)
@@ -50,45 +54,45 @@ def test_they_come_back_as_they_came(library: Candidates) -> None:
     )
 
 
-def test_order_by_key(library: Candidates) -> None:
+def test_order_by_key(records: Records) -> None:
     """By id, so that arrival decides nothing."""
-    ready = _ready(library, Ledger(), "key")
+    ready = _ready(records, Ledger(), "key")
     given = [_pair(text) for text in ("c", "a", "b", "d")]
     for pair in given:
         ready.add(pair)
     assert list(ready.pairs()) == sorted(given)
 
 
-def test_of_copies_content_decides(library: Candidates) -> None:
+def test_of_copies_content_decides(records: Records) -> None:
     """The same one stays in either order; of equal ones, the first."""
     for models in (("x", "y"), ("y", "x")):
         ledger = Ledger()
-        ready = _ready(library, ledger)
+        ready = _ready(records, ledger)
         for place, model in enumerate(models):
             ready.add(_pair("a", model, f"f:{place}"))
         assert [pair.meta for pair in ready.pairs()] == [{"model": "x"}]
         assert ledger.stages[0].dropped == {"ready_twice": 1}
-    ready = _ready(library, Ledger())
+    ready = _ready(records, Ledger())
     for place in range(2):
         ready.add(_pair("a", origin=f"f:{place}"))
     assert [pair.chosen_origin for pair in ready.pairs()] == ["f:0"]
 
 
-def test_where_there_are_none_nothing_is_told(library: Candidates) -> None:
+def test_where_there_are_none_nothing_is_told(records: Records) -> None:
     """No stage in the summary, no temporary file."""
     ledger = Ledger()
-    ready = _ready(library, ledger)
+    ready = _ready(records, ledger)
     ready.lose([])
     assert (list(ready.pairs()), ledger.stages) == ([], [])
 
 
-def test_of_copies_the_one_with_tokens_stays(library: Candidates) -> None:
+def test_of_copies_the_one_with_tokens_stays(records: Records) -> None:
     """Whichever comes first."""
     field = {"ids": [1, 2], "prompt_length": 1}
     bare = _pair("a")
     full = bare._replace(chosen_tokens=field, rejected_tokens=field)
     for given in ((bare, full), (full, bare)):
-        ready = _ready(library, Ledger())
+        ready = _ready(records, Ledger())
         for pair in given:
             ready.add(pair)
         assert [pair.chosen_tokens for pair in ready.pairs()] == [field]

@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from prefpairs.engine import processes
-from prefpairs.engine.processes import begin, processes_for
+from prefpairs.engine.processes import processes_for, start_processes
 
 
 def test_who_asks_for_a_number_gets_it() -> None:
@@ -28,7 +28,7 @@ def test_never_more_than_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_as_many_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were begun stay."""
+    """Those that could be started are kept."""
 
     def start(_: object, arguments: tuple[int], __: object) -> int:
         if arguments[0] == 2:
@@ -36,5 +36,5 @@ def test_as_many_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
         return arguments[0]
 
     monkeypatch.setattr(processes, "Process", start)
-    begun: list[object] = [*begin(print, [(0,), (1,), (2,), (3,)])]
-    assert begun == [0, 1]
+    started: list[object] = [*start_processes(print, [(0,), (1,), (2,), (3,)])]
+    assert started == [0, 1]

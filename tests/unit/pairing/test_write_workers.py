@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.engine.group_workers import Shares
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.processes import CAN_FORK
+from prefpairs.engine.write_workers import WriteWorkers
 from prefpairs.errors import InputChanged
 from prefpairs.files.output import Output
 from prefpairs.ledger import Ledger
@@ -50,7 +50,7 @@ def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
     expected, alone = Lines(), Ledger()
     _write(range(12), {WHOLE: expected}, alone)
     output, ledger = Lines(), Ledger()
-    Shares(write, range(12), number, None).write({WHOLE: output}, ledger)  # type: ignore[arg-type]
+    WriteWorkers(write, range(12), number, None).write({WHOLE: output}, ledger)  # type: ignore[arg-type]
     assert output.lines == expected.lines
     assert (ledger.groups, ledger.groups_without_pair) == (12, {"all_tied": 4})
     assert (ledger.pairs, ledger.lines_written, ledger.example) == (8, {WHOLE: 8}, (1, "A", "B"))
@@ -61,7 +61,7 @@ def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
 
 
 @pytest.mark.parametrize("write", [_write, _dies])
-def test_course(write: object) -> None:
+def test_progress(write: object) -> None:
     """All groups are counted, those of the others as they go and once only."""
     ledger, seen = Ledger(), []
 
@@ -70,8 +70,8 @@ def test_course(write: object) -> None:
             seen.append(ledger.progress.step)
             return super().write(line)
 
-    shares = Shares(write, range(300), 2, None)  # type: ignore[arg-type]
-    shares.write({WHOLE: Watching()}, ledger)
+    workers = WriteWorkers(write, range(300), 2, None)  # type: ignore[arg-type]
+    workers.write({WHOLE: Watching()}, ledger)
     assert {(step.activity, step.total, step.unit) for step in seen} == {("writing", 300, "groups")}
     assert max(step.done for step in seen) == 300
     assert ledger.progress.step.done == 300
@@ -87,6 +87,6 @@ def test_trouble_is_told_here(capfd: pytest.CaptureFixture[str]) -> None:
         _write(groups, outputs, ledger)
 
     with pytest.raises(InputChanged):
-        Shares(write, range(4), 2, None).write({WHOLE: Lines()}, Ledger())
+        WriteWorkers(write, range(4), 2, None).write({WHOLE: Lines()}, Ledger())
     assert multiprocessing.active_children() == []
     assert capfd.readouterr() == ("", "")

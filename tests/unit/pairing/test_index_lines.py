@@ -1,18 +1,18 @@
-"""Lines to the index, a stretch at a time."""
+"""Lines to the columns, a byte range at a time."""
 
 import io
 import json
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from rows_and_output import Row, data_of
 
-from prefpairs.engine.candidate_index import Index
-from prefpairs.engine.candidate_reader import Reader
-from prefpairs.engine.line_scanner import Part, Scanner
+from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.candidate_reader import CandidateReader
+from prefpairs.engine.index_lines import IndexedRange, LineIndexer
 from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
@@ -23,23 +23,24 @@ from prefpairs.sources import source_named
 from prefpairs.sources.base import Opened, Scanned, Shortcut
 
 
-class Scan:
-    """A scanner, and what it fills."""
+class Run:
+    """An indexer, and what it fills."""
 
     def __init__(self, how: Opened | None = None) -> None:
-        self.index, self.ledger = Index(), Ledger()
+        self.columns, self.ledger = CandidateColumns(), Ledger()
+        self.columns.begin_file(5)
         plan = ReadPlan(inputs=[], on_error="skip")
-        reader = Reader(plan, Rows(plan, self.ledger), self.ledger)
+        reader = CandidateReader(plan, Rows(plan, self.ledger))
         how = how or source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
-        self.scanner = Scanner(how, Input("r.jsonl", "r.jsonl"), 5, self.index, reader)
+        self.indexer = LineIndexer(how, Input("r.jsonl", "r.jsonl"), self.columns, {}, reader)
 
     def lines(self, *lines: bytes, offset: int = 0) -> None:
-        """Scan a stretch."""
-        self.scanner.scan(io.BufferedReader(io.BytesIO(b"".join(lines))), offset)
+        """Index a byte range."""
+        self.indexer.index(io.BufferedReader(io.BytesIO(b"".join(lines))), offset)
 
     def places(self) -> list[tuple[int, ...]]:
         """Where each candidate is."""
-        return [self.index.place(number) for number in range(len(self.index))]
+        return [self.columns.place(number) for number in range(len(self.columns))]
 
 
 def _rollout(text: str = "A", reward: Any = 1.0, **more: Any) -> Row:
@@ -60,24 +61,24 @@ def _odd(reward: Any = 1.0) -> Row:
 def test_places_of_rows_of_all_shapes() -> None:
     """RecordFile, offset, length, slot and the number of the line; blank lines count as lines."""
     rows = [data_of([row]) for row in (_rollout(), _odd(), _rollout("B"))]
-    scan = Scan()
-    scan.lines(rows[0], b"\n", rows[1], b"{\n", rows[2], offset=3)
+    run = Run()
+    run.lines(rows[0], b"\n", rows[1], b"{\n", rows[2], offset=3)
     one, odd, two = map(len, rows)
-    assert scan.places() == [
+    assert run.places() == [
         (5, 3, one, 0, 1),
         (5, 4 + one, odd, 0, 3),
         (5, 6 + one + odd, two, 0, 5),
     ]
-    assert (scan.scanner.lines, scan.ledger.rows_by_input) == (5, {"r.jsonl": 4})
-    assert [place for place, _ in scan.ledger.first_bad] == ["r.jsonl:4"]
+    assert (run.indexer.lines, run.ledger.rows_by_input) == (5, {"r.jsonl": 4})
+    assert [place for place, _ in run.ledger.first_bad] == ["r.jsonl:4"]
 
 
 def test_ledgers() -> None:
     """Rows of the usual shape are booked as all others are."""
-    scan = Scan()
+    run = Run()
     rows = [_rollout(), _rollout(reward=None), _rollout(x="cut \ud83d"), _odd(), _odd("high")]
-    scan.lines(data_of(rows))
-    ledger = scan.ledger
+    run.lines(data_of(rows))
+    ledger = run.ledger
     assert (ledger.rows_read, ledger.rows_used, ledger.rows_bad) == (5, 3, 1)
     assert (ledger.rows_dropped, ledger.candidates_dropped) == ({"no_score": 1}, {"no_score": 1})
     assert (ledger.candidates_found, ledger.candidates_kept, ledger.noticed) == (
@@ -87,23 +88,23 @@ def test_ledgers() -> None:
     )
 
 
-def test_numbers_go_on_from_stretch_to_stretch() -> None:
-    """Blank lines at the end of a stretch count, too."""
-    scan, row = Scan(), data_of([_rollout()])
-    scan.lines(row, b"\n", b"  \n")
-    scan.lines(row, row, offset=len(row) + 4)
-    assert [place[4] for place in scan.places()] == [1, 4, 5]
-    assert scan.ledger.rows_by_input == {"r.jsonl": 3}
+def test_numbers_continue_from_range_to_range() -> None:
+    """Blank lines at the end of a range count, too."""
+    run, row = Run(), data_of([_rollout()])
+    run.lines(row, b"\n", b"  \n")
+    run.lines(row, row, offset=len(row) + 4)
+    assert [place[4] for place in run.places()] == [1, 4, 5]
+    assert run.ledger.rows_by_input == {"r.jsonl": 3}
 
 
 @pytest.mark.parametrize("count", [255, 256, 257, 512, 600])
 def test_more_lines_than_are_taken_at_once(count: int) -> None:
     """None is lost or moved where a block ends."""
     lines = [data_of([_rollout() if number % 7 else _odd()]) for number in range(count)]
-    scan = Scan()
-    scan.lines(*lines)
-    assert [place[4] for place in scan.places()] == list(range(1, count + 1))
-    assert [place[1] for place in scan.places()] == [
+    run = Run()
+    run.lines(*lines)
+    assert [place[4] for place in run.places()] == list(range(1, count + 1))
+    assert [place[1] for place in run.places()] == [
         sum(map(len, lines[:number])) for number in range(count)
     ]
 
@@ -124,11 +125,11 @@ def test_who_asks_first_is_read(by: str) -> None:
         return shortcut.ask and shortcut.ask(line)
 
     quick = Shortcut(shortcut.scan, shortcut.read if by == "ask" else read)
-    scan = Scan(how._replace(shortcut=quick._replace(ask=ask) if by == "ask" else quick))
+    run = Run(how._replace(shortcut=quick._replace(ask=ask) if by == "ask" else quick))
     rows = [_rollout(str(number), _ng_task_index=number % 2) for number in range(300)]
-    scan.lines(data_of(rows))
+    run.lines(data_of(rows))
     assert asked == {data_of([rows[0]]): 1, data_of([rows[1]]): 1}
-    assert [len(scan.index.members(group)) for group in (0, 1)] == [150, 150]
+    assert [len(run.columns.members(group)) for group in (0, 1)] == [150, 150]
 
 
 @pytest.mark.parametrize("ask", [None, lambda _: None])
@@ -139,73 +140,70 @@ def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
         return [(b"?", 9.0, 9, bytes(16)) for _ in lines]
 
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
-    scan = Scan(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
-    scan.lines(data_of([_odd(), _odd(0.5)]))
-    assert list(scan.index.scores) == [1.0, 0.5]
-    assert scan.ledger.candidates_found == 2
+    run = Run(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
+    run.lines(data_of([_odd(), _odd(0.5)]))
+    assert list(run.columns.scores) == [1.0, 0.5]
+    assert run.ledger.candidates_found == 2
 
 
 def test_source_without_a_shortcut() -> None:
     """Every row is read; one may hold several candidates."""
     row = json.dumps({"prompt": "Q", "responses": ["", "A", "B"], "rewards": [2, 1, 0]}).encode()
-    scan = Scan(source_named("generic").open_reader([row], ReadOptions(), "r.jsonl"))
-    scan.lines(b"\n", row)
-    assert [place[3:] for place in scan.places()] == [(0, 2), (1, 2)]
-    assert scan.ledger.candidates_dropped == {"empty_answer": 1}
+    run = Run(source_named("generic").open_reader([row], ReadOptions(), "r.jsonl"))
+    run.lines(b"\n", row)
+    assert [place[3:] for place in run.places()] == [(0, 2), (1, 2)]
+    assert run.ledger.candidates_dropped == {"empty_answer": 1}
 
 
-def _columns(index: Index) -> Iterator[bytes]:
-    return map(bytes, list(index.columns()))
-
-
-def test_what_others_found_is_taken_over() -> None:
+def test_what_another_process_found_is_joined() -> None:
     """Candidates, groups in order of first arrival, counts, and the numbers of lines behind."""
     rows = [_rollout(str(number), _ng_task_index=number % 3) for number in range(9)]
-    whole, here, there = Scan(), Scan(), Scan()
+    whole, here, there = Run(), Run(), Run()
     lines = [b"\n", *[data_of([row]) for row in rows], b"\n"]
     whole.lines(*lines, lines[1])
     here.lines(*lines[:3])
     there.lines(*lines[3:], offset=sum(map(len, lines[:3])))
     counts = there.ledger.row_counts()
-    part = Part(there.scanner.lines, counts, _columns(there.index), [], ["nemo-gym"])
-    assert here.scanner.take(part)
+    found = IndexedRange(there.indexer.lines, counts, [], ["nemo-gym"], 1)
+    assert here.indexer.join(found, there.columns.blocks())
     here.lines(lines[1], offset=sum(map(len, lines)))
-    assert here.index.group_keys() == whole.index.group_keys()
-    for number in range(len(whole.index)):
-        assert here.index.rank(number) == whole.index.rank(number)
-        assert here.index.question(number) == whole.index.question(number)
+    assert here.columns.group_keys() == whole.columns.group_keys()
+    for number in range(len(whole.columns)):
+        assert here.columns.rank(number) == whole.columns.rank(number)
+        assert here.columns.question(number) == whole.columns.question(number)
     assert here.places() == whole.places()
     assert here.ledger.row_counts() == whole.ledger.row_counts()
     assert here.ledger.rows_by_input == whole.ledger.rows_by_input == {"r.jsonl": 10}
-    assert here.scanner.lines == 12
+    assert here.indexer.lines == 12
 
 
-def test_nothing_that_others_found() -> None:
-    """A stretch of blank lines moves the numbers of what comes."""
-    scan, nothing = Scan(), Counter[str]()
+def test_another_process_found_nothing() -> None:
+    """A range of blank lines moves the numbers of the lines after it."""
+    run, nothing = Run(), Counter[str]()
     counts = RowCounts(0, 0, nothing, 0, nothing, nothing)
-    assert scan.scanner.take(Part(4, counts, _columns(Index()), [], []))
-    scan.lines(data_of([_rollout()]), offset=4)
-    assert [place[4] for place in scan.places()] == [5]
+    assert run.indexer.join(IndexedRange(4, counts, [], [], 0), iter(()))
+    run.lines(data_of([_rollout()]), offset=4)
+    assert [place[4] for place in run.places()] == [5]
 
 
-def test_others_that_were_shown_something_else() -> None:
-    """Nothing of it is taken over: whoever scans the stretch again meets the row."""
+def test_another_process_was_shown_something_else() -> None:
+    """Nothing of it is joined: indexing the range again then meets the row."""
     row = {"prompt": "Q", "response": "A", "answer": "B", "score": 1}
-    scan = Scan(source_named("generic").open_reader([], ReadOptions(), "r.jsonl"))
-    scan.lines(data_of([row]))
-    before, nothing = scan.places(), Counter[str]()
+    run = Run(source_named("generic").open_reader([], ReadOptions(), "r.jsonl"))
+    run.lines(data_of([row]))
+    before, nothing = run.places(), Counter[str]()
     counts = RowCounts(1, 1, nothing, 1, nothing, nothing)
     shown: list[Fact] = [("answered by", "answer")]
-    assert not scan.scanner.take(Part(1, counts, _columns(scan.index), shown, ["generic"]))
-    assert (scan.places(), scan.ledger.rows_read, scan.scanner.lines) == (before, 1, 1)
+    found = IndexedRange(1, counts, shown, ["generic"], 1)
+    assert not run.indexer.join(found, run.columns.blocks())
+    assert (run.places(), run.ledger.rows_read, run.indexer.lines) == (before, 1, 1)
 
 
 def test_long_lines_do_not_pile_up() -> None:
     """What is taken at once is bounded by size, too."""
-    scan, lines = Scan(), io.BytesIO(data_of([_rollout("A" * 1_000_000)]) * 24)
+    run, lines = Run(), io.BytesIO(data_of([_rollout("A" * 1_000_000)]) * 24)
     tracemalloc.start()
-    scan.scanner.scan(lines, 0)
+    run.indexer.index(lines, 0)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 8_000_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.engine.candidate_index import Index, Place
+from prefpairs.engine.candidate_columns import CandidateColumns
 from prefpairs.fields.answer import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
@@ -14,39 +14,38 @@ from prefpairs.model.identity import (
     digest_tools,
 )
 
-NOWHERE = Place(0, 0, 0, 0, 0)
 ONE = Candidate("g", "Q", "A", 0.5, 3)
 
 
-def _index(*candidates: Candidate) -> Index:
-    index = Index()
+def _columns(*candidates: Candidate) -> CandidateColumns:
+    columns = CandidateColumns()
     for candidate in candidates:
-        index.add(candidate, NOWHERE)
-    return index
+        columns.add_row([candidate], 0, 0, 0)
+    return columns
 
 
 def test_candidate_comes_back_by_its_number() -> None:
     """Score, digest, place and group."""
-    index = Index()
-    index.add(ONE, NOWHERE)
-    index.add(ONE._replace(response="B", score=-1.0), Place(2, 2**40, 7, 5, 2**31))
-    assert len(index) == 2
-    assert list(index.scores) == [0.5, -1.0]
-    assert index.digest(1) == digest_response("B")
-    assert index.place(1) == Place(2, 2**40, 7, 5, 2**31)
-    assert index.group_number(1) == 0
+    columns = _columns(ONE)
+    columns.begin_file(2)
+    columns.add_row([ONE, ONE._replace(response="B", score=-1.0)], 2**40, 7, 2**31)
+    assert len(columns) == 3
+    assert list(columns.scores) == [0.5, 0.5, -1.0]
+    assert columns.digest(2) == digest_response("B")
+    assert columns.place(2) == (2, 2**40, 7, 1, 2**31)
+    assert columns.group_number(2) == 0
 
 
 def test_groups_in_order_of_arrival() -> None:
     """Members keep their order, groups the order of their first one."""
-    index = _index(*[ONE._replace(group=group) for group in "abacab"])
-    assert [list(index.members(group)) for group in range(3)] == [[0, 2, 4], [1, 5], [3]]
-    assert list(index.group_keys()) == [digest_group(g, digest_prompt("Q"), b"") for g in "abc"]
+    columns = _columns(*[ONE._replace(group=group) for group in "abacab"])
+    assert [list(columns.members(group)) for group in range(3)] == [[0, 2, 4], [1, 5], [3]]
+    assert list(columns.group_keys()) == [digest_group(g, digest_prompt("Q"), b"") for g in "abc"]
 
 
 def test_what_competes_shares_key_prompt_and_tools() -> None:
     """Each of the three makes another group; prompt as text or chat does not."""
-    index = _index(
+    columns = _columns(
         ONE,
         ONE._replace(prompt=[{"role": "user", "content": "Q"}]),
         ONE._replace(group="h"),
@@ -54,7 +53,7 @@ def test_what_competes_shares_key_prompt_and_tools() -> None:
         ONE._replace(tools=[{"type": "function"}]),
         ONE._replace(tools=[]),
     )
-    assert [index.group_number(number) for number in range(6)] == [0, 0, 1, 2, 3, 0]
+    assert [columns.group_number(number) for number in range(6)] == [0, 0, 1, 2, 3, 0]
 
 
 def test_rank_is_score_then_index_then_content() -> None:
@@ -66,8 +65,8 @@ def test_rank_is_score_then_index_then_content() -> None:
         ONE._replace(score=0.9, index=2),
         ONE._replace(score=0.9, index=-5),
     ]
-    index = _index(*candidates)
-    assert sorted(range(5), key=index.rank) == [4, 3, 2, 1, 0]
+    columns = _columns(*candidates)
+    assert sorted(range(5), key=columns.rank) == [4, 3, 2, 1, 0]
 
 
 def test_rank_of_equal_scores_and_indexes_is_the_content() -> None:
@@ -75,14 +74,14 @@ def test_rank_of_equal_scores_and_indexes_is_the_content() -> None:
     answers = ["A", "B", "C", "D"]
     ranked = []
     for order in (answers, answers[::-1]):
-        index = _index(*[ONE._replace(response=answer) for answer in order])
-        ranked.append([order[number] for number in sorted(range(4), key=index.rank)])
+        columns = _columns(*[ONE._replace(response=answer) for answer in order])
+        ranked.append([order[number] for number in sorted(range(4), key=columns.rank)])
     assert ranked[0] == ranked[1]
 
 
 def test_rollout_is_task_index_and_content() -> None:
     """Equal for copies of one rollout, different for anything else, unknown without an index."""
-    index = _index(
+    columns = _columns(
         ONE,
         ONE._replace(score=0.9, origin="elsewhere:1"),
         ONE._replace(index=4),
@@ -90,7 +89,7 @@ def test_rollout_is_task_index_and_content() -> None:
         ONE._replace(meta={TASK: "other"}),
         ONE._replace(index=None),
     )
-    rollouts = [index.rollout(number) for number in range(6)]
+    rollouts = [columns.rollout(number) for number in range(6)]
     assert rollouts[0] == rollouts[1]
     assert len(set(rollouts)) == 5
     assert rollouts[5] is None
@@ -98,12 +97,12 @@ def test_rollout_is_task_index_and_content() -> None:
 
 def test_most_pairs() -> None:
     """N over 2 of every group."""
-    index = _index(*[ONE._replace(group=group) for group in "aaaabbbc"])
-    assert index.most_pairs() == 6 + 3
+    columns = _columns(*[ONE._replace(group=group) for group in "aaaabbbc"])
+    assert columns.most_pairs() == 6 + 3
 
 
 @pytest.mark.parametrize(
-    ("indexes", "answers", "told_apart"),
+    ("indexes", "answers", "distinct"),
     [
         ([3, 1, 2], "AAA", True),
         ([None, None, None], "CAB", True),
@@ -112,46 +111,49 @@ def test_most_pairs() -> None:
         ([3, 2, 3], "CAB", False),
     ],
 )
-def test_a_group_in_order(indexes: list[int | None], answers: str, *, told_apart: bool) -> None:
-    """As rank() has it; told apart if all have an index, or none and another answer each."""
+def test_a_group_in_order(indexes: list[int | None], answers: str, *, distinct: bool) -> None:
+    """By rank(); distinct if all have an index, or none and another answer each."""
     given = list(zip(indexes, answers, strict=True))
-    index = _index(*[ONE._replace(index=number, response=answer) for number, answer in given])
-    assert index.ranked(0) == (sorted(range(3), key=index.rank), told_apart)
+    columns = _columns(*[ONE._replace(index=number, response=answer) for number, answer in given])
+    assert columns.ranked(0) == (sorted(range(3), key=columns.rank), distinct)
 
 
 def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
     """Its candidates stand in slots of one place; those of other rows stand first in theirs."""
     several = [ONE, ONE._replace(index=None, group="h"), ONE._replace(meta={TASK: "t"})]
-    whole, single = Index(), Index()
+    whole, single, places = CandidateColumns(), CandidateColumns(), []
+    whole.begin_file(0)
     for number, row in enumerate([several[:1], several, several[:2], [], several]):
-        whole.add_row(row, 0, 10 * number, 7, number)
+        whole.add_row(row, 10 * number, 7, number)
         for slot, candidate in enumerate(row):
-            single.add(candidate, Place(0, 10 * number, 7, slot, number))
+            single.add_row([candidate], 0, 0, 0)
+            places.append((0, 10 * number, 7, slot, number))
     assert len(whole) == 9
     for one in range(9):
-        assert whole.place(one) == single.place(one)
+        assert whole.place(one) == places[one]
         assert whole.question(one) == single.question(one)
         assert (whole.rank(one), whole.rollout(one)) == (single.rank(one), single.rollout(one))
 
 
-@pytest.mark.parametrize("piece", [1, 2, 3, 1 << 14])
-def test_joined_piece_by_piece(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two indexes in pieces of any size become what one would be, with places in their rows."""
-    monkeypatch.setattr("prefpairs.engine.candidate_index._PIECE", piece)
+@pytest.mark.parametrize("size", [1, 2, 3, 1 << 14])
+def test_joined_block_by_block(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of any size give what indexing all rows at once gives, places included."""
+    monkeypatch.setattr("prefpairs.engine.candidate_columns._BLOCK", size)
     rows = [(2, "ab"), (7, "c"), (8, "dea"), (9, "f"), (12, "gc"), (13, "h")]
 
-    def indexed(rows: list[tuple[int, str]], before: int) -> Index:
-        index = Index()
+    def indexed(rows: list[tuple[int, str]], before: int) -> CandidateColumns:
+        columns = CandidateColumns()
+        columns.begin_file(0)
         for number, groups in rows:
             answers = [ONE._replace(group=group, score=number / 10) for group in groups]
-            index.add_row(answers, 0, 100 * number, number, number - before)
-        return index
+            columns.add_row(answers, 100 * number, number, number - before)
+        return columns
 
     for cut in range(len(rows) + 1):
         before = rows[cut - 1][0] if cut else 0
         whole, first, second = indexed(rows, 0), indexed(rows[:cut], 0), indexed(rows[cut:], before)
-        first.begin_shelf(0)
-        first.join(map(bytes, second.columns()), before)
+        assert len([*second.blocks()]) == second.number_of_blocks
+        first.join(second.blocks(), before)
         assert [*map(first.place, range(len(first)))] == [*map(whole.place, range(len(whole)))]
         assert [*map(first.rank, range(len(first)))] == [*map(whole.rank, range(len(whole)))]
         assert first.group_keys() == whole.group_keys()
@@ -163,8 +165,8 @@ def test_joined_piece_by_piece(piece: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_empty_index() -> None:
     """Nothing was added."""
-    index = Index()
-    assert (len(index), list(index.group_keys()), index.most_pairs()) == (0, [], 0)
+    columns = CandidateColumns()
+    assert (len(columns), list(columns.group_keys()), columns.most_pairs()) == (0, [], 0)
 
 
 def test_question_of_a_candidate() -> None:
@@ -179,10 +181,8 @@ def test_question_of_a_candidate() -> None:
         ONE._replace(group="", prompt="R", tools=tools),
         ONE._replace(score=0.9),
     ]
-    index = Index()
-    for candidate in candidates:
-        index.add(candidate, NOWHERE)
-    assert [index.question(number) for number in range(7)] == [
+    columns = _columns(*candidates)
+    assert [columns.question(number) for number in range(7)] == [
         (
             digest("name", candidate.group.encode()),
             digest_prompt(candidate.prompt),
@@ -190,8 +190,8 @@ def test_question_of_a_candidate() -> None:
         )
         for candidate in candidates
     ]
-    assert index.question(0) == index.question(3) == index.question(6)
-    assert (index.question(0)[2], len(index.question(4)[2])) == (NO_TOOLS, 16)
+    assert columns.question(0) == columns.question(3) == columns.question(6)
+    assert (columns.question(0)[2], len(columns.question(4)[2])) == (NO_TOOLS, 16)
 
 
 def test_groups_of_one_answer_and_several_scores() -> None:
@@ -201,6 +201,6 @@ def test_groups_of_one_answer_and_several_scores() -> None:
     varied = [Candidate("c", "S", "G", 1.0), Candidate("c", "S", "G", 0.0)]
     other = Candidate("c", "S", "H", 0.5)
     for candidates in ([*same, *tied, *varied, other], [other, *varied, *tied, *same]):
-        assert _index(*candidates).constant_groups() == 1
-    assert _index(*same, *varied).constant_groups() == 2
-    assert _index().constant_groups() == 0
+        assert _columns(*candidates).constant_groups() == 1
+    assert _columns(*same, *varied).constant_groups() == 2
+    assert _columns().constant_groups() == 0

@@ -1,11 +1,10 @@
-"""Processes that scan stretches, and what becomes of those that fail."""
+"""Worker processes that index byte ranges, and what happens if they fail."""
 
 import json
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine import processes, scan_workers
+from prefpairs.engine import index_lines, processes
+from prefpairs.engine.candidate_columns import Block
 from prefpairs.engine.candidate_reader import reading_inputs
-from prefpairs.engine.line_scanner import Part, Scanner
+from prefpairs.engine.index_lines import IndexedRange, IndexWorkers, Job, LineIndexer
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.processes import CAN_FORK, Counter, ProcessLost
-from prefpairs.engine.scan_workers import Job, Workers
+from prefpairs.engine.processes import CAN_FORK, Counter
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.inputs import find_inputs
@@ -35,7 +34,7 @@ ROWS: list[Row] = [
     for number in range(40)
 ]
 CHOSEN = [f"A{number}" for number in range(3, 40, 4)]
-work = scan_workers._work  # noqa: SLF001 - what a worker does is what fails here
+work = index_lines._work  # noqa: SLF001 - what a worker does is what fails here
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +65,7 @@ def _exits(_: Job, __: Counter, sender: Connection) -> None:
 
 
 def _gives_up(_: Job, __: Counter, sender: Connection) -> None:
-    processes.tell(sender, None)
+    processes.send(sender, None)
 
 
 def _begins_to_tell(_: Job, __: Counter, sender: Connection) -> None:
@@ -75,11 +74,11 @@ def _begins_to_tell(_: Job, __: Counter, sender: Connection) -> None:
 
 
 @pytest.mark.parametrize("fails", [_dies, _exits, _gives_up, _begins_to_tell])
-def test_workers_that_tell_nothing(
+def test_workers_that_send_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None]
 ) -> None:
-    """Their stretches are scanned here."""
-    monkeypatch.setattr(scan_workers, "_work", fails)
+    """The parent indexes their ranges."""
+    monkeypatch.setattr(index_lines, "_work", fails)
     ledger = Ledger()
     assert _run(tmp_path, data_of(ROWS), ledger) == CHOSEN
     assert (ledger.rows_read, ledger.rows_by_input) == (40, {"r.jsonl": 40})
@@ -92,26 +91,26 @@ def test_one_worker_of_several_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def some(job: Job, passed: Counter, sender: Connection) -> None:
         (_dies if job.start < len(data) // 2 else work)(job, passed, sender)
 
-    monkeypatch.setattr(scan_workers, "_work", some)
+    monkeypatch.setattr(index_lines, "_work", some)
     assert _run(tmp_path, data) == CHOSEN
 
 
 def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
-    """How far a run seems to be whenever what a worker found was taken, or is scanned here."""
+    """The progress of a run each time a range was joined from a worker, or indexed by us."""
     ledger, seen = Ledger(), []
-    taken, scanned = Scanner.take, Scanner.scan
+    joined, indexed = LineIndexer.join, LineIndexer.index
 
-    def take(scanner: Scanner, part: Part) -> bool:
-        agreed = taken(scanner, part)
+    def join(indexer: LineIndexer, *found: Any) -> bool:
+        agreed = joined(indexer, *found)
         seen.append(ledger.progress.step)
         return agreed
 
-    def scan(scanner: Scanner, *stretch: Any) -> None:
-        scanned(scanner, *stretch)
+    def index(indexer: LineIndexer, *lines: Any) -> None:
+        indexed(indexer, *lines)
         seen.append(ledger.progress.step)
 
-    monkeypatch.setattr(Scanner, "take", take)
-    monkeypatch.setattr(Scanner, "scan", scan)
+    monkeypatch.setattr(LineIndexer, "join", join)
+    monkeypatch.setattr(LineIndexer, "index", index)
     assert _run(folder, data, ledger, 3) == CHOSEN
     assert ledger.progress.step == Step("writing", 10, 10, "groups")
     return seen
@@ -122,14 +121,14 @@ def _steps(folder: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> list[S
 def test_bytes_are_counted_wherever_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Callable[..., None] | None
 ) -> None:
-    """Once, also where a worker has read a part of its stretch in vain."""
+    """Once, also where a worker has read part of its range for nothing."""
     if fails is not None:
 
         def fails_late(job: Job, passed: Counter, sender: Connection) -> None:
             passed.add(100)
             fails(job, passed, sender)
 
-        monkeypatch.setattr(scan_workers, "_work", fails_late)
+        monkeypatch.setattr(index_lines, "_work", fails_late)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
     assert [step.activity for step in seen] == ["reading"] * 3
@@ -141,14 +140,14 @@ def test_bytes_of_workers_that_share_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are counted when what was found in them is taken."""
-    monkeypatch.setattr(scan_workers, "counts_for", lambda number: [0] * number)
+    monkeypatch.setattr(index_lines, "counts_for", lambda number: [0] * number)
     data = data_of(ROWS)
     seen = _steps(tmp_path, data, monkeypatch)
     assert seen[0].done < seen[1].done < seen[2].done == len(data)
 
 
 @pytest.mark.parametrize("number", [2, 5])
-def test_bad_rows_are_told_by_who_knows_their_place(tmp_path: Path, number: int) -> None:
+def test_bad_rows_are_reported_with_their_line(tmp_path: Path, number: int) -> None:
     """A worker that meets one gives up."""
     ledger = Ledger()
     assert _run(tmp_path, data_of(ROWS) + b"\n{\n", ledger, number) == CHOSEN
@@ -164,53 +163,61 @@ def _found_by(folder: Path, data: bytes, start: int, **options: Any) -> Any:
     plan = ReadPlan(inputs=[source], options=ReadOptions(**options))
     with reading_inputs(plan, Ledger()) as reader:
         given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-        with Workers(given, plan, [(start, len(data))], Progress()) as others:
-            taker = Taker()
-            return taker.found if others.hand_over(0, taker) else None  # type: ignore[arg-type]
+        with IndexWorkers(given, plan, [(start, len(data))], Progress()) as workers:
+            receiver = Receiver()
+            return receiver.found if workers.join(0, receiver) else None  # type: ignore[arg-type]
 
 
-class Taker:
-    """Takes what a worker found, in place of a scanner: all that it sends before it ends."""
+class Receiver:
+    """Takes what a worker sends, in place of an indexer."""
 
     found: Any = None
 
-    def take(self, part: Part) -> bool:
+    def join(self, found: IndexedRange, blocks: Iterator[Block]) -> bool:
         """Keep it as it is."""
-        columns: list[bytes] = []
-        with suppress(ProcessLost):
-            columns.extend(part.columns)
-        self.found = part.lines, part.counts, columns
+        self.found = found.lines, found.counts, [*blocks]
         return True
 
 
 def test_what_a_worker_finds(tmp_path: Path) -> None:
-    """The lines of its stretch, what became of the rows, and the columns of its index."""
+    """The lines of its range, what became of the rows, and the columns of the candidates."""
     rows = [*ROWS[:9], {"prompt": "Q", "response": "A", "score": None}]
     data = data_of(rows[:5]) + b"\n" + data_of(rows[5:])
-    lines, counts, columns = _found_by(tmp_path, data, len(data_of(rows[:3])))
+    lines, counts, blocks = _found_by(tmp_path, data, len(data_of(rows[:3])))
     assert lines == 8
     assert counts == (7, 6, {"no_score": 1}, 7, {"no_score": 1}, {})
-    groups, answers = [3 * 16, 3 * 48], [6 * size for size in (16, 8, 8, 8, 4, 0, 4, 4)]
-    assert [len(column) for column in columns] == [*groups, 0, *answers, 0]
+    (block,) = blocks
+    assert {name: len(column) for name, column in block._asdict().items()} == {
+        "groups": 6 * 4,
+        "group_keys": 3 * 16,
+        "questions": 3 * 48,
+        "scores": 6 * 8,
+        "digests": 6 * 16,
+        "indexes": 6 * 8,
+        "offsets": 6 * 8,
+        "lengths": 6 * 4,
+        "slots": 0,
+        "lines": 6 * 4,
+    }
 
 
 def test_worker_that_finds_nothing(tmp_path: Path) -> None:
     """Blank lines are lines."""
     data = data_of(ROWS[:1]) + b"\n \n\n"
-    assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [b""] * 2)
+    assert _found_by(tmp_path, data, len(data) - 4) == (3, (0, 0, {}, 0, {}, {}), [])
 
 
 def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that finds another file under the name gives up: nothing of it is taken over."""
+    """A worker that finds another file under the name gives up: nothing of it is joined."""
     data, path = data_of(ROWS), tmp_path / "r.jsonl"
-    started = processes.begin
+    started = processes.start_processes
 
     def replaced(*arguments: Any) -> Any:
         path.rename(tmp_path / "old")
         path.write_bytes(data)
         return started(*arguments)
 
-    monkeypatch.setattr(scan_workers, "begin", replaced)
+    monkeypatch.setattr(index_lines, "start_processes", replaced)
     assert _found_by(tmp_path, data, 0) is None
 
 
@@ -224,7 +231,7 @@ def test_file_that_was_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_must_be_compared_over_the_whole_file(
     tmp_path: Path, rows: list[Row], options: dict[str, Any]
 ) -> None:
-    """Ids that should stand once, and tasks that are joined: a worker gives up."""
+    """Ids that should be unique, and tasks that are joined: a worker gives up."""
     data = data_of(rows)
     assert _found_by(tmp_path, data, len(data) // 2, **options) is None
 
@@ -237,7 +244,7 @@ def _experience(run: int, **more: Any) -> Row:
 
 @pytest.mark.parametrize(("rejected", "found"), [("no", 11), ("yes", 10)])
 def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> None:
-    """They need their place in the file, so a worker leaves its stretch to us."""
+    """They are known by their line, so a worker leaves its range to us."""
     asked = {"role": "user", "content": "Q"}
     sides = {
         f"{side}_messages": [asked, {"role": "assistant", "content": said}]
@@ -255,7 +262,7 @@ def test_pairs_that_stand_ready(tmp_path: Path, rejected: str, found: int) -> No
 
 
 def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
-    """Also those that wait for somebody to listen to them."""
+    """Also those that wait for us to receive."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(data_of(ROWS * 500))
     plan = ReadPlan(inputs=find_inputs([str(path)]))
@@ -264,7 +271,7 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
     def run() -> None:
         with reading_inputs(plan, Ledger()) as reader:
             given = next(inputs := reader.inputs())  # noqa: F841 - open as long as it lives
-            with Workers(given, plan, parts, Progress()):
+            with IndexWorkers(given, plan, parts, Progress()):
                 assert len(multiprocessing.active_children()) == 3
                 raise KeyboardInterrupt
 
@@ -272,8 +279,8 @@ def test_children_are_gone_after_an_exception(tmp_path: Path) -> None:
         run()
 
 
-def test_no_process_without_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One stretch is ours."""
+def test_no_process_without_a_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One range is ours."""
 
     def start(*_: object) -> None:
         pytest.fail("a process was started")
@@ -286,15 +293,15 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """It ends as any program does, whatever we made of signals."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
 
-    def told(*stretch: Any) -> Any:
+    def told(*given: Any) -> Any:
         handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
         said = [handler is signal.SIG_DFL for handler in handlers]
         held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         said.append(held.isdisjoint({signal.SIGINT, signal.SIGTERM, signal.SIGHUP}))
         (tmp_path / "defaults").write_text(json.dumps(said))
-        return lines_between(*stretch)
+        return lines_between(*given)
 
-    monkeypatch.setattr(scan_workers, "lines_between", told)
+    monkeypatch.setattr(index_lines, "lines_between", told)
     try:
         _found_by(tmp_path, data_of(ROWS), 0)
     finally:

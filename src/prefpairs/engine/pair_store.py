@@ -1,4 +1,4 @@
-"""Pairs of files, as sieves see them: one pass over the rows, and the texts wherever needed."""
+"""Pairs of files, as stages see them: indexed in one pass, and fetched again where needed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -7,7 +7,7 @@ from zlib import crc32
 
 from prefpairs.engine.input_kind import check_kind
 from prefpairs.engine.pair_writer import WHOLE, Sink
-from prefpairs.engine.record_fetch import Library
+from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
@@ -23,28 +23,28 @@ from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import InputPlan
 from prefpairs.stages.base import IndexedPair
 
-_SHELF_SHIFT = 44
-"""A place is an offset of up to 16 TB, and above it the number of one of a million shelves."""
+_FILE_SHIFT = 44
+"""A place is an offset of up to 16 TB and, above it, the number of one of a million files."""
 
-_OFFSET = (1 << _SHELF_SHIFT) - 1
+_OFFSET = (1 << _FILE_SHIFT) - 1
 
 Keep = Literal["nothing", "pairs", "lines"]
-"""What is wanted of pairs once they have passed.
+"""What will be asked for after all pairs have been read: nothing, the pairs, or their lines.
 
-Most lines come from `prefpairs`, and will be written as they stand. To see that takes 2 us when a
-pair is read; to read and to encode it once more takes 14, of 35 for all that `dedupe` does.
+Most lines were written by `prefpairs` and can be copied. Checking that takes 2 us when a pair is
+read; reading and encoding it again takes 14, of the 35 that `dedupe` takes for a pair.
 """
 
 _OURS = b'{"id":"'
-"""How the lines begin that are written here."""
+"""How the lines begin that `prefpairs` writes."""
 
 Readings = Iterator[tuple[Record, PairReading]]
 
 
 def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput, Readings]]:
-    """The inputs of a run, one after the other, each with the pairs that could be trained on.
+    """The inputs of a run one after the other, each with the pairs that can be trained on.
 
-    Once a bad row was met that is not to be passed over, there are none any more.
+    After a bad row that fails the run there are no more pairs.
     """
     for source in rows.plan.inputs:
         with open_input(source, ledger.progress.add_bytes) as opened:
@@ -69,7 +69,7 @@ def _booked(rows: Rows, opened: OpenInput, label: str, ledger: Ledger) -> Readin
 
 
 def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
-    """How rows are read: as pairs, or as what trainers have in their place."""
+    """The reader of a format: pairs as `prefpairs` writes them, or rows of a trainer."""
     read = partial(read_pair, unwrap=partial(unwrap, dialect=dialect))
     if dialect != "auto":
         return read
@@ -77,7 +77,7 @@ def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
 
 
 def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
-    """The same, where rows may turn out to be none of pairs. Those in the usual shape are pairs."""
+    """The reader of a plan, which refuses rollouts among pairs. Rows of usual shape are pairs."""
     read = reader_of(plan.dialect)
     if plan.one_kind is None:
         return read
@@ -91,36 +91,36 @@ def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
     return read_of_kind
 
 
-class FiledPairs:
-    """The pairs of a run's inputs. `keep` says what is wanted of them after they have passed."""
+class PairStore:
+    """The pairs of a run's inputs. `keep` says what will be asked for after `entries`."""
 
     def __init__(
         self,
         rows: Rows,
-        library: Library[PairReading],
+        records: RecordStore[PairReading],
         *,
         keep: Keep,
         temp_dir: str | None,
         sides: Mapping[Input, str] | None = None,
     ) -> None:
-        """`sides` are those of the inputs, where pairs go by them."""
+        """`sides` has the side of each input, if pairs go to the side of their input."""
         self._sides = sides or {}
         self._rows = rows
-        self._library = library
+        self._records = records
         self._ledger = rows.ledger
         self._keep = keep
         self._temp_dir = temp_dir
         self._last: tuple[IndexedPair, Pair] | None = None
 
     def entries(self) -> Iterator[IndexedPair]:
-        """The pairs that could be trained on; none any more once a bad row was met."""
+        """The columns of each pair that can be trained on; no more after a bad row."""
         for source, opened, readings in pair_readings(self._rows, self._ledger):
-            shelf, spool = self._shelf(source, opened)
+            file, spool = self._file(source, opened)
             for record, reading in readings:
-                yield self._entry(shelf, spool, record, reading)
+                yield self._entry(file, spool, record, reading)
 
     def put_all(self, sink: Sink) -> None:
-        """Give all pairs to the sink, each for the side of its input."""
+        """Write all pairs to the sink, each to the side of its input."""
         for source, _, readings in pair_readings(self._rows, self._ledger):
             side = self._sides.get(source, WHOLE)
             for _, reading in readings:
@@ -129,52 +129,52 @@ class FiledPairs:
                     self._ledger.sides[side] += written
 
     def pair(self, entry: IndexedPair) -> Pair:
-        """The pair behind an entry."""
+        """The pair of an entry; InputChanged if it is not the indexed one."""
         if self._last is not None and self._last[0] is entry:
             return self._last[1]
-        shelf, offset = entry.place >> _SHELF_SHIFT, entry.place & _OFFSET
-        pair = self._library.record(shelf, offset, entry.length).pair
+        file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
+        pair = self._records.fetch(file, offset, entry.length).pair
         if not _is_of(pair, entry):
-            raise InputChanged(self._library.label(shelf))
+            raise InputChanged(self._records.label(file))
         return pair
 
     def line(self, entry: IndexedPair) -> bytes | None:
-        """The line behind an entry, where it is known that the pair would be written so."""
+        """The line of an entry if it is exactly what would be written; else None."""
         if not entry.line_crc:
             return None
-        shelf, offset = entry.place >> _SHELF_SHIFT, entry.place & _OFFSET
-        line = self._library.line(shelf, offset, entry.length)
-        if _seal(line) != entry.line_crc:
-            raise InputChanged(self._library.label(shelf))
+        file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
+        line = self._records.line(file, offset, entry.length)
+        if _crc(line) != entry.line_crc:
+            raise InputChanged(self._records.label(file))
         return line
 
-    def _shelf(self, source: Input, opened: OpenInput) -> tuple[int, Spool | None]:
-        """Where the pairs of an input can be fetched from; what cannot be sought is put aside."""
+    def _file(self, source: Input, opened: OpenInput) -> tuple[int, Spool | None]:
+        """The number of an input among the record files; a spool if it cannot be read twice."""
         if self._keep == "nothing":
             return 0, None
         if opened.seekable:
-            shelf = RecordFile(source, opened.seen, opened.content)
-            return self._library.add(shelf, source.label, reader_of(self._rows.plan.dialect)), None
-        return self._library.spool(self._temp_dir, read_pair)
+            file = RecordFile(source, opened.seen, opened.content)
+            return self._records.add(file, reader_of(self._rows.plan.dialect)), None
+        return self._records.spool(self._temp_dir, read_pair)
 
     def _entry(
-        self, shelf: int, spool: Spool | None, record: Record, reading: PairReading
+        self, file: int, spool: Spool | None, record: Record, reading: PairReading
     ) -> IndexedPair:
         pair = reading.pair
         offset, line = record.offset, record.data
         if spool is not None:
             line = pair_line(pair)
             offset = spool.append(line)
-        place = shelf << _SHELF_SHIFT | offset
+        place = file << _FILE_SHIFT | offset
         entry = entry_of(reading, self._ledger.rows_read, place, len(line))
         if self._keep == "lines" and (spool or _as_written(line, pair)):
-            entry = entry._replace(line_crc=_seal(line))
+            entry = entry._replace(line_crc=_crc(line))
         self._last = entry, pair
         return entry
 
 
 def _is_of(pair: Pair, entry: IndexedPair) -> bool:
-    """Whether a pair is still the one that was decided on. Groups that nobody asks for are gone."""
+    """Whether a pair is the indexed one. Entries may have lost the group if no stage needs it."""
     numbers = pair.gap, pair.chosen_score, pair.rejected_score
     same = numbers == (entry.gap, entry.chosen_score, entry.rejected_score)
     return same and bytes.fromhex(pair.id) == entry.id and entry.group in (b"", _group_of(pair))
@@ -185,7 +185,7 @@ def _group_of(pair: Pair) -> bytes:
 
 
 def entry_of(reading: PairReading, number: int, place: int, length: int) -> IndexedPair:
-    """What sieves see of a pair."""
+    """What stages see of a pair."""
     pair, digests = reading.pair, reading.digests
     return IndexedPair(
         number=number,
@@ -205,10 +205,10 @@ def entry_of(reading: PairReading, number: int, place: int, length: int) -> Inde
 
 
 def _as_written(line: bytes, pair: Pair) -> bool:
-    """Whether a line is, byte for byte, the one that would be written of its pair."""
+    """Whether a line is exactly what would be written of its pair."""
     return line.startswith(_OURS) and line == pair_line(pair)
 
 
-def _seal(line: bytes) -> int:
-    """Tells a line that changed by accident; a file that is written to is found by its times."""
+def _crc(line: bytes) -> int:
+    """A checksum against accidents; a file that is written to is noticed by its timestamps."""
     return crc32(line) or 1

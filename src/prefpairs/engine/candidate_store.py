@@ -1,0 +1,228 @@
+"""The candidates of a run: index all of them, rank a group, fetch the few that are wanted.
+
+Strategies and stages see columns only. The text of a candidate is read again at the end, from the
+record file where it was found, and compared with its digests.
+"""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self
+
+from prefpairs.engine.candidate_columns import CandidateColumns
+from prefpairs.engine.candidate_reader import (
+    CandidateInput,
+    CandidateReader,
+    PairReceiver,
+    candidates_of,
+    reading_inputs,
+    with_origin,
+)
+from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
+from prefpairs.engine.processes import processes_for
+from prefpairs.engine.ranking import RankedGroup, competing_members
+from prefpairs.engine.record_store import Cache, RecordStore
+from prefpairs.errors import InputChanged
+from prefpairs.fields.answer import Reading, read_candidate
+from prefpairs.files.byte_ranges import byte_ranges, lines_between
+from prefpairs.files.open_input import NamingTrouble
+from prefpairs.files.record_files import RecordFile
+from prefpairs.ledger import Ledger
+from prefpairs.model.candidate import Candidate, candidate_line
+from prefpairs.model.identity import canonical, digest_prompt, digest_response, digest_tools
+from prefpairs.model.pair import Digests, Pair, make_pair
+from prefpairs.plan import PairPlan
+
+_WORTH_A_WORKER = 1 << 24
+"""Bytes from which a worker saves time: reading 16 MB takes 30 ms, a fork 10."""
+
+_MOST_CONFIRMED = 256
+
+ReadShortcut = Callable[[bytes, str], tuple[Candidate, bytes] | None]
+"""Reads a row and its origin: its one candidate, and the digest of the response."""
+
+Numbers = tuple[int, int]
+"""The numbers of a chosen and of a rejected candidate."""
+
+
+class Candidates:
+    """Candidates in columns, whose texts can be fetched."""
+
+    def __init__(self) -> None:
+        self.columns = CandidateColumns()
+        self._confirmed: set[int] = set()
+        """Candidates fetched lately whose prompt and tools were the indexed ones."""
+
+    def rank(self, groups: Iterable[int], plan: PairPlan, ledger: Ledger) -> Iterator[RankedGroup]:
+        """The members of each group that compete, best first; those that do not are counted."""
+        columns, keys = self.columns, self.columns.group_keys()
+        for group in groups:
+            members, distinct = competing_members(columns, group, self.fetch, plan, ledger)
+            yield RankedGroup(columns, members, self.fetch, keys[group], distinct=distinct)
+
+    def fetch(self, number: int) -> Candidate:
+        """A candidate with its text, exactly as it was indexed."""
+        raise NotImplementedError
+
+    def fetch_pair(self, numbers: Numbers) -> Pair:
+        """The pair of two candidates; InputChanged if their prompts are not the indexed ones."""
+        better, worse = numbers
+        columns = self.columns
+        chosen, rejected = self.fetch(better), self.fetch(worse)
+        _, prompt, tools = columns.question(better)
+        digests = Digests(prompt, tools, columns.digest(better), columns.digest(worse))
+        if not columns.same_question(better, worse):
+            self._confirm(better, chosen, better)
+            self._confirm(worse, rejected, worse)
+            return make_pair(chosen, rejected, digests, columns.question(worse)[1])
+        if not self._confirmed.issuperset(numbers):
+            if not _same_question(chosen, rejected):
+                raise InputChanged(chosen.origin.rpartition(":")[0])
+            self._confirm(better, chosen, worse)
+        return make_pair(chosen, rejected, digests)
+
+    def _confirm(self, number: int, candidate: Candidate, alike: int) -> None:
+        """Raise InputChanged if a fetched candidate has another prompt or tools than indexed.
+
+        `alike` is a candidate that was found to have the same ones.
+        """
+        if number not in self._confirmed and alike not in self._confirmed:
+            _, prompt, tools = self.columns.question(number)
+            if digest_prompt(candidate.prompt) != prompt or digest_tools(candidate.tools) != tools:
+                raise InputChanged(candidate.origin.rpartition(":")[0])
+        if len(self._confirmed) >= _MOST_CONFIRMED:
+            self._confirmed.clear()
+        self._confirmed.update((number, alike))
+
+
+def _same_question(chosen: Candidate, rejected: Candidate) -> bool:
+    if chosen.prompt == rejected.prompt and chosen.tools == rejected.tools:
+        return True
+    same = canonical(chosen.prompt, "user") == canonical(rejected.prompt, "user")
+    return same and digest_tools(chosen.tools) == digest_tools(rejected.tools)
+
+
+class CandidatesInMemory(Candidates):
+    """Candidates that are held with their texts."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        super().__init__()
+        self._candidates = list(candidates)
+        for candidate in self._candidates:
+            self.columns.add_row([candidate], 0, 0, 0)
+
+    def fetch(self, number: int) -> Candidate:
+        """A candidate with its text."""
+        return self._candidates[number]
+
+
+class CandidateStore(Candidates):
+    """Candidates in columns, whose texts are in record files."""
+
+    def __init__(self, plan: PairPlan) -> None:
+        super().__init__()
+        self.records = RecordStore[Reading]()
+        self._plan = plan
+        self._shortcuts: dict[int, ReadShortcut] = {}
+        self._cache = Cache[int, Candidate]()
+
+    def __enter__(self) -> Self:
+        """Keep the record files open for the time of a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the record files."""
+        self.records.__exit__()
+
+    def check(self) -> None:
+        """Raise InputChanged if one of the inputs has changed since it was indexed."""
+        self.records.check()
+
+    # Index -------------------------------------------------------------------------------------
+
+    def index(self, ledger: Ledger, pairs: PairReceiver | None = None) -> None:
+        """Index all candidates of the inputs; pairs in rollouts go to `pairs`.
+
+        TwoReadings if all rows together show that a guess was not safe.
+        """
+        groups: dict[bytes, int] = {}
+        with reading_inputs(self._plan.read, ledger, pairs) as reader:
+            for given in reader.inputs():
+                if not given.opened.seekable:
+                    self._index_by_spool(given)
+                elif given.opened.lines_from is None or self._plan.read.limit is not None:
+                    self._index_records(given)
+                else:
+                    self._index_lines(given, groups, reader)
+            reader.formats.shown.check_answers(self.columns.constant_groups)
+
+    def _index_by_spool(self, given: CandidateInput) -> None:
+        """Index an input that cannot be read twice, such as a pipe: write candidates to a spool."""
+        file, spool = self.records.spool(self._plan.temp_dir, read_candidate)
+        self.columns.begin_file(file)
+        for candidate in candidates_of(given.rows):
+            line = candidate_line(candidate)
+            self.columns.add_row([candidate], spool.append(line), len(line), 0)
+
+    def _index_records(self, given: CandidateInput) -> None:
+        """Index a file record by record."""
+        self._begin_file(given)
+        for record, reading, _ in given.rows:
+            length = len(record.data)
+            self.columns.add_row(reading.kept, record.offset, length, record.number)
+
+    def _index_lines(
+        self, given: CandidateInput, groups: dict[bytes, int], reader: CandidateReader
+    ) -> None:
+        """Index a file of lines, in as many byte ranges at a time as there are workers."""
+        source, opened = given.source, given.opened
+        start, end = opened.lines_from or 0, opened.size
+        number = processes_for(self._plan.options.workers, end - start, _WORTH_A_WORKER)
+        self._begin_file(given)
+        indexer = LineIndexer(given.format.how, source, self.columns, groups, reader)
+        if opened.content is not None and number == 1:
+            indexer.index(io.BytesIO(opened.content[start:]), start)
+            return
+        longest, progress = source.limits.line, reader.ledger.progress
+        progress.own_bytes = given.bytes_before  # the rows that told the format are read once more
+        with NamingTrouble(source):
+            ranges = byte_ranges(opened.descriptor, start, end, number)
+            with IndexWorkers(given, reader.plan, ranges[1:], progress) as workers:
+                for place, (begin, stop) in enumerate(ranges):
+                    if place and workers.join(place - 1, indexer):
+                        continue
+                    lines = lines_between(
+                        opened.descriptor, begin, stop, longest, progress.add_bytes
+                    )
+                    indexer.index(lines, begin)
+
+    def _begin_file(self, given: CandidateInput) -> None:
+        """Add an input to the record files; the candidates that follow come from it."""
+        file = RecordFile(given.source, given.opened.seen, given.opened.content)
+        number = self.records.add(file, given.format.how.read)
+        if given.format.how.shortcut is not None:
+            self._shortcuts[number] = given.format.how.shortcut.read
+        self.columns.begin_file(number)
+
+    # Fetch -------------------------------------------------------------------------------------
+
+    def fetch(self, number: int) -> Candidate:
+        """A candidate with its text, exactly as it was indexed; InputChanged if it is not."""
+        candidate = self._cache.get(number)
+        if candidate is not None:
+            return candidate
+        file, offset, length, slot, line = self.columns.place(number)
+        label = self.records.label(file)
+        read = self._shortcuts.get(file)
+        found = read and read(self.records.line(file, offset, length), f"{label}:{line}")
+        if found:
+            candidate, digest = found
+        else:
+            reading = self.records.fetch(file, offset, length)
+            if slot >= len(reading.kept):
+                raise InputChanged(label)
+            candidate = with_origin(reading, slot, label, line)
+            digest = digest_response(candidate.response)
+        if candidate.score != self.columns.scores[number] or digest != self.columns.digest(number):
+            raise InputChanged(label)
+        self._cache.put(number, candidate, length)
+        return candidate
