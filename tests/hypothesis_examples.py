@@ -11,4 +11,4 @@ def examples(count: int, **others: Any) -> settings:
     The profiles are in conftest.py; what they take is meant per hundred.
     """
     share = settings().max_examples / 100
-    return settings(max_examples=max(min(count, 5), round(count * share)), **others)
+    return settings(max_examples=max(min(count, 3), round(count * share)), **others)

@@ -22,7 +22,13 @@ RUNS = [
 
 @pytest.mark.parametrize("words", RUNS)
 @pytest.mark.parametrize("through", ["p.jsonl", "-"])
-@pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param(True, id="an old folder"),
+        pytest.param(False, id="a new folder", marks=pytest.mark.stress),
+    ],
+)
 def test_few_descriptors(words: str, through: str, there: bool, tmp_path: Path) -> None:
     """The run ends well, or says what it has too few of; either way nothing is left behind."""
     rows = "".join(ROW % number for number in range(4))

@@ -245,7 +245,7 @@ BAD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", BAD, ids=lambda change: json.dumps(change)[:40])
-@pytest.mark.parametrize("command", ["filter", "export"])
+@pytest.mark.parametrize("command", ["filter", pytest.param("export", marks=pytest.mark.stress)])
 def test_a_bad_tokenizer(change: dict[str, Any], command: str, pairs: Path) -> None:
     """A sentence that names the file, and nothing of what the library says by itself."""
     folder = pairs.parent
