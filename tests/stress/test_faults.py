@@ -157,7 +157,7 @@ def test_no_fault_loses_anything(name: str, kind: str, rig: Rig) -> None:
     assert problems == []
 
 
-@pytest.mark.parametrize("name", ["pair", "run, a folder"])
+@pytest.mark.parametrize("name", ["pair", "split, over an old one"])
 def test_hardly_any_fault_loses_anything(name: str, rig: Rig) -> None:
     """The quick part of the test above: one call of each kind about each file."""
     given = rig.set(name)
