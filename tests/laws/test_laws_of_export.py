@@ -20,6 +20,7 @@ from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.example import LOSSY
 from prefpairs.dataset.row_checks import check_row
+from prefpairs.dataset.row_rules import Effect
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.inputs import find_inputs
@@ -28,7 +29,7 @@ from prefpairs.model.identity import digest_response
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
-from prefpairs.targets.base import Effect, ExportOptions, Target
+from prefpairs.targets.base import ExportOptions, Target
 from run_plans import run_plan
 
 LETTERS = TokenOptions(

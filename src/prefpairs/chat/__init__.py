@@ -1,1 +1,1 @@
-"""What trainers share about conversations: cutting, templates, tool text and tokens."""
+"""What targets share about conversations: cutting, flattening, chat templates and tokens."""

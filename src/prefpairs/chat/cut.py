@@ -1,7 +1,7 @@
-"""The right cut: what both answers share is prompt, and training sees what differs.
+"""Where a conversation is cut: what both answers share is the prompt, and what differs is trained.
 
-Trainers put all that follows the prompt into the loss, turns of tools and users included. So the
-prompt goes as far as both sides agree, back to where the model's turn begins.
+Trainers compute the loss on everything after the prompt, including turns of tools and users. So the
+prompt extends as far as both sides agree, back to the point where the model's turn begins.
 """
 
 from itertools import takewhile
@@ -13,7 +13,7 @@ from prefpairs.targets.base import CannotExport
 
 
 class Cut(NamedTuple):
-    """A conversation, cut where its two endings part."""
+    """A conversation, cut where its two endings diverge."""
 
     prompt: list[Message]
     chosen: list[Message]
@@ -21,11 +21,11 @@ class Cut(NamedTuple):
 
 
 def cut(one: list[Message], other: list[Message]) -> Cut:
-    """Two conversations with the longest prompt after which the model speaks on both sides.
+    """Cut two conversations after the longest common prompt that the model answers on both sides.
 
-    >>> ask, call, told = ({"role": role, "content": "."} for role in ("user", "assistant", "tool"))
+    >>> ask, call, result = ({"role": r, "content": "."} for r in ("user", "assistant", "tool"))
     >>> yes, no = ({"role": "assistant", "content": text} for text in ("yes", "no"))
-    >>> [len(part) for part in cut([ask, call, told, yes], [ask, call, told, no])]
+    >>> [len(part) for part in cut([ask, call, result, yes], [ask, call, result, no])]
     [3, 1, 1]
     """
     shared = shared_length(one, other)
@@ -39,11 +39,11 @@ def cut(one: list[Message], other: list[Message]) -> Cut:
 
 
 def first_turn(messages: list[Message]) -> list[Message]:
-    """The messages up to the first one that the model did not write."""
+    """The messages before the first one that is not the model's."""
     return list(takewhile(is_model, messages))
 
 
 def _until_model(messages: list[Message]) -> list[Message]:
-    """The messages without those after the model's last one."""
+    """The messages up to the model's last one."""
     last = max(place for place, message in enumerate(messages) if is_model(message))
     return messages[: last + 1]

@@ -1,7 +1,7 @@
-"""What a chat template can render: asked by rendering short conversations with it.
+"""What a chat template supports, found by rendering short conversations with it.
 
-Templates differ in the form of arguments that they want, in whether they show thinking that
-stands in a field of its own, and in whether they know system messages.
+Templates differ in the form of tool-call arguments that they need, in whether they render reasoning
+in a field of its own, and in whether they accept system messages.
 """
 
 import json
@@ -19,7 +19,7 @@ from prefpairs.model.message import Message
 from prefpairs.optional_libraries import missing_library
 
 _ASK: Message = {"role": "user", "content": "Hello?"}
-_TOLD = "prefpairs-probe"
+_PROBE = "prefpairs-probe"
 _TOOLS = [
     {
         "type": "function",
@@ -34,76 +34,77 @@ _TOOLS = [
 
 @dataclass(frozen=True, slots=True)
 class TemplateFacts:
-    """What a template renders as it should."""
+    """What a template renders correctly."""
 
     tool_args: Literal["dict", "string"] | None
-    """The form of arguments; nothing where calls of tools do not come out right in either."""
+    """The form of tool-call arguments, or None if calls are not rendered correctly in either."""
     reasoning: bool
-    """Thinking in reasoning_content."""
+    """Reasoning in reasoning_content."""
     system: bool
     """System messages."""
     results: bool = field(default=True, compare=False)
-    """Results of tools, whatever becomes of calls."""
+    """Tool results, even if calls are not rendered."""
 
     def sentence(self) -> str:
-        """What was seen, for people."""
+        """The facts as a sentence."""
         calls = {
-            "dict": "arguments of calls as objects",
-            "string": "arguments of calls as text",
-            None: "calls of tools as text",
+            "dict": "tool-call arguments as objects",
+            "string": "tool-call arguments as text",
+            None: "tool calls as text",
         }
         thinking = "in reasoning_content" if self.reasoning else "in the text"
-        system = "where they are" if self.system else "in the user's first one"
-        told = calls[self.tool_args]
-        return f"the template wants {told}, thinking {thinking}, system messages {system}"
+        system = "where they are" if self.system else "in the first user message"
+        form = calls[self.tool_args]
+        return f"the template needs {form}, reasoning {thinking}, system messages {system}"
 
 
 def facts_of(source: str) -> TemplateFacts:
-    """What the template of this source renders."""
+    """What a template supports, given its source."""
     template = compiled(source)
-    plain = render_or_empty(template, [{**_ASK, "content": f"{_TOLD}-1"}, _answer(f"{_TOLD}-2")])
-    if f"{_TOLD}-1" not in plain or f"{_TOLD}-2" not in plain:
+    plain = render_or_empty(template, [{**_ASK, "content": f"{_PROBE}-1"}, _answer(f"{_PROBE}-2")])
+    if f"{_PROBE}-1" not in plain or f"{_PROBE}-2" not in plain:
         raise UsageError(
-            "--template: it renders no chat of a user and the model", "is this the chat template?"
+            "--template: it does not render a chat of a user and the model",
+            "is this the chat template?",
         )
     return TemplateFacts(
         tool_args=_tool_args(template),
-        reasoning=_TOLD
-        in render_or_empty(template, [_ASK, _answer("Yes.", reasoning_content=_TOLD)]),
-        system=_TOLD in render_or_empty(template, [{"role": "system", "content": _TOLD}, _ASK]),
-        results=_TOLD in render_or_empty(template, [_ASK, _answer("Yes."), _result(_TOLD)]),
+        reasoning=_PROBE
+        in render_or_empty(template, [_ASK, _answer("Yes.", reasoning_content=_PROBE)]),
+        system=_PROBE in render_or_empty(template, [{"role": "system", "content": _PROBE}, _ASK]),
+        results=_PROBE in render_or_empty(template, [_ASK, _answer("Yes."), _result(_PROBE)]),
     )
 
 
 class Template:
-    """A chat template in the surroundings that transformers gives it, and in a process of its own.
+    """A chat template in the environment that transformers provides, in a process of its own.
 
-    It is foreign code: the sandbox keeps it from what it should not see, and the limits of the
-    process from endless loops and giant texts.
+    It is foreign code: the sandbox restricts what it can access, and the limits of the process
+    stop endless loops and giant texts.
     """
 
     def __init__(self, source: str) -> None:
-        _environment()  # here once, so that whatever is loaded need not be loaded there
-        self._asked = Limited(partial(_begin, source))
+        _environment()  # imports here what the child process would otherwise have to import
+        self._process = Limited(partial(_begin, source))
         try:
             self.free_names = set(decode(self._ask({})))
         except Refusal as refusal:
             raise UsageError(f"--template: {refusal}") from None
 
     def render(self, **values: Any) -> str:
-        """What it makes of these values; Refusal where it refuses them."""
+        """Render these values; raises Refusal if the template rejects them."""
         return self._ask(values).decode("utf-8", "surrogatepass")
 
     def _ask(self, question: dict[str, Any]) -> bytes:
         try:
-            return self._asked(encode(question))
+            return self._process(encode(question))
         except OverBudget as error:
-            hint = "a chat template takes milliseconds; is this one of a model?"
+            hint = "a chat template takes milliseconds; does this one belong to a model?"
             raise UsageError(f"--template: {error.problem}", hint) from None
 
 
 def _begin(source: str) -> Callable[[bytes], bytes]:
-    """What answers for a template: with its free names first, and then with rendered texts."""
+    """A function for the child process: its first answer is the free names, then rendered texts."""
     known: list[tuple[Any, set[str]]] = []
 
     def answer(question: bytes) -> bytes:
@@ -118,7 +119,7 @@ def _begin(source: str) -> Callable[[bytes], bytes]:
 
 
 def _compiled(environment: Any, source: str) -> tuple[Any, set[str]]:
-    """The template, and the names that it takes from its surroundings."""
+    """The template, and the names that it takes from its environment."""
     from jinja2 import TemplateSyntaxError, meta
 
     try:
@@ -131,12 +132,12 @@ def _compiled(environment: Any, source: str) -> tuple[Any, set[str]]:
 
 
 def compiled(source: str) -> Template:
-    """The template of this source, ready to render."""
+    """The template with this source, ready to render."""
     return Template(source)
 
 
 def _environment() -> Any:
-    """The surroundings that transformers gives a template."""
+    """The environment that transformers provides to a template."""
     try:
         import jinja2.sandbox
         from jinja2.ext import Extension, loopcontrols
@@ -144,9 +145,9 @@ def _environment() -> Any:
         raise missing_library("--template", "tokens") from None
 
     class Generation(Extension):
-        """The tag around what the model wrote, which changes nothing about the text."""
+        """The tag around the model's text, which does not change the text."""
 
-        tags = frozenset({"generation"})  # type: ignore[assignment]  # a set that stays
+        tags = frozenset({"generation"})  # type: ignore[assignment]  # an immutable set
 
         def parse(self, parser: Any) -> Any:
             next(parser.stream)
@@ -156,27 +157,27 @@ def _environment() -> Any:
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
     )
     environment.filters["tojson"] = _to_json
-    del environment.filters["random"], environment.globals["lipsum"]  # chance, which is not ours
+    del environment.filters["random"], environment.globals["lipsum"]  # these are not reproducible
     environment.globals |= {"raise_exception": _refuse, "strftime_now": _some_day}
     return environment
 
 
 def _tool_args(template: Template) -> Literal["dict", "string"] | None:
-    """The form in which arguments come out once, and not quoted twice; an object if both do."""
-    arguments = {"word": _TOLD}
+    """The form of arguments that is rendered once and not quoted twice; objects if both are."""
+    arguments = {"word": _PROBE}
     forms: tuple[tuple[Literal["dict", "string"], Any], ...] = (
         ("dict", arguments),
         ("string", encode(arguments).decode()),
     )
     for name, form in forms:
         call = {
-            "id": "callprobe",  # nine letters, as Mistral's templates demand
+            "id": "callprobe",  # nine letters, as Mistral's templates require
             "type": "function",
             "function": {"name": "find", "arguments": form},
         }
         text = render_or_empty(template, [_ASK, _answer("", tool_calls=[call])], tools=_TOOLS)
         quoted_twice, of_python = '\\"word' in text, "'word':" in text
-        if _TOLD in text and not (quoted_twice or of_python):
+        if _PROBE in text and not (quoted_twice or of_python):
             return name
     return None
 
@@ -190,10 +191,10 @@ def _answer(content: str, **more: Any) -> Message:
 
 
 def render_or_empty(template: Template, messages: list[Message], **more: Any) -> str:
-    """What a template makes of a conversation; nothing where it refuses it."""
-    usual = {"add_generation_prompt": False, "bos_token": "", "eos_token": ""}
+    """A rendered conversation, or an empty text if the template rejects it."""
+    defaults = {"add_generation_prompt": False, "bos_token": "", "eos_token": ""}
     with suppress(Refusal):
-        return template.render(messages=messages, **{**usual, **more})
+        return template.render(messages=messages, **{**defaults, **more})
     return ""
 
 
@@ -202,7 +203,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _some_day(form: str) -> str:
-    """A fixed day, so that the same conversation is the same text tomorrow."""
+    """A fixed date, so that a conversation renders to the same text every day."""
     return date(2026, 1, 1).strftime(form)
 
 
@@ -213,9 +214,9 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """JSON in the form that transformers gives it in templates, spaces included.
+    """JSON as transformers writes it in templates, including spaces.
 
-    Nothing else of `json.dumps` may be asked for: `default` would call what the sandbox guards.
+    No other argument of `json.dumps` is accepted: `default` would bypass the sandbox.
     """
     return json.dumps(
         value,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from prefpairs.chat.rendered_chat import ChatRenderer, RenderedChat, Span
+from prefpairs.dataset.row_rules import Row
 from prefpairs.model.candidate import TOKENS_END
-from prefpairs.targets.base import CannotExport, Row
+from prefpairs.targets.base import CannotExport
 
 Encoded = tuple[Sequence[int], Sequence[Span]]
-"""The ids of a text, and the characters that each stands for."""
+"""The ids of a text, and the span of characters of each."""
 
 
 _NOWHERE = (1 << 62, 1 << 63)
@@ -18,7 +19,7 @@ _NOWHERE = (1 << 62, 1 << 63)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenOptions:
-    """What makes tokens of text, and how many of them a row may have."""
+    """How text is tokenized, and how many tokens a row may have."""
 
     encode: Callable[[str], Encoded] | None = None
     chat: ChatRenderer | None = None
@@ -29,7 +30,7 @@ class TokenOptions:
 
 
 class TokenSide(NamedTuple):
-    """The ids of prompt and answer, and which of the answer's the model wrote."""
+    """The ids of prompt and answer, and a mask of those ids of the answer that the model wrote."""
 
     prompt: list[int]
     ids: list[int]
@@ -37,7 +38,7 @@ class TokenSide(NamedTuple):
 
 
 def tokens_to_remove(prompt: int, answer: int, asked: TokenOptions) -> int:
-    """How many tokens the prompt has too many; answers are never cut."""
+    """How many tokens must be removed from the prompt; answers are never cut."""
     most = min(most for most in (asked.max_tokens, asked.pad_to, prompt + answer) if most)
     cut = max(prompt + answer - most, 0)
     if cut and (cut >= prompt or not asked.keep_end):
@@ -46,7 +47,7 @@ def tokens_to_remove(prompt: int, answer: int, asked: TokenOptions) -> int:
 
 
 def padded(name: str, prompt: list[int], side: TokenSide, length: int, pad: int) -> Row:
-    """One side as long as asked; what is real is counted, and never told from the id of padding."""
+    """One side, padded to a length; the attention mask, not the padding id, marks the padding."""
     real = len(prompt) + len(side.ids)
     rest = [0] * (length - real)
     return {
@@ -57,7 +58,7 @@ def padded(name: str, prompt: list[int], side: TokenSide, length: int, pad: int)
 
 
 def tokens_given(tokens: Mapping[str, Any]) -> TokenSide:
-    """The ids that a rollout brought, as they are; its mask may be of the answer, or of all."""
+    """The ids that came with a rollout; its mask may be of the answer, or of prompt and answer."""
     ids: Any = tokens.get("ids")
     start, mask = tokens.get("prompt_length"), tokens.get("mask")
     if not (are_ids(ids) and isinstance(start, int) and 0 <= start <= len(ids)):
@@ -71,23 +72,23 @@ def tokens_given(tokens: Mapping[str, Any]) -> TokenSide:
     return TokenSide(ids[:start], answer, [*map(int, mask)])
 
 
-def tokens_of(spoken: RenderedChat, encode: Callable[[str], Encoded]) -> TokenSide:
-    """A conversation as tokens. Each stands on one side of every border, or it is refused.
+def tokens_of(chat: RenderedChat, encode: Callable[[str], Encoded]) -> TokenSide:
+    """A conversation as tokens; raises CannotExport if a token crosses the boundary of a span.
 
     >>> letters = lambda text: ([*map(ord, text)], [(at, at + 1) for at in range(len(text))])
     >>> tokens_of(RenderedChat("Q:a.", 2, [(2, 3)]), letters)
     TokenSide(prompt=[81, 58], ids=[97, 46], mask=[1, 0])
     """
-    ids, offsets = encode(spoken.text)
-    _refuse_lost(spoken.text, offsets)
-    start = bisect_right(offsets, spoken.border, key=lambda offset: offset[1])
-    return TokenSide([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], spoken.spans)))
+    ids, offsets = encode(chat.text)
+    _check_all_covered(chat.text, offsets)
+    start = bisect_right(offsets, chat.prompt_end, key=lambda offset: offset[1])
+    return TokenSide([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], chat.spans)))
 
 
 def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
-    """1 for each token that stands in a span, 0 for each that stands in none.
+    """1 for each token inside a span, 0 for each other token.
 
-    The first span begins where the prompt ends, so a token across that border is refused, too.
+    The first span begins at the end of the prompt, so no token may cross that boundary either.
     """
     coming = iter([*spans, _NOWHERE])
     begin, end = next(coming)
@@ -100,8 +101,8 @@ def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
         yield int(inside)
 
 
-def _refuse_lost(text: str, offsets: Sequence[Span]) -> None:
-    """Raise where a character has no token: some tokenizers pass over what they do not know."""
+def _check_all_covered(text: str, offsets: Sequence[Span]) -> None:
+    """Raise if a character has no token: some tokenizers skip what they do not know."""
     place = 0
     for start, stop in offsets:
         if start > place and text[place:start].strip():
@@ -112,10 +113,10 @@ def _refuse_lost(text: str, offsets: Sequence[Span]) -> None:
 
 
 def are_ids(ids: Any) -> bool:
-    """Whether it is a list of token ids."""
+    """Whether a value is a list of token ids."""
     return isinstance(ids, list) and all(type(one) is int and 0 <= one < TOKENS_END for one in ids)
 
 
 def is_mask(mask: Any) -> bool:
-    """Whether it is a list of nothing but 0 and 1."""
+    """Whether a value is a list of 0 and 1."""
     return isinstance(mask, list) and all(one in (0, 1) for one in mask)

@@ -1,11 +1,11 @@
-"""A chat template turned round: from a prompt that it rendered back to the messages.
+"""A chat template in reverse: from a prompt that it rendered back to the messages.
 
-Which words stand between two messages is learnt by rendering a short conversation. What is cut
-out of a prompt by them counts only if the template makes the very same prompt of it again.
+The text between two messages is learned by rendering a short conversation. Messages that are cut
+out of a prompt this way are accepted only if the template renders them to the same prompt again.
 
-Trainers also log prompts without their special tokens. What is left between two messages is the
-name of a role, which a user may write as well. So all conversations are tried that could give the
-text; if several do, it is unclear.
+Trainers also log prompts without special tokens. Then only the name of a role is left between two
+messages, which a user may write as well. So all conversations that could give the text are tried;
+if several do, the prompt is unclear.
 """
 
 import re
@@ -25,29 +25,29 @@ _MOST_KNOWN = 4096
 _MOST_TRIED = 64
 _ROLES = ("system", "user", "assistant", "tool")
 _ASKING = ("user", "tool")
-"""Who may have spoken last where the model is to speak next."""
+"""The roles whose message may be last in a prompt."""
 _LAST = (*_ASKING, "assistant")
-"""Who may have where that cannot be told from one of them."""
+"""The same, if an assistant message cannot be with_system from one of them."""
 _SPECIAL = re.compile(
     r"<\|[^<>|\s]+\|?>|<[^<>|\s]+\|>|\[gMASK\]|<sop>|<\uff5c[^<>\uff5c]+\uff5c>|</?s>|<bos>|<eos>"
     r"|<(?:start|end)_of_turn>|\[/?[A-Z_]+\]"
 )
-"""How special tokens look that stand around messages."""
+"""What special tokens around messages look like."""
 
 
 class _Form(NamedTuple):
-    """What a template writes around messages."""
+    """The text that a template writes around messages."""
 
     heads: dict[str, str]
-    """In front of a first message of each role."""
+    """The text before a first message of each role."""
     joints: dict[str, dict[str, str]]
-    """Between a message of one role and the next one of another."""
+    """The text between a message of one role and the next one of another."""
     end: str
-    """Behind the user's last message, where the model is to speak."""
+    """The text after the user's last message: the generation prompt."""
 
     @property
     def special(self) -> list[str]:
-        """The special tokens in it, in one order whatever the seed of hashes."""
+        """The special tokens in it, sorted, so that hash seeds do not matter."""
         words = [*self.heads.values(), *self._between, self.end]
         return sorted({*_SPECIAL.findall("\n".join(words))})
 
@@ -56,7 +56,7 @@ class _Form(NamedTuple):
         return [joint for others in self.joints.values() for joint in others.values()]
 
     def without(self, tokens: Sequence[str]) -> "_Form":
-        """The same once these tokens are skipped."""
+        """The same form without these tokens."""
 
         def bare(words: dict[str, str]) -> dict[str, str]:
             return {role: _without(text, tokens) for role, text in words.items()}
@@ -64,14 +64,14 @@ class _Form(NamedTuple):
         joints = {role: bare(others) for role, others in self.joints.items()}
         return _Form(bare(self.heads), joints, _without(self.end, tokens))
 
-    def tells_turns_apart(self, body: str) -> bool:
-        """Whether anything stands between messages, and not too often in this text to try all."""
+    def separates_messages(self, body: str) -> bool:
+        """Whether messages are separated by text that is not too frequent to try every cut."""
         joints = {*self._between, self.end}
         return all(joint and body.count(joint) <= _MOST_TRIED for joint in joints)
 
 
 class _Found(NamedTuple):
-    """What a text was taken apart to."""
+    """The messages that a text was split into, if it is clear which."""
 
     messages: list[Message] | None
     clear: bool = True
@@ -83,20 +83,20 @@ _UNCLEAR = _Found(None, clear=False)
 
 @dataclass(slots=False)
 class Unrenderer:
-    """Takes prompts apart that a template rendered; the last ones are remembered."""
+    """Splits prompts that a template rendered into messages; results are cached."""
 
     source: str
     _known: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
 
     def messages(self, text: str) -> list[Message] | None:
-        """The messages of which the template makes just this text, if there are any.
+        """The messages that the template renders to exactly this text, or None.
 
-        Raises Unclear where several conversations give the text without its special tokens.
+        Raises Unclear if several conversations give the text without its special tokens.
         """
         if text not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            whole = self._taken_apart(text)
+            whole = self._split(text)
             self._known[text] = _Found(whole) if whole else self._from_bare(text)
         found = self._known[text]
         if not found.clear:
@@ -104,7 +104,7 @@ class Unrenderer:
         return found.messages
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process needs to have the same one."""
+        """Pickle the source only, so that another process can make an equal one."""
         return Unrenderer, (self.source,)
 
     @cached_property
@@ -118,17 +118,17 @@ class Unrenderer:
 
     @cached_property
     def form(self) -> _Form | None:
-        """What the template writes around messages; nothing where that cannot be seen."""
-        bare = self._learnt(["user", "assistant", "user", "assistant", "user"])
+        """The text that the template writes around messages, or None if it cannot be determined."""
+        bare = self._learned(["user", "assistant", "user", "assistant", "user"])
         if bare is None:
             return None
-        told = self._learnt(["system", "user", "assistant", "user"])
-        if told is None:
+        with_system = self._learned(["system", "user", "assistant", "user"])
+        if with_system is None:
             return bare
-        joints = {**bare.joints, "system": told.joints["system"]}
-        return _Form({**bare.heads, **told.heads}, joints, bare.end)
+        joints = {**bare.joints, "system": with_system.joints["system"]}
+        return _Form({**bare.heads, **with_system.heads}, joints, bare.end)
 
-    def _learnt(self, roles: list[str]) -> _Form | None:
+    def _learned(self, roles: list[str]) -> _Form | None:
         chat = [{"role": role, "content": _MARK.format(at)} for at, role in enumerate(roles)]
         text, between = self._render(chat), []
         for message in chat:
@@ -141,12 +141,12 @@ class Unrenderer:
             joints.setdefault(one, {})[other] = joint
         return _Form({roles[0]: between[0]}, joints, text)
 
-    def _taken_apart(self, text: str) -> list[Message] | None:
+    def _split(self, text: str) -> list[Message] | None:
         if self.form is None or not text.endswith(self.form.end):
             return None
         body = text.removesuffix(self.form.end)
         beginnings = self._beginnings(body)
-        # The longest first: what the template adds by itself is no message of anybody.
+        # The longest first: text that the template adds by itself is not part of a message.
         for role, head in sorted(self.form.heads.items(), key=lambda item: -len(item[1])):
             for beginning in beginnings:
                 if not body.startswith(beginning + head):
@@ -157,11 +157,11 @@ class Unrenderer:
         return None
 
     def _from_bare(self, text: str) -> _Found:
-        """The one conversation that gives this text once special tokens are skipped."""
+        """The one conversation that gives this text without its special tokens."""
         if self._bare is None or not text.endswith(self._bare.end):
             return _NOTHING
         body = text.removesuffix(self._bare.end)
-        if not self._bare.tells_turns_apart(body):
+        if not self._bare.separates_messages(body):
             return _UNCLEAR
         found: dict[str, list[Message]] = {}
         for tried, chat in enumerate(_all_cuts(body, self._bare)):
@@ -180,20 +180,20 @@ class Unrenderer:
 
     @cached_property
     def _bare(self) -> _Form | None:
-        """What is left around messages, in any order of roles, once special tokens are skipped."""
+        """The text around messages without special tokens, for any order of roles."""
         if self.form is None or not self._special:
             return None
         heads, joints = {**self.form.heads}, {**self.form.joints}
         for one, other in product(_ROLES, repeat=2):
             for before in ([], ["user"], ["user", "assistant"]):
-                if learnt := self._learnt([*before, one, other, "user"]):
-                    heads = learnt.heads | heads
-                    joints[one] = learnt.joints[one] | joints.get(one, {})
+                if learned := self._learned([*before, one, other, "user"]):
+                    heads = learned.heads | heads
+                    joints[one] = learned.joints[one] | joints.get(one, {})
                     break
         return _Form(heads, joints, self.form.end).without(self._special)
 
     def _beginnings(self, body: str) -> list[str]:
-        """What may stand for the token that begins a text: the template does not say it."""
+        """The possible beginning-of-text tokens of a body, which the template does not contain."""
         probe: list[Message] = [{"role": "user", "content": "?"}]
         if not self._render(probe, _BEGINNING).startswith(_BEGINNING):
             return [""]
@@ -202,7 +202,7 @@ class Unrenderer:
 
     @staticmethod
     def _cut(body: str, role: str, form: _Form) -> list[Message]:
-        """The messages of a text, the first of which is of this role; the user's is the last."""
+        """The messages of a text that starts with this role; the last one must be the user's."""
         chat: list[Message] = []
         while True:
             found = [
@@ -225,15 +225,15 @@ def _without(text: str, tokens: Sequence[str]) -> str:
 
 
 def _all_cuts(body: str, form: _Form) -> Iterator[list[Message]]:
-    """All conversations that a text may be, those of few messages first."""
-    # The longest first: what the template adds by itself is no message of anybody.
+    """All conversations that a text may be, those with few messages first."""
+    # The longest first: text that the template adds by itself is not part of a message.
     for role, head in sorted(form.heads.items(), key=lambda item: -len(item[1])):
         if body.startswith(head):
             yield from _cuts(body.removeprefix(head), role, form)
 
 
 def _cuts(body: str, role: str, form: _Form) -> Iterator[list[Message]]:
-    """All conversations that begin with a message of this role."""
+    """All conversations that start with a message of this role."""
     yield [{"role": role, "content": body}]
     for other, joint in form.joints.get(role, {}).items():
         place = body.find(joint)

@@ -1,1 +1,1 @@
-"""What the targets share about the rows and files of a dataset."""
+"""What targets share about the rows and files of a dataset."""

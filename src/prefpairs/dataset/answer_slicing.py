@@ -1,8 +1,8 @@
-"""What is left of an answer where a trainer cuts it out of the rendered conversation.
+"""What is left of an answer if a trainer slices it out of the rendered conversation.
 
-As many characters are cut off as the prompt has when it asks the model to speak. Templates that
-begin the model's thinking there write what does not stand in the turn: then the answer loses its
-head, or all of it, and nobody says so.
+The trainer removes as many characters as the rendered prompt has, generation prompt included. Some
+templates put the start of the reasoning into the generation prompt but not into the turn. The
+answer then silently loses its beginning, or all of it.
 """
 
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import Any
 
 from prefpairs.chat.template import compiled, render_or_empty
+from prefpairs.dataset.row_rules import Effect, Finding, Row
 from prefpairs.errors import UsageError
-from prefpairs.targets.base import Effect, Finding, Row
 
 
 class AnswerSlicer:
-    """A chat template, and what a trainer that slices gets from it."""
+    """Slices answers as a trainer does, with one chat template."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         probe: Row = {"prompt": [{"role": "user", "content": "prefpairs-probe"}]}
         if "prefpairs-probe" not in self._rendered(probe["prompt"], ask=True):
-            problem = "--template: it renders no chat of a user and the model"
+            problem = "--template: it does not render a chat of a user and the model"
             raise UsageError(problem, "is this the chat template?")
 
     @cached_property
@@ -29,7 +29,7 @@ class AnswerSlicer:
         return compiled(self._source)
 
     def findings(self, row: Row) -> Iterator[Finding]:
-        """What is wrong with the answers of a row, once they are cut."""
+        """What is wrong with the answers of a row once they are sliced."""
         prompt = row.get("prompt")
         sides = [row.get("chosen"), row.get("rejected")]
         if not isinstance(prompt, list) or not all(isinstance(side, list) for side in sides):

@@ -1,6 +1,6 @@
-"""The card of a dataset: a README.md whose head tells `load_dataset` the type of every column.
+"""The card of a dataset: a README.md whose header gives `load_dataset` the type of every column.
 
-Without it types are guessed from the first rows of the first file, and a field that only another
+Without it, types are inferred from the first rows of the first file, and a field that only another
 side has breaks the load.
 """
 
@@ -11,7 +11,7 @@ from prefpairs.dataset.column_types import column_of
 from prefpairs.targets.base import Dataset
 
 SIGNED = "Written by prefpairs."
-"""What tells our cards from those that somebody wrote by hand."""
+"""What distinguishes our cards from hand-written ones."""
 
 _SCALARS = {
     "string": "string",
@@ -25,11 +25,11 @@ _SCALARS = {
 _INTS = {": list", "[]: int"}
 _DATES = "[].content: date"
 _PLAIN = {": list", "[]: object", "[].role: string", "[].content: string", _DATES}
-"""What a chat of nothing but roles and texts has."""
+"""The paths of a chat that has only roles and texts."""
 
 
 def card(dataset: Dataset, columns: Mapping[str, Any], splits: Mapping[str, str]) -> str:
-    """The card. Chats of nothing but roles and texts have that type, all others are JSON."""
+    """The card. Chats of only roles and texts are typed; all other chats are JSON."""
     kinds = kinds_of(dataset.shape, columns)
     features = "".join(_feature(name, kind) for name, kind in kinds.items())
     files = "".join(
@@ -49,7 +49,7 @@ def _info(features: str) -> str:
 
 
 def kinds_of(shape: Collection[str], columns: Iterable[str]) -> dict[str, str]:
-    """The kind of each column that some row has: a scalar, a chat of roles and texts, or JSON.
+    """The kind of each column that any row has: a scalar, a chat of roles and texts, or JSON.
 
     >>> kinds_of({"a: list", "a[]: object", "a[].role: string", "b: float"}, ["a", "b", "c"])
     {'a': 'chat', 'b': 'float64'}
@@ -69,12 +69,12 @@ def _kind(paths: set[str]) -> str:
     if paths == _INTS:
         return "ints"
     dates = _DATES in paths and "[].content: string" not in paths
-    # As JSON dates stay texts, even if there is nothing else.
+    # As JSON, dates stay texts even if a column has nothing else.
     return "chat" if paths <= _PLAIN and not dates else "json"
 
 
 def _feature(name: str, kind: str) -> str:
-    """The lines of a column. Needs datasets 4.7 or newer only where it says json."""
+    """The lines of a column. Only json needs datasets 4.7 or newer."""
     types = {
         "json": "    list: json\n",
         "ints": "    list: int32\n",

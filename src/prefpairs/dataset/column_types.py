@@ -1,11 +1,17 @@
-"""The types of columns, as loaders built on Arrow infer them from the rows of a file."""
+"""The types of columns, as loaders built on Arrow infer them from the rows of a file.
+
+The first 10 MiB of a file fix the type of every column, so a field that first appears later breaks
+the load, on whatever line it is. Where messages differ in their keys within that block, datasets
+4.7 and newer treat the column as JSON and accept anything later; older releases do not. Texts that
+all look like dates are loaded as timestamps.
+"""
 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
-from prefpairs.targets.base import Effect, Finding, Row
+from prefpairs.dataset.row_rules import Effect, Finding, Row
 
 _TYPES = {
     bool: "bool",
@@ -32,9 +38,9 @@ def shape_of(row: dict[str, Any]) -> frozenset[str]:
 
 
 def form_of(row: dict[str, Any]) -> Hashable:
-    """Something that only rows of one shape share, as nearly all of them do.
+    """A key that only rows of one shape share; rows of one shape nearly always share it.
 
-    It takes 2 us where the shape takes 3.3, so that shapes are best looked up by it.
+    It takes 2 us where the shape takes 3.3, so it is used to look up shapes.
 
     >>> row, other = {"a": [{"b": "x"}], "c": 1.0}, {"a": [{"b": "y"}, {"b": "z"}], "c": 2.0}
     >>> form_of(row) == form_of(other) != form_of({**row, "c": None})
@@ -46,7 +52,7 @@ def form_of(row: dict[str, Any]) -> Hashable:
         if kind is str:
             form.append(value[4:5] == "-" and is_date(value))
         elif kind is list and value and type(value[0]) is int and {*map(type, value)} == {int}:
-            form.append(_INTS)  # token ids come in thousands
+            form.append(_INTS)  # a fast path for token ids, which come in thousands
         elif kind is list:
             items = set()
             for item in value:
@@ -68,12 +74,12 @@ def _form_of_item(item: Any) -> Hashable:
 
 
 def is_date(text: str) -> bool:
-    """Whether Arrow takes a text for a date or a time, if it sees nothing else there.
+    """Whether Arrow loads a text as a date or a time, if all texts of the field are like it.
 
     >>> is_date("2026-01-01"), is_date("2026")
     (True, False)
     """
-    # The dash tells nearly all other texts apart, in a tenth of the time.
+    # The dash alone rules out nearly all other texts, in a tenth of the time.
     return text[4:5] == "-" and len(text) <= _LONGEST_DATE and _DATE.fullmatch(text) is not None
 
 
@@ -88,7 +94,7 @@ def dates_alone(shape: Collection[str]) -> list[str]:
 
 
 def column_of(path: str) -> str:
-    """The column in which a path begins.
+    """The column that a path is in.
 
     >>> column_of("chosen[].role: string")
     'chosen'
@@ -97,7 +103,7 @@ def column_of(path: str) -> str:
 
 
 def _collect(value: Any, path: str, paths: set[str]) -> None:
-    """Add the paths of a value; a set that is handed down, for generators take twice the time."""
+    """Add the paths of a value to a set; generators would take twice the time."""
     if isinstance(value, str):
         paths.add(f"{path}: date" if is_date(value) else f"{path}: string")
     elif isinstance(value, dict):
@@ -115,25 +121,25 @@ def _collect(value: Any, path: str, paths: set[str]) -> None:
 FIRST_BLOCK = 10 << 20
 
 _WIDER = {"int": "float", "date": "string"}
-"""Types that fit where another one is known."""
+"""Types that are accepted where the wider type is known."""
 
 
 class InferredColumns:
-    """The columns of one file, as its loader knows them so far."""
+    """The columns of one file, as its loader has inferred them so far."""
 
     def __init__(self) -> None:
         self.shape: set[str] = set()
         self._kinds: defaultdict[str, set[str]] = defaultdict(set)
-        """The same by field."""
+        """The types of each field."""
         self._forms: set[Hashable] = set()
-        """Of these rows everything was said."""
+        """The forms of rows that have been checked."""
         self._keys: dict[str, frozenset[str]] = {}
         self.mixed: set[str] = set()
-        """The columns that newer releases take for JSON."""
-        self._told: set[str] = set()
+        """The columns that newer releases treat as JSON."""
+        self._reported: set[str] = set()
 
     def see(self, row: Row, offset: int) -> Iterator[Finding]:
-        """What the loader says of a row that begins at this byte."""
+        """The problems of the loader with a row that begins at this byte."""
         form = form_of(row)
         if form in self._forms:
             return
@@ -152,7 +158,7 @@ class InferredColumns:
         self.shape |= shape
 
     def settle(self, trained: Collection[str]) -> Iterator[Finding]:
-        """What can be said once the file is over; other columns than these are not trained on."""
+        """The problems that are known at the end of the file; `trained` columns are trained on."""
         for path in dates_alone(self.shape):
             column = column_of(path)
             lost = column in trained and column not in self.mixed
@@ -163,57 +169,57 @@ class InferredColumns:
         return kind in _WIDER and f"{place}: {_WIDER[kind]}" in self.shape
 
     def learn(self, row: Row) -> None:
-        """Take in which keys the objects of a column have."""
+        """Record the keys that the objects of each column have."""
         for path, keys in _objects(row, ""):
             if self._keys.setdefault(path, keys) != keys:
                 self.mixed.add(column_of(path))
 
     def _conflicts(self, new: list[str]) -> Iterator[Finding]:
-        """Fields of several types, each told once."""
+        """Fields of several types, each reported once."""
         places = {path.rpartition(": ")[0] for path in new}
         for place in sorted(place for place in places if len(self._kinds[place]) > 1):
             kinds = self._kinds[place]
             kinds = kinds - {narrow for narrow, wide in _WIDER.items() if wide in kinds}
             if len(kinds) > 1:
                 self.mixed.add(column_of(place))
-                if place not in self._told:
-                    self._told.add(place)
+                if place not in self._reported:
+                    self._reported.add(place)
                     yield Finding(Effect.WARNING, "types_differ", place)
 
     def _late(self, new: list[str]) -> Iterator[Finding]:
-        """Fields that come too late; where a column is JSON, old releases alone refuse them."""
+        """Fields that first appear too late; if the column is JSON, only old releases fail."""
         for place in _outermost({path.rpartition(": ")[0] for path in new}):
             column = column_of(place)
             if column in self.mixed:
-                if column not in self._told:
-                    self._told.add(column)
+                if column not in self._reported:
+                    self._reported.add(column)
                     yield Finding(Effect.WARNING, "types_differ", place)
             else:
                 yield Finding(Effect.NO_LOAD, "late_field", place)
 
 
 def _outermost(places: Collection[str]) -> list[str]:
-    """The fields that stand in none of the others.
+    """The fields that are not inside another one of them.
 
     >>> _outermost({"a.b", "a", "a-b", "c[].d"})
     ['a', 'a-b', 'c[].d']
     """
     outermost: list[str] = []
     last = "."
-    for place in sorted(places, key=_inner_ones_next):
+    for place in sorted(places, key=_inner_fields_next):
         if not place.startswith((f"{last}.", f"{last}[")):
             outermost.append(place)
             last = place
     return sorted(outermost)
 
 
-def _inner_ones_next(place: str) -> str:
-    """A key by which what stands in a field comes right behind it."""
+def _inner_fields_next(place: str) -> str:
+    """A sort key that puts the fields inside a field right after it."""
     return place.replace(".", "\0").replace("[", "\0") + "\0"
 
 
 def _objects(value: Any, path: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Every object below a value, with its keys."""
+    """Every object inside a value, with its keys."""
     if isinstance(value, dict):
         if path:
             yield path, frozenset(value)

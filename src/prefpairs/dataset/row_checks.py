@@ -1,9 +1,10 @@
-"""What a trainer does with a row of its file: the rules that all formats share."""
+"""Checks of a trainer's row that all formats share."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadRecord
 from prefpairs.model.candidate import read_text
 from prefpairs.model.common_prefix import shared_length
@@ -15,7 +16,6 @@ from prefpairs.model.message import (
     flat_text,
     says_something,
 )
-from prefpairs.targets.base import Effect, Finding, Row, Rules
 
 _KINDS = {
     str: ("text",),
@@ -26,26 +26,26 @@ _KINDS = {
 }
 _ANSWERS = ("chosen", "rejected", "completion", "preferred_output", "non_preferred_output")
 FATAL = (Effect.NO_LOAD, Effect.CRASH, Effect.DROP)
-"""After these nothing more happens to a row."""
+"""After one of these effects, nothing else happens to a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthLimit:
-    """How long prompt and answer together may be, and in what that is counted."""
+    """The maximum length of prompt plus answer, in characters or tokens."""
 
     most: int
     encode: Callable[[str], list[int]] | None = None
 
     def cut(self, prompt: str, answer: str) -> tuple[Any, bool]:
-        """What is left of an answer, and whether the prompt alone takes all the room."""
+        """The truncated answer, and whether the prompt alone reaches the limit."""
         if self.encode is None:
             return answer[: max(self.most - len(prompt), 0)], len(prompt) >= self.most
-        taken = len(self.encode(prompt))
-        return self.encode(answer)[: max(self.most - taken, 0)], taken >= self.most
+        used = len(self.encode(prompt))
+        return self.encode(answer)[: max(self.most - used, 0)], used >= self.most
 
 
 class Sides(NamedTuple):
-    """The prompt and the answers of a row; a single answer stands in `chosen`."""
+    """The prompt and the answers of a row; a single answer is in `chosen`."""
 
     prompt: list[Message]
     chosen: list[Message]
@@ -53,43 +53,43 @@ class Sides(NamedTuple):
 
 
 def check_row(row: Row, rules: Rules, length: LengthLimit | None = None) -> list[Finding]:
-    """All that would go wrong with a row; nothing where it is trained on as it should be."""
-    found = [*_of_columns(row, rules), *rules.check(row)]
+    """Everything that would go wrong with a row; empty if it is trained on as intended."""
+    found = [*_check_columns(row, rules), *rules.check(row)]
     if any(finding.effect in FATAL for finding in found):
         return found
     try:
         fields = rules.read(row)
-        found += _unknown(_of_sides_raw(fields, rules), found)
+        found += _new(_check_nested_chats(fields, rules), found)
         sides = _sides(fields)
     except BadRecord:
         lost = any(finding.effect is not Effect.WARNING for finding in found)
         return found if lost else [*found, Finding(Effect.CRASH, "wrong_type")]
-    more = [*_of_sides(sides, rules), *_of_length(sides, length)]
-    return [*found, *_unknown(more, found)]
+    more = [*_check_sides(sides, rules), *_check_length(sides, length)]
+    return [*found, *_new(more, found)]
 
 
-def _unknown(more: Iterable[Finding], found: list[Finding]) -> list[Finding]:
-    """The findings of which the cause was not told yet."""
+def _new(more: Iterable[Finding], found: list[Finding]) -> list[Finding]:
+    """The findings whose code is not among those found before."""
     known = {finding.code for finding in found}
     return [finding for finding in more if finding.code not in known]
 
 
-def _of_sides_raw(fields: Row, rules: Rules) -> Iterator[Finding]:
-    """The messages of a row that stand elsewhere than in columns of their own."""
+def _check_nested_chats(fields: Row, rules: Rules) -> Iterator[Finding]:
+    """Check the messages of a row that are not in columns of their own."""
     for name in ("prompt", "chosen", "rejected"):
         value = fields.get(name)
         if isinstance(value, list) and "chat" not in rules.needs.get(name, ()):
-            yield from _of_chat(value, name, rules)
+            yield from _check_chat(value, name, rules)
 
 
 def repeats(prompt: Any, answer: Any) -> bool:
-    """Whether an answer begins with the messages of its prompt again."""
+    """Whether an answer repeats the messages of its prompt at its beginning."""
     both = isinstance(prompt, list) and isinstance(answer, list)
     return both and bool(prompt) and answer[: len(prompt)] == prompt
 
 
 def _sides(row: Row) -> Sides:
-    """The sides of a row in one form, whatever its roles are."""
+    """The prompt and the answers of a row as chats, whatever their roles are."""
     prompt = as_chat(read_text(row.get("prompt"), "prompt"), "user")
     chosen = as_chat(read_text(row.get("chosen"), "chosen"), "assistant")
     if row.get("rejected") is None:
@@ -98,8 +98,8 @@ def _sides(row: Row) -> Sides:
     return Sides(prompt, chosen, rejected)
 
 
-def _of_columns(row: Row, rules: Rules) -> Iterator[Finding]:
-    """Columns that are missing, of the wrong type, or better not there."""
+def _check_columns(row: Row, rules: Rules) -> Iterator[Finding]:
+    """Find columns that are missing, of the wrong type, or reserved."""
     for name, kinds in rules.needs.items():
         value = row.get(name)
         if value is None:
@@ -109,13 +109,13 @@ def _of_columns(row: Row, rules: Rules) -> Iterator[Finding]:
         elif kinds.isdisjoint(_KINDS.get(type(value), ())):
             yield Finding(Effect.CRASH, "wrong_type", name)
         elif "chat" in kinds and isinstance(value, list):
-            yield from _of_chat(value, name, rules)
+            yield from _check_chat(value, name, rules)
     for name, effect in rules.reserved.items():
         if name in row:
             yield Finding(effect, "reserved_column", name)
 
 
-def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
+def _check_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
     if not messages and name in _ANSWERS:
         yield Finding(Effect.NOTHING, "empty_side", name)
     elif not messages:
@@ -127,10 +127,10 @@ def _of_chat(messages: list[Any], name: str, rules: Rules) -> Iterator[Finding]:
         elif "role" not in message and "from" in message:
             yield Finding(Effect.CRASH, "sharegpt_keys", field)
         else:
-            yield from _of_message(message, field, rules)
+            yield from _check_message(message, field, rules)
 
 
-def _of_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]:
+def _check_message(message: Message, field: str, rules: Rules) -> Iterator[Finding]:
     if message.get("role") not in rules.roles:
         yield Finding(rules.on_role, "wrong_role", f"{field}.role")
     content = message.get("content")
@@ -156,8 +156,8 @@ def _has_text_arguments(call: Any) -> bool:
     return isinstance(function, dict) and isinstance(function.get("arguments"), str)
 
 
-def _of_sides(sides: Sides, rules: Rules) -> Iterator[Finding]:
-    """What the prompt and the answers are like."""
+def _check_sides(sides: Sides, rules: Rules) -> Iterator[Finding]:
+    """Check the prompt and the answers."""
     prompt, chosen, rejected = sides
     if rejected is not None and canonical(chosen, "") == canonical(rejected, ""):
         yield Finding(Effect.NOTHING, "equal_sides")
@@ -165,15 +165,15 @@ def _of_sides(sides: Sides, rules: Rules) -> Iterator[Finding]:
     if prompt and prompt[-1]["role"] == "assistant":
         yield Finding(Effect.WRONG, "prompt_ends_with_answer", "prompt")
     if rejected is None:
-        yield from _of_answer("completion", chosen, rules)
+        yield from _check_answer("completion", chosen, rules)
         return
     if rules.trains == "all" and shared_length(chosen, rejected):
         yield Finding(Effect.WARNING, "shared_turns")
-    yield from _of_answer("chosen", chosen, rules)
-    yield from _of_answer("rejected", rejected, rules)
+    yield from _check_answer("chosen", chosen, rules)
+    yield from _check_answer("rejected", rejected, rules)
 
 
-def _of_answer(name: str, answer: list[Message], rules: Rules) -> Iterator[Finding]:
+def _check_answer(name: str, answer: list[Message], rules: Rules) -> Iterator[Finding]:
     if not any(map(says_something, answer)):
         yield Finding(Effect.NOTHING, "empty_side", name)
     elif answer[-1]["role"] != "assistant":
@@ -184,7 +184,7 @@ def _of_answer(name: str, answer: list[Message], rules: Rules) -> Iterator[Findi
         yield Finding(Effect.WRONG, "environment_trained", name)
 
 
-def _of_length(sides: Sides, length: LengthLimit | None) -> Iterator[Finding]:
+def _check_length(sides: Sides, length: LengthLimit | None) -> Iterator[Finding]:
     if length is None:
         return
     prompt = flat_text(sides.prompt)

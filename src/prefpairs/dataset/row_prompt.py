@@ -1,7 +1,12 @@
-"""The prompt of a trainer's row: its own column, several columns, or the start of both answers."""
+"""The prompt of a trainer's row: its own column, several columns, or the start of both answers.
+
+Trainers ignore columns that their format does not have, so `--from trl` reads a row without them.
+If no format is named, no part of the question may be lost silently, so all of it joins the prompt.
+"""
 
 from typing import Any
 
+from prefpairs.dataset.row_rules import Row, role_of
 from prefpairs.errors import BadField, TwoReadings
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.common_prefix import back_to_turn, in_common
@@ -25,35 +30,38 @@ from prefpairs.model.question_columns import (
     with_history,
     with_system,
 )
-from prefpairs.targets.base import Row, role_of
+
+_MEDIA = {**{name: name for name in CONTENT}, **MEDIA}
+_UNCERTAIN = frozenset({INPUT, *UNCERTAIN}.difference(CONTENT))
+_QUESTION = frozenset({*SYSTEM, *HISTORY, *TOOLS[1:], *_MEDIA, *_UNCERTAIN})
 
 
 def split_prompt(row: Row, *, whole: bool = False) -> Row:
-    """The row with a prompt of its own, where both answers begin with the conversation.
+    """The row with a prompt of its own, if both answers begin with the conversation.
 
-    With `whole` they always do; else only where they do not begin with the model's words.
+    With `whole` they always do; otherwise only if they do not begin with a turn of the model.
     """
     chosen, rejected = row.get("chosen"), row.get("rejected")
     if isinstance(chosen, str) and isinstance(rejected, str) and row.get("prompt") is None:
-        return {**row, **_parted_texts(chosen, rejected)}
+        return {**row, **_split_texts(chosen, rejected)}
     if not (isinstance(chosen, list) and isinstance(rejected, list)):
         return row
     if not whole and not (starts_with_other_role(chosen) and starts_with_other_role(rejected)):
         return row
-    shared = chosen[: _parting(chosen, rejected)]
-    told: Any = row.get("prompt")
+    shared = chosen[: _prompt_length(chosen, rejected)]
+    given: Any = row.get("prompt")
     split = {**row, "chosen": chosen[len(shared) :], "rejected": rejected[len(shared) :]}
-    if isinstance(told, list) and shared[: len(told)] != told:
-        return {**split, "prompt": [*told, *shared]}
-    if isinstance(told, str) and told not in map(_content, shared):
-        split["source_prompt"] = told
+    if isinstance(given, list) and shared[: len(given)] != given:
+        return {**split, "prompt": [*given, *shared]}
+    if isinstance(given, str) and given not in map(_content, shared):
+        split["source_prompt"] = given
     return {**split, "prompt": shared}
 
 
-def _parted_texts(chosen: str, rejected: str) -> Row:
-    """The common beginning of two texts as their prompt, in whole words.
+def _split_texts(chosen: str, rejected: str) -> Row:
+    """Two texts without their common beginning, which becomes the prompt, in whole words.
 
-    The space before a word belongs to it, as trainers that put both together have it.
+    The space before a word belongs to the word, as trainers concatenate prompt and answer.
     """
     place = in_common(chosen, rejected)
     while place and not chosen[place - 1].isspace():
@@ -62,8 +70,8 @@ def _parted_texts(chosen: str, rejected: str) -> Row:
     return {"prompt": chosen[:place], "chosen": chosen[place:], "rejected": rejected[place:]}
 
 
-def _parting(chosen: list[Any], rejected: list[Any]) -> int:
-    """Where two conversations part, back to where the model begins to speak."""
+def _prompt_length(chosen: list[Any], rejected: list[Any]) -> int:
+    """How many messages two conversations share, up to the turn of the model where they diverge."""
     shared = in_common(map(encode_sorted, chosen), map(encode_sorted, rejected))
     place = back_to_turn(chosen, rejected, shared)
     if not place:
@@ -72,82 +80,79 @@ def _parting(chosen: list[Any], rejected: list[Any]) -> int:
 
 
 def starts_with_other_role(answer: Any) -> bool:
-    """Whether an answer begins with what somebody else said, such as the conversation before."""
-    speaker = role_of(answer[0]) if isinstance(answer, list) and answer else None
-    return speaker not in (None, "assistant")
+    """Whether an answer starts with a message that is not the model's: a whole conversation."""
+    role = role_of(answer[0]) if isinstance(answer, list) and answer else None
+    return role not in (None, "assistant")
 
 
 def _content(message: Any) -> Any:
     return message.get("content") if isinstance(message, dict) else None
 
 
-_MEDIA = {**{name: name for name in CONTENT}, **MEDIA}
-_UNCERTAIN = frozenset({INPUT, *UNCERTAIN}.difference(CONTENT))
-_JOINING = frozenset({*SYSTEM, *HISTORY, *TOOLS[1:], *_MEDIA, *_UNCERTAIN})
-
-
 def with_prompt_column(row: Row, name: str) -> Row:
-    """The row with the prompt that stands in another column, where answers stand alone.
+    """The row with the prompt from another column, unless its answers are whole conversations.
+
+    `name` is the format of the row.
 
     >>> with_prompt_column({"question": "Q", "chosen": "a", "rejected": "b"}, "a-format")
     {'prompt': 'Q', 'chosen': 'a', 'rejected': 'b'}
     """
-    asking = [key for key in PROMPTS[1:] if holds_something(row.get(key))]
-    if row.get("prompt") is not None or not asking:
+    columns = [key for key in PROMPTS[1:] if holds_something(row.get(key))]
+    if row.get("prompt") is not None or not columns:
         return row
-    if len(asking) > 1:  # an input may be more of another one's question
-        asking = [key for key in asking if key != INPUT]
-    asked = row[asking[0]]
-    if any(row[key] != asked for key in asking):
-        raise _two(asking, name)
-    if _is_in_both(asked, row.get("chosen"), row.get("rejected")):
-        return row  # they are whole conversations
-    return {"prompt": asked, **{key: row[key] for key in row if key not in (*asking, "prompt")}}
+    if len(columns) > 1:  # an input may be a part of another column's question
+        columns = [key for key in columns if key != INPUT]
+    question = row[columns[0]]
+    if any(row[key] != question for key in columns):
+        raise _two_readings(columns, name)
+    if _is_in_both(question, row.get("chosen"), row.get("rejected")):
+        return row
+    return {"prompt": question, **{key: row[key] for key in row if key not in (*columns, "prompt")}}
 
 
-def _is_in_both(asked: Any, chosen: Any, rejected: Any) -> bool:
-    """Whether what two texts begin with holds what was asked."""
-    if not all(isinstance(text, str) for text in (asked, chosen, rejected)):
+def _is_in_both(question: Any, chosen: Any, rejected: Any) -> bool:
+    """Whether the common beginning of two texts contains the question."""
+    if not all(isinstance(text, str) for text in (question, chosen, rejected)):
         return False
-    return asked in chosen[: in_common(chosen, rejected)]
+    return question in chosen[: in_common(chosen, rejected)]
 
 
 def with_question_columns(row: Row, name: str) -> Row:
     """The row with every column of the question in its prompt and tools; `name` is its format."""
-    there = {key for key in _JOINING.intersection(row) if asks_in(key, row[key])}
-    if not there or not isinstance(row.get("prompt"), (str, list)):
+    present = {key for key in _QUESTION.intersection(row) if asks_in(key, row[key])}
+    if not present or not isinstance(row.get("prompt"), (str, list)):
         return row
     prompt = read_text(row["prompt"], "prompt")
-    there -= {key for key in there & _UNCERTAIN if is_told_in(prompt, row[key])}
-    if uncertain := sorted(there & _UNCERTAIN):
-        raise _two(uncertain, name)
+    present -= {key for key in present & _UNCERTAIN if is_told_in(prompt, row[key])}
+    if uncertain := sorted(present & _UNCERTAIN):
+        raise _two_readings(uncertain, name)
     for key in (*HISTORY, *SYSTEM):
-        if key in there:
-            told = _with_told(prompt, key, row[key])
-            if told is None:
-                raise _two([key], name)
-            prompt = told
+        if key in present:
+            joined = _with_column(prompt, key, row[key])
+            if joined is None:
+                raise _two_readings([key], name)
+            prompt = joined
     tools = read_tools(row.get("tools"), "tools")
     for key in TOOLS[1:]:
-        if key in there:
+        if key in present:
             found = tools_in(row[key])
             if found is None or tools not in (None, found):
-                raise _two([key], name)
+                raise _two_readings([key], name)
             tools = found
-    parts = [part for key in _MEDIA if key in there for part in parts_of(_MEDIA[key], row[key])]
-    others = {key: value for key, value in row.items() if key not in there}
+    parts = [part for key in _MEDIA if key in present for part in parts_of(_MEDIA[key], row[key])]
+    others = {key: value for key, value in row.items() if key not in present}
     return {**others, "prompt": with_media(prompt, parts), **({"tools": tools} if tools else {})}
 
 
-def _with_told(prompt: Text, key: str, value: Any) -> Text | None:
+def _with_column(prompt: Text, key: str, value: Any) -> Text | None:
     if key in HISTORY:
         return with_history(prompt, value)
     return with_system(prompt, value) if isinstance(value, str) else None
 
 
-def _two(columns: list[str], name: str) -> TwoReadings:
-    """That columns may be part of the question; as a row of its format, a row has none of them."""
+def _two_readings(columns: list[str], name: str) -> TwoReadings:
+    """The error that columns may be part of the question; read as `name`, the row has none."""
     listed = ", ".join(f'"{column}"' for column in columns)
-    verb = "stands" if len(columns) == 1 else "stand"
-    problem = f"is {listed} part of the question? It {verb} beside the prompt of a pair"
+    verb = "is" if len(columns) == 1 else "are"
+    problem = f"{verb} {listed} part of the question? The pair has a prompt too"
     return TwoReadings(problem, [("--from", name)])

@@ -1,4 +1,9 @@
-"""The order in which unpaired answers are written, and which of them are omitted."""
+"""The order in which unpaired answers are written, and which of them are omitted.
+
+There may be millions of them, so each is a record of 42 bytes, laid out so that records sort by
+their meaning. An answer takes 160 bytes, including its position in the file; with objects, sets and
+counters it took 800.
+"""
 
 from array import array
 from collections import Counter
@@ -7,9 +12,9 @@ from itertools import groupby
 from struct import Struct
 from typing import NamedTuple
 
+from prefpairs.dataset.row_rules import Row
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest, draw
-from prefpairs.targets.base import Row
 
 _DIGEST = 16
 _NUMBER = 8
@@ -18,7 +23,7 @@ _RECORD = Struct(f">{_DIGEST}s?Q?{_DIGEST}s")
 digest of the prompt."""
 
 _RANK = _DIGEST + 1 + _NUMBER
-"""So much of a record says which of several comes first."""
+"""The length of the part of a record by which equal answers are ranked."""
 
 _DOUBLE, _BITS = Struct(">d"), Struct(">Q")
 _SIGN = 1 << 63
@@ -26,80 +31,80 @@ _ALL_BITS = (1 << 64) - 1
 
 
 class Ordered(NamedTuple):
-    """The positions of answers that are written, in order, and how many are not, by reason."""
+    """The positions of the answers to write, in order, and the number omitted, by reason."""
 
     positions: Sequence[int]
-    left_out: Counter[str]
+    omitted: Counter[str]
 
 
 class UnpairedAnswers:
-    """Answers by themselves."""
+    """Single answers with a label each, as KTO takes them."""
 
     def __init__(self) -> None:
         self._records = bytearray()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of answers."""
         return len(self._records) // _RECORD.size
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Take in answers to one prompt: rows with a prompt, a completion and a label."""
+        """Add the answers to one prompt: rows with a prompt, a completion and a label."""
         asked = canonical_json([rows[0]["prompt"], rows[0].get("tools")])
         prompt = digest("question", asked)
         for row in rows:
             answer = digest("answer", prompt + canonical_json(row["completion"]))
             score = row.get("score")
             known = score is not None
-            drop = _descending(score or 0.0)
-            self._records += _RECORD.pack(answer, not known, drop, row["label"], prompt)
+            rank = _descending(score or 0.0)
+            self._records += _RECORD.pack(answer, not known, rank, row["label"], prompt)
 
-    def in_turn(self) -> Ordered:
-        """Each answer once, none with two labels, and a prompt again only after all the others.
+    def ordered(self) -> Ordered:
+        """Each answer once, none with both labels, and no prompt again before all the others.
 
         >>> rows = [{"prompt": "Q", "completion": "A", "label": label} for label in (True, False)]
-        >>> singles = UnpairedAnswers()
-        >>> singles.add([*rows, {**rows[0], "completion": "B"}])
-        >>> singles.in_turn()
-        Ordered(positions=array('Q', [2]), left_out=Counter({'label_contradicted': 2}))
+        >>> answers = UnpairedAnswers()
+        >>> answers.add([*rows, {**rows[0], "completion": "B"}])
+        >>> answers.ordered()
+        Ordered(positions=array('Q', [2]), omitted=Counter({'label_contradicted': 2}))
         """
-        kept, left_out = self._told_apart()
-        return Ordered(self._by_turns(kept), left_out)
+        kept, omitted = self._distinct()
+        return Ordered(self._interleaved(kept), omitted)
 
-    def _told_apart(self) -> tuple["array[int]", Counter[str]]:
-        """The positions of different answers, by digest; of the same ones, the highest score's."""
+    def _distinct(self) -> tuple["array[int]", Counter[str]]:
+        """The positions of distinct answers; of equal answers, the one with the highest score."""
         ranks = [self._record(at)[:_RANK] + _packed(at) for at in range(len(self))]
         ranks.sort()
         kept = array("Q")
-        left_out: Counter[str] = Counter()
+        omitted: Counter[str] = Counter()
         for _, same in groupby(ranks, key=_head):
             positions = list(map(_number, same))
             if len({self._record(at)[_RANK] for at in positions}) > 1:
-                left_out["label_contradicted"] += len(positions)
+                omitted["label_contradicted"] += len(positions)
                 continue
             kept.append(positions[0])
             if len(positions) > 1:
-                left_out["answer_repeated"] += len(positions) - 1
-        return kept, left_out
+                omitted["answer_repeated"] += len(positions) - 1
+        return kept, omitted
 
-    def _by_turns(self, kept: Sequence[int]) -> "array[int]":
-        """The first answers to all prompts, then the second ones, and so on."""
-        turns = self._turns(kept)
+    def _interleaved(self, kept: Sequence[int]) -> "array[int]":
+        """The first answer to each prompt, then the second one, and so on."""
+        rounds = self._rounds(kept)
         places = [
-            b"".join((_packed(turn), _packed(_drawn(prompt)), prompt, _packed(at)))
-            for turn, at, prompt in zip(turns, kept, map(self._prompt, kept), strict=True)
+            b"".join((_packed(number), _packed(_drawn(prompt)), prompt, _packed(at)))
+            for number, at, prompt in zip(rounds, kept, map(self._prompt, kept), strict=True)
         ]
         places.sort()
         return array("Q", map(_number, places))
 
-    def _turns(self, kept: Sequence[int]) -> "array[int]":
-        """How many of these answers come before each of them for the same prompt."""
-        turns = array("Q", bytes(_NUMBER * len(kept)))
+    def _rounds(self, kept: Sequence[int]) -> "array[int]":
+        """For each answer, how many answers to the same prompt come before it."""
+        rounds = array("Q", bytes(_NUMBER * len(kept)))
         ranks = [self._prompt(at) + _packed(rank) for rank, at in enumerate(kept)]
         ranks.sort()
         for _, same in groupby(ranks, key=_head):
-            for turn, rank in enumerate(map(_number, same)):
-                turns[rank] = turn
-        return turns
+            for number, rank in enumerate(map(_number, same)):
+                rounds[rank] = number
+        return rounds
 
     def _record(self, position: int) -> bytes:
         return bytes(self._records[position * _RECORD.size : (position + 1) * _RECORD.size])
@@ -109,7 +114,7 @@ class UnpairedAnswers:
 
 
 def _descending(score: float) -> int:
-    """A number that is the smaller, the higher a score is.
+    """A number that sorts scores in descending order.
 
     >>> scores = [-1.5, 0.25, 0.0, 3.0]
     >>> sorted(scores, key=_descending)
@@ -120,7 +125,7 @@ def _descending(score: float) -> int:
 
 
 def _head(record: bytes) -> bytes:
-    """The digest that a record begins with."""
+    """The digest at the start of a record."""
     return record[:_DIGEST]
 
 
@@ -133,5 +138,5 @@ def _packed(number: int) -> bytes:
 
 
 def _number(record: bytes) -> int:
-    """The number that a record ends with."""
+    """The number at the end of a record."""
     return int.from_bytes(record[-_NUMBER:])

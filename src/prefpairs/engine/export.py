@@ -9,6 +9,7 @@ from typing import Self
 from prefpairs.dataset.card import kinds_of
 from prefpairs.dataset.column_types import column_of, dates_alone
 from prefpairs.dataset.example import ARGUMENT_NOTES, LOSSY, example_of, trainer_prompt
+from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
 from prefpairs.engine.pair_writer import Written, count_pair
 from prefpairs.engine.typed_rows import TypedRowBuffer
@@ -22,7 +23,7 @@ from prefpairs.model.pair import Pair
 from prefpairs.plan import ExportPlan
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.split_sides import SideOwners
-from prefpairs.targets.base import CannotExport, Dataset, Row
+from prefpairs.targets.base import CannotExport, Dataset
 
 _EMPTY_SIDE = (
     "split --exact fills every side of a small data set; --allow-empty writes a file without rows"
@@ -181,14 +182,14 @@ class Exporter:
     def _take_turns(self) -> None:
         """Put single answers into an order in which neighbours have different prompts."""
         for side, drafts in self._drafts.items():
-            order = self._singles[side].in_turn()
+            order = self._singles[side].ordered()
             drafts.arrange(order.positions)
-            found, left_out = self._ledger.lines_written[side], order.left_out
+            found, omitted = self._ledger.lines_written[side], order.omitted
             self._ledger.lines_written[side] = drafts.count
-            self._stage.noticed.update(left_out)
+            self._stage.noticed.update(omitted)
             self._stage.notes.append(
-                f"{found:,} answers = {drafts.count:,} written + {left_out['answer_repeated']:,} "
-                f"written already + {left_out['label_contradicted']:,} both chosen and rejected"
+                f"{found:,} answers = {drafts.count:,} written + {omitted['answer_repeated']:,} "
+                f"written already + {omitted['label_contradicted']:,} both chosen and rejected"
             )
 
     def _dataset(self) -> Dataset:

@@ -10,6 +10,7 @@ from prefpairs.dataset.answer_slicing import AnswerSlicer
 from prefpairs.dataset.column_types import InferredColumns
 from prefpairs.dataset.example import trainer_prompt
 from prefpairs.dataset.row_checks import FATAL, LengthLimit, check_row
+from prefpairs.dataset.row_rules import Effect, Finding
 from prefpairs.engine.split_overlap import FirstPlaces
 from prefpairs.errors import BadInput, BadRecord, NotJson
 from prefpairs.files.inputs import Input
@@ -17,7 +18,7 @@ from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.model.json_codec import decode_counting, encode, encode_sorted
-from prefpairs.targets.base import Effect, Finding, Target
+from prefpairs.targets.base import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

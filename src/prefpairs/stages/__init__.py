@@ -1,1 +1,1 @@
-"""Keys of pairs to which of them stay, and where. One module a command, all of them pure."""
+"""Stages that pairs pass through: which of them stay, and in which split. One module a command."""

@@ -64,8 +64,9 @@ DECLINES = (
     "as a language model",
     "as a large language model",
 )
-"""An answer refuses, in any case, if it begins with an apology and one of UNABLE or DECLINES, with
-one of UNABLE and one of DOINGS or the end of the sentence, or with one of DECLINES."""
+"""An answer is a refusal if it begins, in any letter case, with an apology and one of UNABLE or
+DECLINES; with one of UNABLE and one of DOINGS or the end of the sentence; or with one of DECLINES.
+English only."""
 
 _BEFORE = re.compile(r"(?:\s*<think>.*?</think>)?[^a-z]*", re.DOTALL)
 _REFUSAL = re.compile(
@@ -76,20 +77,20 @@ _REFUSAL = re.compile(
 
 
 def is_refusal(answer: Text) -> bool:
-    """Whether an answer begins by refusing.
+    """Whether an answer begins with a refusal.
 
     >>> is_refusal("I\u2019m sorry, but I can\u2019t help with that."), is_refusal("Sure.")
     (True, False)
     """
-    said = answer if isinstance(answer, str) else _first_words(answer)
-    opening = said.lower().replace("\u2019", "'")
+    text = answer if isinstance(answer, str) else _first_text(answer)
+    opening = text.lower().replace("\u2019", "'")
     before = _BEFORE.match(opening)
     return bool(_REFUSAL.match(opening, before.end() if before else 0))
 
 
-def _first_words(messages: list[dict[str, Any]]) -> str:
-    spoken = (turn["content"] for turn in messages if turn["role"] == "assistant")
-    return next((content for content in spoken if isinstance(content, str)), "")
+def _first_text(messages: list[dict[str, Any]]) -> str:
+    contents = (turn["content"] for turn in messages if turn["role"] == "assistant")
+    return next((content for content in contents if isinstance(content, str)), "")
 
 
 _THOUGHT = re.compile(r"^[ \t]*<think>", re.MULTILINE)
@@ -97,7 +98,7 @@ _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)([^`]*)$")
 
 
 def is_truncated(pair: Pair) -> bool:
-    """Whether an answer was cut off: its source says so, or something in it never ends.
+    """Whether an answer was truncated: its source says so, or something in it is not closed.
 
     >>> is_truncated(Pair("", "", "Q", "<think>hm", "no", None, None, None, None, None, "", ""))
     True
@@ -106,29 +107,29 @@ def is_truncated(pair: Pair) -> bool:
 
 
 def truncated_sides(pair: Pair) -> tuple[bool, bool]:
-    """Whether the chosen and whether the rejected answer was cut off.
+    """Whether the chosen and whether the rejected answer was truncated.
 
     >>> truncated_sides(Pair("", "", "Q", "```", "no", None, None, None, None, None, "", ""))
     (True, False)
     """
     chosen, rejected = marked_sides(pair.meta, "incomplete")
-    return chosen or _never_ends(pair.chosen), rejected or _never_ends(pair.rejected)
+    return chosen or _has_no_end(pair.chosen), rejected or _has_no_end(pair.rejected)
 
 
-def _never_ends(answer: Text) -> bool:
-    """An open thought, an open block of code, or a tool call whose arguments are torn."""
+def _has_no_end(answer: Text) -> bool:
+    """Whether it has an open thought, an open code block, or a call with incomplete arguments."""
     if isinstance(answer, str):
         return _is_open(answer)
-    spoken = [turn for turn in answer if turn["role"] == "assistant"]
-    if not spoken:
+    turns = [turn for turn in answer if turn["role"] == "assistant"]
+    if not turns:
         return False
-    calls = [call["function"]["arguments"] for call in spoken[-1].get("tool_calls", [])]
-    content = spoken[-1]["content"]
-    return (isinstance(content, str) and _is_open(content)) or any(map(_is_torn, calls))
+    calls = [call["function"]["arguments"] for call in turns[-1].get("tool_calls", [])]
+    content = turns[-1]["content"]
+    return (isinstance(content, str) and _is_open(content)) or any(map(_is_incomplete, calls))
 
 
 def _is_open(text: str) -> bool:
-    """Whether a thought or a block of code in a text never ends."""
+    """Whether a thought or a code block in a text is not closed."""
     last_end = text.rfind("</think>") + 1
     return _THOUGHT.search(text, last_end) is not None or _has_open_block(text)
 
@@ -146,7 +147,7 @@ def _has_open_block(text: str) -> bool:
     return bool(opened)
 
 
-def _is_torn(arguments: str) -> bool:
+def _is_incomplete(arguments: str) -> bool:
     try:
         decode(arguments.encode())
     except NotJson:

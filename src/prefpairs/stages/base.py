@@ -10,7 +10,10 @@ from prefpairs.stages.contamination import ReferencePrompts
 
 
 class IndexedPair(NamedTuple):
-    """A pair by its digests; `number` is its place in the input, `place` leads to its text."""
+    """A pair without its text: numbers, digests, and the place to read the text from.
+
+    `number` counts the pairs of the input.
+    """
 
     number: int
     place: int
@@ -26,14 +29,14 @@ class IndexedPair(NamedTuple):
     group: bytes
     other_prompt: bytes = b""
     line_crc: int = 0
-    """32 bits of a digest of its line where that is just what would be written of it, else 0."""
+    """The CRC-32 of its line if that is exactly the line that would be written, else 0."""
 
     def reversed_id(self) -> bytes:
         """The id of the pair that prefers the other answer."""
         return digest_pair(self.prompt, self.tools, self.rejected, self.chosen)
 
     def strength(self) -> tuple[float, float, bytes]:
-        """What the strongest come first by: gap, chosen score, id; unknown is weakest."""
+        """A sort key, strongest first: gap, chosen score, id; unknown numbers are weakest."""
         return descending(self.gap), descending(self.chosen_score), self.id
 
 
@@ -43,7 +46,7 @@ def descending(number: float | None) -> float:
 
 
 class StageFiles(Protocol):
-    """The files that stages name, opened for them: stages themselves open nothing."""
+    """Opens the files that the options of stages name: stages themselves open nothing."""
 
     def prompts(
         self, paths: Sequence[str], field: str | None, /, *, near: float | None
@@ -52,20 +55,20 @@ class StageFiles(Protocol):
         ...
 
     def token_counter(self, path: str, /) -> Callable[[str], int]:
-        """What counts the tokens of a text, by a tokenizer.json."""
+        """A function that counts the tokens of a text with a tokenizer.json."""
         ...
 
 
 class PairReader(Protocol):
-    """Where the pairs behind the pairs are."""
+    """Reads the text of indexed pairs."""
 
     def pair(self, indexed: IndexedPair, /) -> Pair:
-        """The pair itself: at hand for the indexed that came last, else fetched."""
+        """The pair with its text: in memory if it was the last one indexed, otherwise read."""
         ...
 
 
 class Stage(Protocol):
-    """One stage of a pipeline. Pure: what it may know is what it is given."""
+    """One stage of a pipeline. Pure: it depends on its arguments only."""
 
     @property
     def name(self) -> str:
@@ -83,30 +86,30 @@ class Stage(Protocol):
         ...
 
     def with_files(self, files: StageFiles, /) -> Self:
-        """The same with what the files hold that its options name."""
+        """The same stage with the contents of the files that its options name."""
         ...
 
     @property
     def holds_back(self) -> bool:
-        """Whether pairs wait in it, so that their pairs have to be fetched again."""
+        """Whether it collects pairs before it passes any on, so that they must be read again."""
         ...
 
     @property
     def picks(self) -> bool:
-        """Whether few may be left of many, so that little should be done for all."""
+        """Whether it may keep few pairs of many, so that work on all of them should be small."""
         ...
 
     @property
     def needs(self) -> frozenset[str]:
-        """The digests it looks at."""
+        """The digests that it uses."""
         ...
 
     def select(
         self,
         pairs: Iterable[IndexedPair],
         reader: PairReader,
-        stage: StageCounts,
+        counts: StageCounts,
         wanted: frozenset[str],
     ) -> Iterator[IndexedPair]:
-        """The pairs that stay; each loss is counted. `wanted` digests are handed on."""
+        """The pairs that stay, with their `wanted` digests; each dropped pair is counted."""
         ...

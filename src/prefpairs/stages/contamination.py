@@ -1,4 +1,4 @@
-"""Prompts that must not be trained on: those of a benchmark, or of a validation file."""
+"""Contamination: prompts that must not be trained on, such as those of a benchmark."""
 
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.message import Text, says_something
@@ -16,11 +16,11 @@ PROMPT_FIELDS = (
     "responses_create_params.input",
     "input",
 )
-"""Where a prompt is in most benchmarks; the first that a row has counts."""
+"""The fields that hold the prompt in most benchmarks; the first one that a row has is used."""
 
 
 class ReferencePrompts:
-    """What `dedupe --against` holds prompts against, exactly and, if asked, nearly."""
+    """The prompts of `dedupe --against`, looked up exactly and, if `near` is set, by similarity."""
 
     def __init__(self, near: float | None = None) -> None:
         self._digests = DigestTable()
@@ -32,7 +32,7 @@ class ReferencePrompts:
         return len(self._digests)
 
     def add(self, prompt: Text) -> None:
-        """Take in a prompt; of a chat with one question the question alone counts, too."""
+        """Add a prompt; if it is a chat with one question, add the question by itself too."""
         questions = _questions(prompt)
         for text in (prompt, *(questions if len(questions) == 1 else ())):
             before = len(self._digests)
@@ -42,7 +42,7 @@ class ReferencePrompts:
                 self._table.add(len(self._texts) - 1, shingles_of(text))
 
     def holds(self, prompt: Text, other: bytes = b"") -> bool:
-        """Whether a prompt, or a question asked in it, is among them; or the other, by digest."""
+        """Whether a prompt, a question in it, or the prompt with the digest `other` is included."""
         texts = (prompt, *_questions(prompt))
         if other and self._digests.find(other) >= 0:
             return True
@@ -57,14 +57,13 @@ class ReferencePrompts:
 
 
 def _questions(prompt: Text) -> list[Text]:
-    """What the user says in a chat, message by message."""
+    """The user messages of a chat."""
     if isinstance(prompt, str):
         return []
-    said = [message for message in prompt if message["role"] == "user"]
     return [
         message["content"] if isinstance(message["content"], str) else [message]
-        for message in said
-        if says_something(message)
+        for message in prompt
+        if message["role"] == "user" and says_something(message)
     ]
 
 

@@ -1,4 +1,4 @@
-"""dedupe: one of each; what is left does not depend on the order of arrival."""
+"""dedupe: keeps one pair of each kind, whatever the order of the input."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,30 +23,30 @@ from prefpairs.stages.near_duplicates import (
 from prefpairs.stages.pair_columns import DistinctPairs, sorted_slots
 
 SAME_IN = ("content", "prompt", "chosen", "rejected")
-"""What pairs can be the same in; content is prompt, tools, chosen and rejected."""
+"""The fields of --by; content is prompt, tools, chosen and rejected."""
 
 
-_SAME = "What counts as the same"
+_SAME = "What counts as a duplicate"
 _NOT_TRAINED = "What must not be trained on"
 
 
 @options
 class Dedupe:
-    """Of pairs that are the same in `by` the strongest stays."""
+    """Of the pairs that agree in `by`, the strongest stays."""
 
     by: tuple[str, ...] = option(
         ("content",),
         choices=SAME_IN,
         panel=_SAME,
-        help="Pairs that agree in these are the same; several, with commas, count together. "
+        help="Pairs are duplicates if they agree in all of these, separated by commas. "
         "content is prompt, tools, chosen and rejected.",
     )
     conflicts: str = option(
         "keep",
         choices=("keep", "drop", "strongest"),
         panel=_SAME,
-        help="A over B here and B over A there, for the same prompt: keep both (and say how "
-        "many), drop both, or keep the one with the wider gap.",
+        help="If one pair prefers A to B and another B to A for the same prompt: keep both (and "
+        "count them), drop both, or keep the one with the wider gap.",
     )
     near: float | None = option(
         None,
@@ -54,27 +54,27 @@ class Dedupe:
         least=LEAST_SIMILARITY,
         most=1,
         panel=_SAME,
-        help="Drop pairs that have this share of their runs of five words in common with a "
-        "stronger one; 0.9 forgives one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
+        help="Drop pairs that share this fraction of their runs of five words with a stronger "
+        "pair; 0.9 allows one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
     )
     near_on: str | None = option(
         None,
         choices=("prompt", "chosen", "both"),
         panel=_SAME,
-        help="What must be near: the prompt, the chosen answer, or each of them (default).",
+        help="What must be similar: the prompt, the chosen answer, or both (default).",
     )
     against: list[str] | None = option(
         None,
         metavar="FILE",
         panel=_NOT_TRAINED,
-        help="Drop pairs whose prompt, or a question asked in it, stands in this file of a "
-        "benchmark or of validation data; with --near, also nearly. Repeatable.",
+        help="Drop pairs whose prompt, or a question in it, occurs in this file of a benchmark "
+        "or of validation data; with --near, near-duplicates too. Repeatable.",
     )
     against_field: str | None = option(
         None,
         metavar="PATH",
         panel=_NOT_TRAINED,
-        help=f"Where prompts stand in it (default: the first of {', '.join(PROMPT_FIELDS)}).",
+        help=f"The field of its prompts (default: the first of {', '.join(PROMPT_FIELDS)}).",
     )
     reference: ReferencePrompts | None = None
     """The prompts of `against`, once they have been read."""
@@ -87,13 +87,13 @@ class Dedupe:
     def check(self) -> None:
         """Raise for options that do not go together."""
         if "-" in (self.against or ()):
-            raise UsageError("--against -: standard input is for pairs", "name a file")
+            raise UsageError("--against -: standard input is for the pairs", "name a file")
         if self.against_field is not None and not self.against:
-            raise UsageError("--against-field goes with --against")
+            raise UsageError("--against-field requires --against")
         if self.near_on is not None and self.near is None:
-            raise UsageError("--near-on goes with --near")
+            raise UsageError("--near-on requires --near")
         if not self.by:
-            raise UsageError("--by names nothing", f"one of {', '.join(SAME_IN)}")
+            raise UsageError("--by is empty", f"one of {', '.join(SAME_IN)}")
 
     @property
     def benchmarks(self) -> Sequence[str]:
@@ -101,7 +101,7 @@ class Dedupe:
         return self.against or ()
 
     def with_files(self, files: StageFiles) -> Self:
-        """The same with the prompts of the files that it names."""
+        """The same stage with the prompts of the files that it names."""
         if not self.against:
             return self
         reference = files.prompts(self.against, self.against_field, near=self.near)
@@ -109,56 +109,56 @@ class Dedupe:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The digests it looks at."""
+        """The digests that it uses."""
         return frozenset({"id", "prompt", "tools", "chosen", "rejected", "other_prompt"})
 
     def select(
         self,
         pairs: Iterable[IndexedPair],
         reader: PairReader,
-        stage: StageCounts,
+        counts: StageCounts,
         wanted: frozenset[str],
     ) -> Iterator[IndexedPair]:
-        """One indexed of each kind, as they came."""
+        """One pair of each kind, in the order of the input."""
         if self.reference is not None:
-            pairs = _outside(self.reference, pairs, reader, stage)
+            pairs = _not_in_reference(self.reference, pairs, reader, counts)
         distinct = DistinctPairs({*wanted, *self._keys}, reader)
         for indexed in pairs:
             if not distinct.add(indexed):
-                stage.dropped["duplicate"] += 1
+                counts.dropped["duplicate"] += 1
         if self.near is not None:
-            stage.to_compare = len(distinct)
-        slots = self._settle_conflicts(distinct, stage)
+            counts.to_compare = len(distinct)
+        slots = self._settle_conflicts(distinct, counts)
         if self._keys:
-            slots = _strongest_by(self._keys, distinct, slots, stage)
+            slots = _strongest_by(self._keys, distinct, slots, counts)
         if self.near is not None:
-            slots = self._apart(distinct, slots, reader, stage, self.near)
+            slots = self._without_near(distinct, slots, reader, counts, self.near)
         yield from distinct.arrived(slots)
 
-    def _apart(
+    def _without_near(
         self,
         distinct: DistinctPairs,
         slots: Sequence[int],
         reader: PairReader,
-        stage: StageCounts,
+        counts: StageCounts,
         threshold: float,
     ) -> Sequence[int]:
-        """The slots that are near no stronger one that stays."""
+        """The slots of the pairs that are no near-duplicate of a stronger pair that stays."""
 
-        def prompt_at(slot: int) -> Shingles:
+        def shingles_of_prompt(slot: int) -> Shingles:
             return shingles_of(reader.pair(distinct.indexed(slot)).prompt)
 
-        def chosen_at(slot: int) -> Shingles:
+        def shingles_of_chosen(slot: int) -> Shingles:
             return shingles_of(reader.pair(distinct.indexed(slot)).chosen)
 
         near_on = self.near_on or "both"
-        shingles_at = prompt_at if near_on == "prompt" else chosen_at
-        table, prompts = NearTable(threshold, shingles_at), ShingleCache(prompt_at)
+        shingles_in = shingles_of_prompt if near_on == "prompt" else shingles_of_chosen
+        table, prompts = NearTable(threshold, shingles_in), ShingleCache(shingles_of_prompt)
         kept = array("I")
-        stage.to_compare = len(slots)
+        counts.to_compare = len(slots)
         for slot in sorted_slots(slots, distinct.strength):
-            stage.compared += 1
-            shingles = shingles_at(slot)
+            counts.compared += 1
+            shingles = shingles_in(slot)
             near = table.near(shingles)
             if near_on == "both":
                 near = (at for at in near if similarity(prompts(slot), prompts(at)) >= threshold)
@@ -166,59 +166,59 @@ class Dedupe:
                 table.add(slot, shingles)
                 kept.append(slot)
             else:
-                stage.dropped["near_duplicate"] += 1
+                counts.dropped["near_duplicate"] += 1
         return kept
 
     @property
     def _keys(self) -> tuple[str, ...]:
-        """The digests by which pairs of different content can be the same."""
+        """The digests in which pairs of different content may agree."""
         return () if "content" in self.by else self.by
 
-    def _settle_conflicts(self, distinct: DistinctPairs, stage: StageCounts) -> Sequence[int]:
-        """The slots of the pairs that no other one contradicts, or that win over it."""
+    def _settle_conflicts(self, distinct: DistinctPairs, counts: StageCounts) -> Sequence[int]:
+        """The slots of the pairs that no other pair contradicts, or that win over it."""
         slots = range(len(distinct))
-        staying = array("I", (slot for slot in slots if not self._loses(distinct, slot, stage)))
-        if lost := len(distinct) - len(staying):
-            stage.dropped["contradiction"] += lost
-        return staying
+        kept = array("I", (slot for slot in slots if not self._loses(distinct, slot, counts)))
+        if lost := len(distinct) - len(kept):
+            counts.dropped["contradiction"] += lost
+        return kept
 
-    def _loses(self, distinct: DistinctPairs, slot: int, stage: StageCounts) -> bool:
+    def _loses(self, distinct: DistinctPairs, slot: int, counts: StageCounts) -> bool:
         opposite = distinct.opposite(slot)
         if opposite < 0:
             return False
         if self.conflicts == "keep":
-            stage.noticed["contradiction_kept"] += 1
+            counts.noticed["contradiction_kept"] += 1
             return False
         ours, theirs = distinct.gap(slot), distinct.gap(opposite)
         wins = ours is not None and (theirs is None or ours > theirs)
         return self.conflicts == "drop" or not wins
 
 
-def _outside(
+def _not_in_reference(
     reference: ReferencePrompts,
     pairs: Iterable[IndexedPair],
     reader: PairReader,
-    stage: StageCounts,
+    counts: StageCounts,
 ) -> Iterator[IndexedPair]:
     for indexed in pairs:
         if reference.holds(reader.pair(indexed).prompt, indexed.other_prompt):
-            stage.dropped["in_reference"] += 1
+            counts.dropped["in_reference"] += 1
         else:
             yield indexed
 
 
 def _strongest_by(
-    keys: Sequence[str], distinct: DistinctPairs, slots: Sequence[int], stage: StageCounts
+    keys: Sequence[str], distinct: DistinctPairs, slots: Sequence[int], counts: StageCounts
 ) -> Sequence[int]:
-    """The strongest slot of each key."""
-    numbering, best = DigestTable(), array("I")
+    """The slot of the strongest pair of each key."""
+    table, best = DigestTable(), array("I")
     for slot in slots:
         key = b"".join(distinct.digest(name, slot).ljust(DIGEST, b"\0") for name in keys)
-        number = numbering.number_of(key if len(keys) == 1 else digest("keys", key))
+        number = table.number_of(key if len(keys) == 1 else digest("keys", key))
         if number == len(best):
             best.append(slot)
             continue
-        stage.dropped["duplicate"] += 1
+        counts.dropped["duplicate"] += 1
         if distinct.strength(slot) < distinct.strength(best[number]):
             best[number] = slot
     return best

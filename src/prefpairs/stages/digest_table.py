@@ -1,4 +1,4 @@
-"""Digests to numbers, in a table of bytes."""
+"""A compact table that numbers digests."""
 
 from array import array
 from collections.abc import Iterator
@@ -6,36 +6,36 @@ from collections.abc import Iterator
 from prefpairs.model.identity import DIGEST
 
 _FIRST_SLOTS = 1024
-"""The table begins with so many slots, a power of two, and doubles when two thirds are taken."""
+"""The initial size of the table, a power of two; it doubles when two thirds of it are in use."""
 
 
 class DigestTable:
-    """Digests, numbered as they first come: some 30 bytes each, where a dict takes 140.
+    """Numbers digests in the order in which they first come: 30 bytes each, where a dict takes 140.
 
-    The digests are kept here and nowhere else, so table and digests cannot disagree. Slots come
-    from Python's own keyed hash: rows that were made to collide do not slow it down.
+    The digests are stored here only, so that table and digests cannot disagree. Slots are chosen
+    by Python's own keyed hash, so that nobody can craft rows that collide and slow it down.
 
-    >>> numbering = DigestTable()
-    >>> numbering.number_of(b"sixteen bytes  1"), numbering.number_of(b"sixteen bytes  2")
+    >>> table = DigestTable()
+    >>> table.number_of(b"sixteen bytes  1"), table.number_of(b"sixteen bytes  2")
     (0, 1)
-    >>> numbering.number_of(b"sixteen bytes  1"), numbering.find(b"sixteen bytes  3")
+    >>> table.number_of(b"sixteen bytes  1"), table.find(b"sixteen bytes  3")
     (0, -1)
-    >>> numbering[1]
+    >>> table[1]
     b'sixteen bytes  2'
     """
 
     def __init__(self) -> None:
         self._digests = bytearray()
-        self._slots = array("I", bytes(4 * _FIRST_SLOTS))  # a number plus one, or nothing
+        self._slots = array("I", bytes(4 * _FIRST_SLOTS))  # a number plus one; 0 if free
         self._mask = len(self._slots) - 1
         self._count = 0
 
     def __len__(self) -> int:
-        """How many digests have a number."""
+        """The number of different digests."""
         return self._count
 
     def __getitem__(self, number: int) -> bytes:
-        """The digest that has a number."""
+        """The digest with this number."""
         return bytes(self._digests[DIGEST * number : DIGEST * (number + 1)])
 
     def __iter__(self) -> Iterator[bytes]:
@@ -43,7 +43,7 @@ class DigestTable:
         return map(self.__getitem__, range(self._count))
 
     def number_of(self, digest: bytes) -> int:
-        """The number of a digest; a new one gets the next."""
+        """The number of a digest; a new digest gets the next free number."""
         slot = self._slot(digest)
         if found := self._slots[slot]:
             return found - 1
@@ -56,11 +56,11 @@ class DigestTable:
         return self._count - 1
 
     def find(self, digest: bytes) -> int:
-        """The number of a digest, or -1."""
+        """The number of a digest, or -1 if it has none."""
         return self._slots[self._slot(digest)] - 1
 
     def _slot(self, digest: bytes) -> int:
-        """Where a digest stands, or would stand."""
+        """The slot of a digest, or the free slot where it belongs."""
         slot = hash(digest) & self._mask
         while number := self._slots[slot]:
             if self._digests[DIGEST * (number - 1) : DIGEST * number] == digest:
@@ -72,7 +72,7 @@ class DigestTable:
         size = 2 * len(self._slots)
         self._mask = size - 1
         self._slots = array("I", bytes(4 * size))
-        for number, digest in enumerate(self, 1):  # all differ: each takes the next free slot
+        for number, digest in enumerate(self, 1):  # all differ, so each takes the next free slot
             slot = hash(digest) & self._mask
             while self._slots[slot]:
                 slot = (slot + 1) & self._mask

@@ -1,4 +1,4 @@
-"""filter: pairs that pass every condition stay; the others are lost to the first they fail."""
+"""filter: keeps pairs that meet every condition; others are dropped for the first one they fail."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,70 +13,70 @@ from prefpairs.stages.answer_defects import is_refusal, is_truncated
 from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
 
 _SCORES = "Scores and gaps"
-_LENGTHS = "Lengths, in characters of all that a text says"
+_LENGTHS = "Lengths, in characters of all text in a message"
 _CONTENT = "Content"
 
 
 @options
 class Filter:
-    """What a pair must be like. Lengths are in characters of all that a text says."""
+    """The conditions that a pair must meet. Lengths are in characters of all its text."""
 
-    min_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Least gap.")
-    max_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Greatest gap.")
+    min_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Minimum gap.")
+    max_gap: float | None = option(None, metavar="GAP", panel=_SCORES, help="Maximum gap.")
     min_chosen_score: float | None = option(
-        None, metavar="SCORE", panel=_SCORES, help="Least score of the chosen answer."
+        None, metavar="SCORE", panel=_SCORES, help="Minimum score of the chosen answer."
     )
     max_chosen_score: float | None = option(
-        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the chosen answer."
+        None, metavar="SCORE", panel=_SCORES, help="Maximum score of the chosen answer."
     )
     min_rejected_score: float | None = option(
-        None, metavar="SCORE", panel=_SCORES, help="Least score of the rejected answer."
+        None, metavar="SCORE", panel=_SCORES, help="Minimum score of the rejected answer."
     )
     max_rejected_score: float | None = option(
-        None, metavar="SCORE", panel=_SCORES, help="Greatest score of the rejected answer."
+        None, metavar="SCORE", panel=_SCORES, help="Maximum score of the rejected answer."
     )
     min_prompt_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest prompt."
+        None, metavar="N", least=0, panel=_LENGTHS, help="Minimum length of the prompt."
     )
     max_prompt_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Longest prompt."
+        None, metavar="N", least=0, panel=_LENGTHS, help="Maximum length of the prompt."
     )
     min_answer_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Shortest answer, of both."
+        None, metavar="N", least=0, panel=_LENGTHS, help="Minimum length of either answer."
     )
     max_answer_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Longest answer, of both."
+        None, metavar="N", least=0, panel=_LENGTHS, help="Maximum length of either answer."
     )
     max_length_ratio: float | None = option(
         None,
         metavar="R",
         least=1,
         panel=_LENGTHS,
-        help="How many times as long one answer may be as the other.",
+        help="Maximum ratio of the longer answer to the shorter one.",
     )
     max_tokens: int | None = option(
         None,
         metavar="N",
         least=1,
         panel=_LENGTHS,
-        help="Most tokens of the prompt and the longer answer together.",
+        help="Maximum tokens of the prompt plus the longer answer.",
     )
     tokenizer: str | None = option(
         None,
         metavar="FILE",
         panel=_LENGTHS,
-        help="A tokenizer.json; what a chat template adds is not counted.",
+        help="A tokenizer.json; tokens that a chat template adds are not counted.",
     )
     drop_truncated: bool = flag(
         panel=_CONTENT,
-        help="Drop pairs of which an answer was cut off: meta says so (finish_reason and the "
-        "like), or a thought, a block of code or a tool call in it never ends.",
+        help="Drop pairs with a truncated answer: meta says so (finish_reason and the like), or "
+        "a thought, a code block or a tool call in it is not closed.",
     )
     drop_refusals: bool = flag(
-        panel=_CONTENT, help="Drop pairs whose chosen answer begins like a refusal."
+        panel=_CONTENT, help="Drop pairs whose chosen answer begins with a refusal."
     )
     count_tokens: Callable[[str], int] | None = None
-    """What `tokenizer` does, once it has been read."""
+    """Counts the tokens of a text with `tokenizer`, once that has been read."""
 
     name = "filter"
     holds_back = False
@@ -85,9 +85,9 @@ class Filter:
     benchmarks = ()
 
     def check(self) -> None:
-        """Raise where there is no condition, or bounds that nothing meets."""
+        """Raise if there is no condition, or if no pair can meet the bounds."""
         if all(getattr(self, known.field) == known.default for known in options_in(self)):
-            raise UsageError("filter without a condition", "--help lists them")
+            raise UsageError("filter has no condition", "--help lists them")
         for name in ("gap", "chosen_score", "rejected_score", "prompt_chars", "answer_chars"):
             least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if least is not None and most is not None and not least <= most:
@@ -98,11 +98,11 @@ class Filter:
 
     @property
     def tokenizers(self) -> Sequence[str]:
-        """The tokenizer that it reads."""
+        """The tokenizer that it reads, if any."""
         return () if self.tokenizer is None else (self.tokenizer,)
 
     def with_files(self, files: StageFiles) -> Self:
-        """The same with the tokenizer that it names."""
+        """The same filter with its tokenizer read."""
         if self.tokenizer is None:
             return self
         return replace(self, count_tokens=files.token_counter(self.tokenizer))
@@ -111,18 +111,18 @@ class Filter:
         self,
         pairs: Iterable[IndexedPair],
         reader: PairReader,
-        stage: StageCounts,
+        counts: StageCounts,
         wanted: frozenset[str],
     ) -> Iterator[IndexedPair]:
-        """The pairs whose pairs pass."""
+        """The pairs that meet all conditions."""
         for indexed in pairs:
             if (reason := self.why_not(reader.pair(indexed))) is None:
                 yield indexed
             else:
-                stage.dropped[reason] += 1
+                counts.dropped[reason] += 1
 
     def why_not(self, pair: Pair) -> str | None:
-        """The first condition that a pair fails."""
+        """The reason code of the first condition that a pair fails, if any."""
         return (
             self._by_numbers(pair)
             or self._by_lengths(pair)
@@ -146,7 +146,7 @@ class Filter:
     def _by_lengths(self, pair: Pair) -> str | None:
         bounds = (self.min_prompt_chars, self.max_prompt_chars, self.min_answer_chars)
         if (*bounds, self.max_answer_chars, self.max_length_ratio) == (None,) * 5:
-            return None  # and no chat is flattened for it
+            return None  # without flattening any chat
         prompt = len(flat_text(pair.prompt))
         shorter, longer = sorted((len(flat_text(pair.chosen)), len(flat_text(pair.rejected))))
         if _outside(shorter, self.min_answer_chars, None) or _outside(
@@ -171,7 +171,7 @@ class Filter:
 
 
 def _outside(number: float | None, least: float | None, most: float | None) -> int | None:
-    """-1 below the bounds, 1 above them, 0 within; nothing where the number is not known.
+    """-1 below the bounds, 1 above them, 0 within; None if the number is not known.
 
     >>> _outside(3, 1, 2), _outside(None, None, 2), _outside(None, None, None)
     (1, None, 0)

@@ -1,4 +1,4 @@
-"""Texts that say nearly the same: found by MinHash, settled on the words themselves."""
+"""Near-duplicate texts: candidates are found by MinHash, then compared word by word."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -9,23 +9,23 @@ from prefpairs.model.message import Text, flat_text
 from prefpairs.optional_libraries import missing_library
 
 LEAST_SIMILARITY = 0.5
-"""Below this nearly all texts of a kind are candidates of each other."""
+"""Below this, nearly all texts of one kind would be candidates for each other."""
 
 _WORDS = 5
 _SEED = 42
 _MOST_HASHES = 128
 _MOST_MISSED = 0.01
 _MOST_CACHED = 1 << 18
-"""So many runs of words are remembered, some 30 MB, however long the texts are."""
+"""The number of cached shingles, about 30 MB however long the texts are."""
 
 Shingles = frozenset[bytes]
-"""The runs of five words of a text."""
+"""The runs of five consecutive words of a text."""
 
 
 def shingles_of(text: Text) -> Shingles:
-    """The runs of five words of a text, case aside; a shorter text is one run.
+    """The runs of five words of a text, ignoring case; a shorter text is a single run.
 
-    System messages do not count: they are alike where the questions are not. A picture is a word.
+    System messages are ignored, because different questions often share one. An image is a word.
 
     >>> sorted(shingles_of("one two three four five Six"))
     [b'one two three four five', b'two three four five six']
@@ -40,18 +40,18 @@ def words_of(text: Text) -> list[str]:
     if isinstance(text, str):
         return text.casefold().split()
     turns = [message for message in text if message["role"] != "system"]
-    pictures = [
+    images = [
         encode(part).decode()
         for message in turns
         if not isinstance(message["content"], str)
         for part in message["content"]
         if part["type"] != "text"
     ]
-    return flat_text(turns).casefold().split() + pictures
+    return flat_text(turns).casefold().split() + images
 
 
 def similarity(ours: Shingles, theirs: Shingles) -> float:
-    """The share of their runs that two texts have in common (Jaccard).
+    """The Jaccard similarity of two texts: the share of their runs that they have in common.
 
     >>> similarity(frozenset({b"a", b"b"}), frozenset({b"b", b"c"}))
     0.3333333333333333
@@ -61,7 +61,7 @@ def similarity(ours: Shingles, theirs: Shingles) -> float:
 
 
 def bands_and_rows(threshold: float) -> tuple[int, int]:
-    """The bands and rows of the table: the most rows that miss 1 in 100 at the threshold.
+    """The bands and rows of the table: as many rows as miss at most 1 in 100 at the threshold.
 
     >>> bands_and_rows(0.9), bands_and_rows(0.8), bands_and_rows(0.5)
     ((11, 10), (16, 6), (35, 3))
@@ -69,7 +69,7 @@ def bands_and_rows(threshold: float) -> tuple[int, int]:
     best = (0, 0)
     for rows in range(1, _MOST_HASHES + 1):
         hit = 1.0
-        for _ in range(rows):  # products, not powers: the same on every platform
+        for _ in range(rows):  # products, not powers: they are the same on every platform
             hit *= threshold
         bands, missed = 0, 1.0
         while missed > _MOST_MISSED and (bands + 1) * rows <= _MOST_HASHES:
@@ -81,9 +81,9 @@ def bands_and_rows(threshold: float) -> tuple[int, int]:
 
 
 class NearTable:
-    """Texts by number, to be asked which of them a text comes near.
+    """Finds the numbered texts that are similar to a text.
 
-    `shingles` gives those of a number again: the table itself holds hashes only.
+    The table holds hashes only; `shingles` returns the shingles of a number.
     """
 
     def __init__(self, threshold: float, shingles: Callable[[int], Shingles]) -> None:
@@ -96,13 +96,13 @@ class NearTable:
         self._shingles = ShingleCache(shingles)
 
     def near(self, shingles: Shingles) -> Iterator[int]:
-        """The numbers of texts as near as the threshold or nearer."""
+        """The numbers of the texts whose similarity is at least the threshold."""
         for number in sorted(self._table.query(self._sketch_of(shingles))):
             if similarity(shingles, self._shingles(number)) >= self._threshold:
                 yield number
 
     def add(self, number: int, shingles: Shingles) -> None:
-        """Take in a text."""
+        """Add a text."""
         self._table.insert(number, self._sketch_of(shingles))
 
     def _sketch_of(self, shingles: Shingles) -> Any:
@@ -112,7 +112,7 @@ class NearTable:
 
 
 class ShingleCache:
-    """The shingles asked for last, as many as fit."""
+    """A cache of the most recently used shingles."""
 
     def __init__(self, shingles: Callable[[int], Shingles]) -> None:
         self._of = shingles

@@ -17,9 +17,9 @@ _RUN = 1 << 15
 
 
 class PairColumns:
-    """Entries in arrays: 48 bytes each, and 16 for each digest that somebody needs later.
+    """Indexed pairs in arrays: 48 bytes each, and 16 for each digest that is needed later.
 
-    The digests that are not kept come back empty.
+    Digests that are not kept are read as empty.
     """
 
     _columns = (
@@ -47,7 +47,7 @@ class PairColumns:
         return len(self._numbers)
 
     def add(self, indexed: IndexedPair) -> int:
-        """Put an indexed at the end, and say where that is."""
+        """Append a pair and return its slot."""
         self._numbers.append(indexed.number)
         self._places.append(indexed.place)
         self._lengths.append(indexed.length)
@@ -60,7 +60,7 @@ class PairColumns:
         return len(self._numbers) - 1
 
     def replace(self, slot: int, indexed: IndexedPair) -> None:
-        """Put an indexed where another one stands."""
+        """Overwrite a slot with another pair."""
         self._numbers[slot] = indexed.number
         self._places[slot] = indexed.place
         self._lengths[slot] = indexed.length
@@ -72,7 +72,7 @@ class PairColumns:
             column[DIGEST * slot : DIGEST * (slot + 1)] = getattr(indexed, name) or _NONE
 
     def indexed(self, slot: int, identity: bytes = b"") -> IndexedPair:
-        """The indexed that stands there; its id can be given where it is kept elsewhere."""
+        """The pair in a slot; `identity` is its id where that is not kept here."""
         digest = self.digest
         return IndexedPair(
             self._numbers[slot],
@@ -92,15 +92,15 @@ class PairColumns:
         )
 
     def gap(self, slot: int) -> float | None:
-        """The gap of an indexed, where it is known."""
+        """The gap of a pair, if known."""
         return _or_none(self._gaps[slot])
 
     def chosen_score(self, slot: int) -> float | None:
-        """The chosen score of an indexed, where it is known."""
+        """The chosen score of a pair, if known."""
         return _or_none(self._chosen_scores[slot])
 
     def digest(self, name: str, slot: int) -> bytes:
-        """One digest of an indexed, or nothing where it had none, or none is kept."""
+        """One digest of a pair; empty if it has none or if that digest is not kept."""
         column = self._digests.get(name)
         if column is None:
             return b""
@@ -108,15 +108,15 @@ class PairColumns:
         return b"" if digest == _NONE else digest
 
     def arrived(self, slots: Iterable[int]) -> Iterator[int]:
-        """The slots in the order in which their pairs arrived."""
+        """The slots in the order of the input."""
         return sorted_slots(slots, self._numbers.__getitem__)
 
     def pairs(self, slots: Iterable[int]) -> Iterator[IndexedPair]:
-        """The pairs that stand there."""
+        """The pairs in these slots."""
         return map(self.indexed, slots)
 
     def keep(self, slots: Iterable[int]) -> None:
-        """Let all other pairs go; those that stay stand in the order given."""
+        """Drop all other pairs, and move these to the slots from 0 up, in this order."""
         kept = array("I", slots)
         for column in self._columns:
             old = getattr(self, column)
@@ -128,9 +128,9 @@ class PairColumns:
 
 
 def sorted_slots(slots: Iterable[int], key: Callable[[int], Any]) -> Iterator[int]:
-    """The slots sorted, equal ones as they come; keys exist for one run of them at a time.
+    """The slots sorted by a key (stable), with the keys of only one run in memory at a time.
 
-    Sorting all at once would take some 80 bytes a slot, more than all that is stored of it.
+    Sorting them all at once would take about 80 bytes a slot, more than the columns themselves.
     """
     rest = iter(slots)
     runs = []
@@ -151,32 +151,32 @@ Strength = tuple[float, float, bytes]
 
 
 class DistinctPairs:
-    """One indexed for each id. The number of an id is the slot of its indexed."""
+    """One pair for each id, the strongest. The number of an id is the slot of its pair."""
 
     def __init__(self, digests: Iterable[str], reader: PairReader) -> None:
-        """Other digests than these come back empty; the id is always known."""
+        """Only these digests are kept, and always the id."""
         self._reader = reader
         self._ids = DigestTable()
         self._reversed = bytearray()
-        self._columns_of_pairs = PairColumns({*digests} - {"id"})
+        self._pairs = PairColumns({*digests} - {"id"})
 
     def __len__(self) -> int:
         """The number of different ids."""
         return len(self._ids)
 
     def add(self, indexed: IndexedPair) -> bool:
-        """Take in an indexed; whether its id is new. Of two alike the stronger one stays."""
+        """Add a pair; of two with one id the stronger stays. Returns whether the id is new."""
         slot = self._ids.number_of(indexed.id)
-        if slot == len(self._columns_of_pairs):
-            self._columns_of_pairs.add(indexed)
+        if slot == len(self._pairs):
+            self._pairs.add(indexed)
             self._reversed += indexed.reversed_id()
             return True
         if self._is_stronger(indexed, self.indexed(slot)):
-            self._columns_of_pairs.replace(slot, indexed)
+            self._pairs.replace(slot, indexed)
         return False
 
     def _is_stronger(self, indexed: IndexedPair, other: IndexedPair) -> bool:
-        """Whether an indexed goes before another one of the same content; equal ones stay put."""
+        """Whether a pair replaces another one of the same content; an equal one does not."""
         ours, theirs = indexed.strength(), other.strength()
         if ours != theirs:
             return ours < theirs
@@ -184,29 +184,26 @@ class DistinctPairs:
         return as_written(pair(indexed)) < as_written(pair(other))
 
     def indexed(self, slot: int) -> IndexedPair:
-        """The indexed that stands there."""
-        return self._columns_of_pairs.indexed(slot, self._ids[slot])
+        """The pair in a slot."""
+        return self._pairs.indexed(slot, self._ids[slot])
 
     def gap(self, slot: int) -> float | None:
-        """The gap of an indexed, where it is known."""
-        return self._columns_of_pairs.gap(slot)
+        """The gap of a pair, if known."""
+        return self._pairs.gap(slot)
 
     def digest(self, name: str, slot: int) -> bytes:
-        """One digest of an indexed."""
-        return self._columns_of_pairs.digest(name, slot)
+        """One digest of a pair."""
+        return self._pairs.digest(name, slot)
 
     def strength(self, slot: int) -> Strength:
-        """What the strongest come first by."""
-        return (
-            descending(self._columns_of_pairs.gap(slot)),
-            descending(self._columns_of_pairs.chosen_score(slot)),
-            self._ids[slot],
-        )
+        """A sort key, strongest first."""
+        gap, score = self._pairs.gap(slot), self._pairs.chosen_score(slot)
+        return descending(gap), descending(score), self._ids[slot]
 
     def opposite(self, slot: int) -> int:
         """The slot of the pair that prefers the other answer, or -1."""
         return self._ids.find(bytes(self._reversed[DIGEST * slot : DIGEST * (slot + 1)]))
 
     def arrived(self, slots: Iterable[int]) -> Iterator[IndexedPair]:
-        """The pairs of these slots in the order in which they arrived."""
-        return map(self.indexed, self._columns_of_pairs.arrived(slots))
+        """The pairs in these slots, in the order of the input."""
+        return map(self.indexed, self._pairs.arrived(slots))

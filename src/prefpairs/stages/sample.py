@@ -1,4 +1,4 @@
-"""sample: the smallest draws stay. A draw hangs on the seed and the pair, and on nothing else."""
+"""sample: keeps the pairs with the smallest draws. A draw depends only on the seed and the pair."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,29 +22,33 @@ DRAWS = 2**64
 _END = 2**32 - 1
 _FEWEST_PRUNED = 1024
 
-
-_SAMPLE = "What is drawn"
+_SAMPLE = "Sampling"
 
 
 @options
 class Sample:
-    """How many pairs stay, and in which order they are written."""
+    """How many pairs stay, and the order in which they are written."""
 
     max_pairs: int | None = option(
-        None, metavar="N", least=1, panel=_SAMPLE, help="N pairs, or all if fewer."
+        None, metavar="N", least=1, panel=_SAMPLE, help="Keep N pairs, or all if there are fewer."
     )
     fraction: float | None = option(
-        None, metavar="F", least=0, most=1, panel=_SAMPLE, help="Each pair with this chance."
+        None,
+        metavar="F",
+        least=0,
+        most=1,
+        panel=_SAMPLE,
+        help="Keep each pair with this probability.",
     )
     per_group: int | None = option(
-        None, metavar="N", least=1, panel=_SAMPLE, help="At most N pairs of a group."
+        None, metavar="N", least=1, panel=_SAMPLE, help="Keep at most N pairs of each group."
     )
     order: str = option(
         "input",
         choices=("input", "shuffle", "easy-first", "hard-first"),
         panel=_SAMPLE,
-        help="As they come, by draw, or by gap: widest first, or narrowest first. Pairs "
-        "without a gap come last.",
+        help="The order of the output: as in the input, shuffled, or by gap with the widest "
+        "(easy-first) or narrowest (hard-first) first. Pairs without a gap come last.",
     )
     seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of the draws.")
 
@@ -53,40 +57,40 @@ class Sample:
     tokenizers = ()
 
     def check(self) -> None:
-        """Raise where nothing is asked for."""
+        """Raise if no option asks for anything."""
         if (self.max_pairs, self.fraction, self.per_group, self.order) == (*[None] * 3, "input"):
             hint = "--max-pairs N, --fraction F, --per-group N or --order"
-            raise UsageError("sample of what size?", hint)
+            raise UsageError("sample needs a size or an order", hint)
 
     def with_files(self, _: StageFiles) -> Self:
-        """The same: it names no files."""
+        """The same stage: it names no files."""
         return self
 
     @property
     def holds_back(self) -> bool:
-        """Only a fraction can be decided pair by pair."""
+        """Whether pairs are collected first; only a fraction is decided pair by pair."""
         return (self.max_pairs, self.per_group, self.order) != (None, None, "input")
 
     @property
     def picks(self) -> bool:
-        """A number of pairs stays, however many there are."""
+        """Whether a number of pairs stays, however many there are."""
         return (self.max_pairs, self.per_group) != (None, None)
 
     @property
     def needs(self) -> frozenset[str]:
-        """The digests it looks at."""
+        """The digests that it uses."""
         return frozenset({"id"} if self.per_group is None else {"id", "group"})
 
     def select(
         self,
         pairs: Iterable[IndexedPair],
         reader: PairReader,
-        stage: StageCounts,
+        counts: StageCounts,
         wanted: frozenset[str],
     ) -> Iterator[IndexedPair]:
         """The pairs that are drawn."""
         if self.fraction is not None:
-            pairs = self._below_fraction(pairs, stage)
+            pairs = self._below_fraction(pairs, counts)
         if not self.holds_back:
             yield from pairs
             return
@@ -94,42 +98,42 @@ class Sample:
         for indexed in pairs:
             drawn.add(indexed, draw(self.seed, "sample", indexed.id))
             if self.max_pairs is not None and self.per_group is None:
-                self._prune(drawn, self.max_pairs, stage)
-        ordered = self._ordered(drawn.columns, self._slots(drawn, stage))
+                self._prune(drawn, self.max_pairs, counts)
+        ordered = self._ordered(drawn.columns, self._slots(drawn, counts))
         for number, indexed in enumerate(drawn.columns.pairs(ordered)):
-            yield indexed._replace(number=number)  # whatever comes next keeps this order
+            yield indexed._replace(number=number)  # so that later stages keep this order
 
     def _below_fraction(
-        self, pairs: Iterable[IndexedPair], stage: StageCounts
+        self, pairs: Iterable[IndexedPair], counts: StageCounts
     ) -> Iterator[IndexedPair]:
         bound = bound_of(self.fraction or 0.0)
         for indexed in pairs:
             if draw(self.seed, "sample", indexed.id) < bound:
                 yield indexed
             else:
-                stage.dropped["not_drawn"] += 1
+                counts.dropped["not_drawn"] += 1
 
     @staticmethod
-    def _prune(drawn: "_Drawn", most: int, stage: StageCounts) -> None:
-        """Let go what cannot be among the smallest any more, so that memory stays bounded."""
+    def _prune(drawn: "_Drawn", most: int, counts: StageCounts) -> None:
+        """Drop pairs that can no longer be among the smallest, so that memory stays bounded."""
         if len(drawn.columns) >= max(2 * most, _FEWEST_PRUNED):
-            stage.dropped["not_drawn"] += len(drawn.columns) - most
+            counts.dropped["not_drawn"] += len(drawn.columns) - most
             drawn.keep(drawn.smallest(range(len(drawn.columns)), most))
 
-    def _slots(self, drawn: "_Drawn", stage: StageCounts) -> Sequence[int]:
+    def _slots(self, drawn: "_Drawn", counts: StageCounts) -> Sequence[int]:
         slots: Sequence[int] = range(len(drawn.columns))
         if self.per_group is not None:
             slots = array("I")
             for group in _groups(drawn.columns):
                 slots.extend(drawn.smallest(group, self.per_group))
-            stage.dropped["over_per_group"] += len(drawn.columns) - len(slots)
+            counts.dropped["over_per_group"] += len(drawn.columns) - len(slots)
         if self.max_pairs is not None and len(slots) > self.max_pairs:
-            stage.dropped["not_drawn"] += len(slots) - self.max_pairs
+            counts.dropped["not_drawn"] += len(slots) - self.max_pairs
             slots = drawn.smallest(slots, self.max_pairs)
         return slots
 
     def _ordered(self, columns: PairColumns, slots: Sequence[int]) -> Iterator[int]:
-        """The slots in the order asked for; what ties is told apart by its id."""
+        """The slots in the requested order; ties are broken by id."""
         if self.order == "input":
             return columns.arrived(slots)
         return sorted_slots(columns.arrived(slots), partial(self._rank, columns))
@@ -142,7 +146,7 @@ class Sample:
 
 
 def bound_of(share: float) -> int:
-    """Draws below this are the share, which counts as the decimal number that was typed.
+    """The bound below which a share of all draws lie; the share is exact, as typed in decimal.
 
     >>> bound_of(0.5) == 2**63, bound_of(1.0) == 2**64
     (True, True)
@@ -155,7 +159,7 @@ def _rising(gap: float | None) -> float:
 
 
 class _Drawn:
-    """Stored pairs and their draws."""
+    """Pairs and their draws."""
 
     def __init__(self, columns: PairColumns, reader: PairReader) -> None:
         self.columns = columns
@@ -169,7 +173,7 @@ class _Drawn:
     def smallest(self, slots: Sequence[int], count: int) -> Sequence[int]:
         """The slots of the smallest draws.
 
-        Copies of a pair draw the same; where only some of them stay, their text decides.
+        Copies of a pair have the same draw; if only some of them stay, their text decides which.
         """
         if len(slots) <= count:
             return slots
@@ -191,10 +195,10 @@ class _Drawn:
 
 def _groups(columns: PairColumns) -> Iterator[list[int]]:
     """The slots of each group."""
-    numbering = DigestTable()
+    table = DigestTable()
     heads, following = array("I"), array("I")
     for slot in range(len(columns)):
-        number = numbering.number_of(columns.digest("group", slot))
+        number = table.number_of(columns.digest("group", slot))
         if number == len(heads):
             heads.append(_END)
         following.append(heads[number])

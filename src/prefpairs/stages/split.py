@@ -1,4 +1,4 @@
-"""split: each key on one side, by a draw that hangs on the seed and the key alone."""
+"""split: assigns each key to one side, by a draw that depends only on the seed and the key."""
 
 from array import array
 from collections import Counter
@@ -23,24 +23,24 @@ from prefpairs.stages.split_sides import SIDES, TEST, TRAIN, VAL, LinkedKeys, Si
 
 _SPLIT = "How sides are drawn"
 _MOST_KNOWN = 200
-"""So many fields of meta are remembered, to be held against one that no pair has."""
+"""The number of meta fields that are remembered, to suggest one for a --by that no pair has."""
 
 _META, _NULL = "meta.", b"null"
 _DEVIATIONS, _PART = 5, 0.75
-"""A side that has so much less than its share was not drawn from fresh keys."""
+"""A side that falls this far below its share was not drawn from fresh keys."""
 
 _TWO_PROMPTS = (
-    "pair {} has answers to two prompts, and only a digest of the second one: what a trainer "
-    "would see of it is not known"
+    "pair {} has answers to two prompts but only a digest of the second one, so the prompt that "
+    "a trainer would see is not known"
 )
-_WITHOUT_A_VIEW = (
-    "without --for, split keeps both prompts on one side, and export drops what would leak"
+_WITHOUT_FOR = (
+    "without --for, split keeps both prompts on one side, and export drops pairs that would leak"
 )
 
 
 @options
 class Split:
-    """Which share of the keys goes to which side."""
+    """The shares of the sides, and what the pairs are split by."""
 
     val_fraction: float = option(
         0.2, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of val.jsonl."
@@ -52,27 +52,27 @@ class Split:
         "prompt",
         metavar="prompt|group|PATH",
         panel=_SPLIT,
-        help="What never stands on two sides; meta.example_id keeps the turns of one "
+        help="What never appears in two sides; meta.example_id keeps the turns of one "
         "conversation together.",
     )
     seed: int = option(0, metavar="N", panel=_SPLIT, help="Seed of the draws.")
     exact: bool = flag(
         panel=_SPLIT,
-        help="Fill every side, as near to its share as its prompts allow: for small inputs. "
-        "Added data may then move others to another side.",
+        help="Fill every side as near to its share as the prompts allow, for small inputs. "
+        "Adding data may then move other prompts to another side.",
     )
     like: str | None = option(
         None,
         metavar="OLD_DIR",
         panel=_SPLIT,
-        help="Keep each prompt on the side that it has in the files of an earlier split; new "
-        "ones are drawn. OLD_DIR may be --out-dir.",
+        help="Keep each prompt on its side in the files of an earlier split; new prompts are "
+        "drawn. OLD_DIR may be --out-dir.",
     )
 
     seen: Callable[[Pair], bytes | None] | None = None
-    """The prompt that a trainer sees of a pair, if pairs are split by that."""
+    """The prompt that a trainer sees, if pairs are split by that instead of their own prompt."""
     earlier: SideOwners | None = None
-    """The sides that keys have in the files of --like, once they are read."""
+    """The sides of the keys in the files of --like, once they have been read."""
 
     def check(self) -> None:
         """Raise for options that do not go together."""
@@ -83,26 +83,26 @@ class Split:
             raise UsageError(f"--by {self.by}: pairs have no such field", near)
         if self.like is not None and self.exact:
             problem = "--exact does not go with --like: it may move prompts to another side"
-            raise UsageError(problem, "leave --exact out")
+            raise UsageError(problem, "omit --exact")
 
     name = "split"
 
     @property
     def holds_back(self) -> bool:
-        """Exact shares are known only when all keys are."""
+        """Whether pairs are collected first; exact shares need all keys."""
         return self.exact
 
     @property
     def needs(self) -> frozenset[str]:
-        """The digests it looks at."""
+        """The digests that it uses."""
         return frozenset({"id", "prompt", "other_prompt"})
 
     @property
     def sides(self) -> list[str]:
-        """The sides that are asked for, and those that keys have had so far."""
-        had = [] if self.earlier is None else self.earlier.sides
+        """The sides that are requested, and those of an earlier split."""
+        earlier = [] if self.earlier is None else self.earlier.sides
         shares = zip(SIDES, self._shares, strict=True)
-        return [side for side, share in shares if share or side in had]
+        return [side for side, share in shares if share or side in earlier]
 
     @property
     def _shares(self) -> tuple[float, float, float]:
@@ -111,36 +111,36 @@ class Split:
 
     @property
     def _rest(self) -> int:
-        """The side that gets what the others leave: train, if it is asked for."""
+        """The side that gets the remaining keys: train, if it is requested."""
         return next(side for side in (TRAIN, TEST, VAL) if self._shares[side])
 
     def sides_of(
-        self, pairs: Iterable[IndexedPair], reader: PairReader, stage: StageCounts
+        self, pairs: Iterable[IndexedPair], reader: PairReader, counts: StageCounts
     ) -> Iterator[tuple[IndexedPair, str]]:
-        """Each indexed with its side, as they came."""
-        keyed = self._keyed(pairs, reader, stage)
+        """Each pair with its side, in the order of the input."""
+        keyed = self._keyed(pairs, reader, counts)
         if self.exact:
-            yield from self._exactly(keyed, stage)
+            yield from self._exactly(keyed, counts)
             return
-        numbering, counts = DigestTable(), Counter[int]()
+        table, keys_of_side = DigestTable(), Counter[int]()
         side_by_draw = self._side_by_draw()
         for indexed, keys in keyed:
             sides = set()
             for key in keys:
-                had = None if self.earlier is None else self.earlier.side_of(key)
-                side = side_by_draw(key) if had is None else SIDES.index(had)
+                known = None if self.earlier is None else self.earlier.side_of(key)
+                side = side_by_draw(key) if known is None else SIDES.index(known)
                 sides.add(side)
-                if had is None and numbering.number_of(key) == counts.total():
-                    counts[side] += 1
+                if known is None and table.number_of(key) == keys_of_side.total():
+                    keys_of_side[side] += 1
             if len(sides) > 1:
-                stage.dropped["prompts_apart"] += 1
+                counts.dropped["prompts_apart"] += 1
                 continue
-            self._notice_old_sides(keys, stage)
+            self._count_earlier_sides(keys, counts)
             yield indexed, SIDES[sides.pop()]
-        self._notice_odd_shares(counts, stage)
+        self._note_odd_shares(keys_of_side, counts)
 
     def _side_by_draw(self) -> Callable[[bytes], int]:
-        """The sides lie at the two ends of the draws: a test side moves nothing out of val."""
+        """Sides by draw: val takes low draws and test high ones, so a test side changes no val."""
         below, above = bound_of(self.val_fraction), DRAWS - bound_of(self.test_fraction)
         seed, rest = self.seed, self._rest
 
@@ -153,88 +153,88 @@ class Split:
         return side_of
 
     def _keyed(
-        self, pairs: Iterable[IndexedPair], reader: PairReader, stage: StageCounts
+        self, pairs: Iterable[IndexedPair], reader: PairReader, counts: StageCounts
     ) -> Iterator[tuple[IndexedPair, list[bytes]]]:
-        """Each indexed with the keys that must not stand on two sides: one, or one an answer."""
+        """Each pair with the keys that must not be on two sides: one, or one for each answer."""
         known: set[str] = set()
         for indexed in pairs:
             keys = self.keys_of(indexed.prompt, indexed.other_prompt, partial(reader.pair, indexed))
             if keys:
                 yield indexed, keys
             else:
-                stage.dropped["no_key"] += 1
+                counts.dropped["no_key"] += 1
                 known.update(paths_of(reader.pair(indexed).meta))
-                if len(known) > 2 * _MOST_KNOWN:  # whatever the order in which they came
+                if len(known) > 2 * _MOST_KNOWN:  # whatever the order of the input
                     known = set(sorted(known)[:_MOST_KNOWN])
-        if stage.found and stage.dropped["no_key"] == stage.found:
+        if counts.found and counts.dropped["no_key"] == counts.found:
             paths = [f"meta.{path}" for path in sorted(known)[:_MOST_KNOWN]]
             meant = nearest(self.by, ["prompt", "group", *paths], most=MOST_TOLD)
-            stage.notes.append(f"no pair has {self.by}; {meant}")
+            counts.notes.append(f"no pair has {self.by}; {meant}")
 
     def keys_of(self, prompt: bytes, other_prompt: bytes, pair: Callable[[], Pair]) -> list[bytes]:
-        """The keys of a pair, by the digests of its prompts, or by what `pair` gives."""
+        """The keys of a pair, from the digests of its prompts or from the pair itself."""
         if self.by != "prompt":
             return _keys_at(pair(), self.by)
         if self.seen is None:
             return [*dict.fromkeys(filter(None, (prompt, other_prompt)))]
         if other_prompt:
-            raise UsageError(_TWO_PROMPTS.format(pair().id), _WITHOUT_A_VIEW)
+            raise UsageError(_TWO_PROMPTS.format(pair().id), _WITHOUT_FOR)
         return [self.seen(pair()) or prompt]
 
-    def _notice_old_sides(self, keys: list[bytes], stage: StageCounts) -> None:
-        """Count a pair of which a key has had a side."""
+    def _count_earlier_sides(self, keys: list[bytes], counts: StageCounts) -> None:
+        """Count a pair if one of its keys had a side in the earlier split."""
         if self.earlier is None or not any(map(self.earlier.side_of, keys)):
             return
-        stage.noticed["old_side_kept"] += 1
-        if any(map(self.earlier.is_on_several, keys)):
-            stage.noticed["old_sides_differ"] += 1
+        counts.noticed["old_side_kept"] += 1
+        if any(map(self.earlier.is_in_several, keys)):
+            counts.noticed["old_sides_differ"] += 1
 
-    def _notice_odd_shares(self, counts: Counter[int], stage: StageCounts) -> None:
-        """Tell the input of a split that is one side of an earlier one with the same seed."""
-        keys = counts.total()
+    def _note_odd_shares(self, keys_of_side: Counter[int], counts: StageCounts) -> None:
+        """Note if the input seems to be one side of an earlier split with the same seed."""
+        keys = keys_of_side.total()
         for side, share in enumerate(self._shares):
             due = share * keys
-            unlikely = due - counts[side] > _DEVIATIONS * sqrt(due * (1 - share))
-            if unlikely and counts[side] < _PART * due:
-                stage.notes.append(
-                    f"{SIDES[side]} got {counts[side]:,} of {keys:,} keys where {share:.1%} were "
-                    "due: this input seems to be one side of an earlier split with seed "
-                    f"{self.seed}; another --seed draws afresh"
+            unlikely = due - keys_of_side[side] > _DEVIATIONS * sqrt(due * (1 - share))
+            if unlikely and keys_of_side[side] < _PART * due:
+                counts.notes.append(
+                    f"{SIDES[side]} got {keys_of_side[side]:,} of {keys:,} keys where "
+                    f"{share:.1%} was expected: this input seems to be one side of an earlier "
+                    f"split with seed {self.seed}; use another --seed"
                 )
                 return
 
     def _exactly(
-        self, keyed: Iterable[tuple[IndexedPair, list[bytes]]], stage: StageCounts
+        self, keyed: Iterable[tuple[IndexedPair, list[bytes]]], counts: StageCounts
     ) -> Iterator[tuple[IndexedPair, str]]:
-        """Shares of pairs as near as keys get that are taken in the order of their draws.
+        """Sides filled with keys in the order of their draws, as near to the shares as possible.
 
-        Keys that share a pair go together, so that no pair is lost.
+        Keys of one pair go to the same side, so that no pair is lost.
         """
-        columns, numbering, joined = PairColumns({"id"}), DigestTable(), LinkedKeys()
+        columns, table, linked = PairColumns({"id"}), DigestTable(), LinkedKeys()
         firsts, draws = array("I"), array("Q")
         for indexed, keys in keyed:
-            numbers = [numbering.number_of(key) for key in keys]
+            numbers = [table.number_of(key) for key in keys]
             for number, key in zip(numbers, keys, strict=True):
                 if number == len(draws):
                     draws.append(draw(self.seed, "split", key))
-                    joined.add()
-            joined.join(numbers[0], numbers[-1])
+                    linked.add()
+            linked.link(numbers[0], numbers[-1])
             columns.add(indexed)
             firsts.append(numbers[0])
         sizes = array("I", bytes(4 * len(draws)))
         for number in firsts:
-            sizes[joined.root(number)] += 1
-        for number, drawn in enumerate(draws):  # those that go together draw once: the smallest
-            root = joined.root(number)
+            sizes[linked.root(number)] += 1
+        for number, drawn in enumerate(draws):  # linked keys have one draw, the smallest of theirs
+            root = linked.root(number)
             draws[root] = min(draws[root], drawn)
         order = array("I", sorted_slots(range(len(sizes)), draws.__getitem__))
         side_of = fill_sides(sizes, order, self._shares, self._rest)
         for slot in range(len(columns)):
-            yield columns.indexed(slot), SIDES[side_of[joined.root(firsts[slot])]]
+            yield columns.indexed(slot), SIDES[side_of[linked.root(firsts[slot])]]
 
 
 def _keys_at(pair: Pair, path: str) -> list[bytes]:
-    """The digests of what stands at a path; where the answers differ in it, one an answer."""
+    """The digests of the values at a path; one for each answer if they differ in it."""
     row = pair._asdict()
     meta = row["meta"] or {}
     if path == "group":

@@ -1,4 +1,4 @@
-"""The sides of a split: how large each is, and which one owns a prompt that several contain."""
+"""The sides of a split: how large each one is, and which one owns a prompt that several contain."""
 
 from array import array
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ SIDES = ("train", "val", "test")
 def fill_sides(
     sizes: Sequence[int], order: Sequence[int], shares: Sequence[float], rest: int
 ) -> bytearray:
-    """The side of each key: val takes from the front of the order, test from its end.
+    """The side of each key: val takes keys from the front of the order, test from its end.
 
-    A key is taken if it brings its side nearer to its share. Each side that is asked for gets a
-    key, as long as there are enough; `rest` is the side of those that nobody takes.
+    A side takes a key if that brings it nearer to its share. Each requested side gets at least one
+    key, as long as there are enough. Keys that no side takes go to `rest`.
 
     >>> list(fill_sides([2, 2, 2, 2, 2], range(5), (0.6, 0.2, 0.2), TRAIN))
     [1, 0, 0, 0, 2]
@@ -40,13 +40,13 @@ def fill_sides(
 
 
 class LinkedKeys:
-    """Numbers that go together: each leads to the root of its kind.
+    """Keys that must stay together: a union-find structure over their numbers.
 
-    >>> joined = LinkedKeys()
-    >>> joined.add(), joined.add(), joined.add()
+    >>> linked = LinkedKeys()
+    >>> linked.add(), linked.add(), linked.add()
     (None, None, None)
-    >>> joined.join(0, 2)
-    >>> [joined.root(number) for number in range(3)]
+    >>> linked.link(0, 2)
+    >>> [linked.root(number) for number in range(3)]
     [0, 1, 0]
     """
 
@@ -54,46 +54,46 @@ class LinkedKeys:
         self._above = array("I")
 
     def add(self) -> None:
-        """Take in the next number, which goes alone."""
+        """Add the next number, linked to no other."""
         self._above.append(len(self._above))
 
     def root(self, number: int) -> int:
-        """What all numbers of a kind lead to."""
+        """The number that represents all numbers linked to this one."""
         while (above := self._above[number]) != number:
             self._above[number] = self._above[above]
             number = above
         return number
 
-    def join(self, one: int, other: int) -> None:
-        """Let two numbers, and all that go with them, go together."""
+    def link(self, one: int, other: int) -> None:
+        """Link two numbers, and all that are linked to them."""
         self._above[self.root(other)] = self.root(one)
 
 
 class SideOwners:
-    """The sides that have each prompt: some 30 bytes a prompt.
+    """Which side owns each prompt, and which others contain it: about 30 bytes a prompt.
 
-    Of several sides test keeps it, else val; so what was held back is never trained on.
+    If several sides contain a prompt, test owns it, else val. So held-out data is never trained on.
 
-    >>> kept, prompt = SideOwners(), b"sixteen bytes  1"
-    >>> kept.add(prompt, "train"), kept.add(prompt, "test"), kept.add(prompt, "val")
+    >>> owners, prompt = SideOwners(), b"sixteen bytes  1"
+    >>> owners.add(prompt, "train"), owners.add(prompt, "test"), owners.add(prompt, "val")
     ('train', 'test', 'test')
-    >>> kept.side_of(prompt), kept.side_of(b"sixteen bytes  2"), kept.is_on_several(prompt)
+    >>> owners.side_of(prompt), owners.side_of(b"sixteen bytes  2"), owners.is_in_several(prompt)
     ('test', None, True)
     """
 
     def __init__(self) -> None:
         self._numbers = DigestTable()
         self._masks = bytearray()
-        """The sides that have a prompt, a bit each: the highest one keeps it."""
+        """For each prompt the sides that contain it, one bit each; the highest one owns it."""
         self._seen = 0
 
     @property
     def sides(self) -> list[str]:
-        """The sides that have any prompt."""
+        """The sides that contain any prompt."""
         return [side for place, side in enumerate(SIDES) if self._seen >> place & 1]
 
     def add(self, prompt: bytes, side: str) -> str:
-        """Note that a side has a prompt, and tell which side keeps it by now."""
+        """Record that a side contains a prompt, and return the side that owns it so far."""
         number = self._numbers.number_of(prompt)
         if number == len(self._masks):
             self._masks.append(0)
@@ -103,18 +103,18 @@ class SideOwners:
         return _highest(self._masks[number])
 
     def side_of(self, prompt: bytes) -> str | None:
-        """The side that keeps a prompt, if any has it."""
+        """The side that owns a prompt, if any contains it."""
         number = self._numbers.find(prompt)
         return None if number < 0 else _highest(self._masks[number])
 
-    def is_on_several(self, prompt: bytes) -> bool:
-        """Whether more than one side has a prompt."""
+    def is_in_several(self, prompt: bytes) -> bool:
+        """Whether more than one side contains a prompt."""
         number = self._numbers.find(prompt)
         return number >= 0 and self._masks[number].bit_count() > 1
 
 
 def owner_first(side: str) -> int:
-    """A key that sorts sides so that the one that keeps a prompt comes first."""
+    """A sort key that puts the side that owns a shared prompt first."""
     return -SIDES.index(side)
 
 

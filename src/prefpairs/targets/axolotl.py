@@ -6,19 +6,10 @@ no white space at its ends, where templates trim, and must not stand in what com
 
 from collections.abc import Iterator, Mapping
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.message import Message, as_chat
-from prefpairs.targets.base import (
-    CannotExport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import CannotExport, Dataset, Example, ExportOptions, Target
 from prefpairs.targets.trl import PROVENANCE, provenance
 
 _DUMMY = "[[dummy_message]]"

@@ -3,80 +3,18 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.errors import UsageError
 from prefpairs.model.message import Text
 from prefpairs.model.pair import Pair
 from prefpairs.model.trace import Trace
-from prefpairs.reasons import TRAPS
-
-
-class Effect(StrEnum):
-    """What becomes of a row, or of the file it stands in. All but a warning lose something."""
-
-    NO_LOAD = "fails to load"
-    CRASH = "crashes"
-    DROP = "is dropped"
-    NOTHING = "trains on nothing"
-    WRONG = "trains on the wrong thing"
-    LEAK = "leaks"
-    WARNING = "warning"
-
-
-class Finding(NamedTuple):
-    """One thing that is wrong with a row: what happens, why, and where in the row."""
-
-    effect: Effect
-    code: str
-    field: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """What the code means."""
-        return TRAPS[self.code]
-
-
-_NUMBERS = re.compile(r"[^0-9]*([0-9]+)(?:\.([0-9]+))?.*")
-
-
-def release_of(word: str | None, releases: Sequence[str]) -> str:
-    """The generation of a release: the last one that is not newer, by default the newest.
-
-    >>> release_of("v0.5.1", ["0.1", "0.4", "0.6"]), release_of(None, ["0.1", "0.6"])
-    ('0.4', '0.6')
-    """
-    if not releases:
-        return ""
-    if word is None:
-        return releases[-1]
-    wanted = _version(word)
-    if wanted is None:
-        raise UsageError(f"--release {word}: expected a version", f"such as {releases[-1]}")
-    older = [name for name in releases if (_version(name) or ()) <= wanted]
-    if not older:
-        raise UsageError(f"--release {word} cannot read this", f"{releases[0]} is the first")
-    return older[-1]
-
-
-def _version(word: str) -> tuple[int, int] | None:
-    found = _NUMBERS.fullmatch(word)
-    return None if found is None else (int(found[1]), int(found[2] or 0))
-
 
 if TYPE_CHECKING:
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Encoded, TokenOptions
-
-Row = dict[str, Any]
-
-
-def role_of(message: Any) -> Any:
-    """Who speaks, where that can be said."""
-    return message.get("role") if isinstance(message, dict) else None
-
 
 PROVENANCE = frozenset(
     {
@@ -97,52 +35,52 @@ class CannotExport(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatSupport:
-    """What the messages of a target can say."""
+    """What the messages of a target can represent."""
 
     calls: bool = False
-    """Calls of tools and their results, as messages of their own kind."""
+    """Tool calls and their results, as messages of their own kind."""
     results: bool = False
-    """Results of tools, where calls are text; those of calls that became text do, too."""
+    """Tool results, even if calls are text. Results of calls that became text become text too."""
     text_with_calls: bool = True
-    """A call and words in one message."""
+    """Text and a call in one message."""
     broken_calls: bool = False
-    """Calls whose arguments are no JSON object, as models write them at times."""
+    """Calls whose arguments are not a JSON object, as models sometimes write them."""
     tools: bool = False
-    """Schemas of tools, beside the messages."""
+    """Tool schemas, in a field of their own."""
     reasoning: bool = False
-    """Thinking, as a field of its own."""
+    """Reasoning, in a field of its own."""
     earlier_reasoning: bool = True
-    """Thinking in turns that are not trained on."""
+    """Reasoning in turns that are not trained on."""
     system: bool = True
     """System messages."""
     later_turns: bool = False
-    """All turns of an answer, unless the user says otherwise: masks tell whose they are."""
+    """All turns of an answer by default, because masks say which of them the model wrote."""
     names: bool = False
-    """Who a user or a tool is."""
+    """The names of users and tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
-    """How pairs become examples: the options of `export`, made once."""
+    """How pairs become examples: the options of `export`."""
 
     turns: Literal["auto", "all", "first"] = "auto"
     lossy: Literal["flatten", "refuse", "drop"] = "flatten"
     tool_args: Literal["dict", "string"] = "string"
     tool_args_known: bool = False
-    """The user, or a chat template, has said which form arguments have."""
+    """Whether the user or a chat template chose the form of tool-call arguments."""
     template_says: str = ""
-    """What a chat template was seen to want, for people."""
+    """What the chat template was found to support, as a sentence."""
     reasoning_as: Literal["text", "field", "nothing"] = "text"
     system: Literal["keep", "merge"] = "keep"
     text: bool = False
     last_message: bool = False
     release: str = ""
     tokens: "TokenOptions | None" = None
-    """What makes tokens, for the targets whose rows are of tokens."""
+    """How tokens are made, for targets whose rows contain tokens."""
 
 
 class Example(NamedTuple):
-    """A prompt and two answers, as a target can say them, and the pair they came from."""
+    """A prompt and two answers, as a target can represent them, and the pair they came from."""
 
     pair: Pair
     prompt: Text
@@ -152,7 +90,7 @@ class Example(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """What is known of a dataset once all its rows are made."""
+    """What is known of a dataset once all its rows have been made."""
 
     files: Mapping[str, str]
     """The file of each side that was written."""
@@ -164,74 +102,22 @@ class Dataset(NamedTuple):
 
     @property
     def train(self) -> str:
-        """The file to train on: that of the first side, if none is called so."""
+        """The file to train on: train's, or else that of the first side."""
         return self.files.get("train") or next(iter(self.files.values()))
 
 
-def _nothing_more(_row: Row) -> Iterable[Finding]:
-    return ()
-
-
-def _columns_suffice(_row: Row) -> bool:
-    return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What a trainer makes of the rows of its files, whoever wrote them."""
-
-    needs: Mapping[str, frozenset[str]]
-    """The columns that every row has, each with the kinds that it may be of."""
-    optional: frozenset[str] = frozenset()
-    """Those of them that may be missing."""
-    read: Callable[[Row], Row]
-    """The prompt and the answers of a row, under the names of a pair."""
-    looks_like: Callable[[Row], bool] = _columns_suffice
-    """Whether a row that has the key columns of this format is of this format."""
-    check: Callable[[Row], Iterable[Finding]] = _nothing_more
-    """What is particular to this trainer."""
-    reserved: Mapping[str, Effect] = field(default_factory=dict)
-    """Columns that change what it does."""
-    trains: Literal["all", "last", "turns"] = "all"
-    """What of an answer is in the loss: all of it, its last message, or what the model wrote."""
-    on_missing: Effect = Effect.CRASH
-    """What becomes of a row without a column that it needs."""
-    on_null: Effect = Effect.CRASH
-    """What becomes of a row with null there."""
-    on_empty_prompt: Effect = Effect.CRASH
-    """What becomes of a row whose prompt has no messages."""
-    roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
-    """The roles that it knows."""
-    on_role: Effect = Effect.WRONG
-    """What becomes of a row with a role that nobody knows."""
-    text_arguments: bool | Literal["only"] = False
-    """Arguments of calls are right as text, or must be."""
-    batch: int = 0
-    """How many rows a step takes unless the user says otherwise; with fewer there is none."""
-    steady: tuple[str, ...] = ()
-    """The columns that every row has if the first one has them."""
-    suffixes: tuple[str, ...] = ()
-    """The endings of the file names that it knows, if it is particular about them."""
-    least: int = 0
-    """How many rows there must be."""
-    together: bool = False
-    """The files of a folder are loaded together, and must agree."""
-    slices: bool = False
-    """Answers are cut out of rendered conversations, where the prompt is thought to end."""
-
-
 def no_changes(_rows: list[Row]) -> frozenset[str]:
-    """Nothing but what example_of noticed."""
+    """No changes besides those of the example."""
     return frozenset()
 
 
-def never(_pair: Pair, _options: "ExportOptions") -> bool:
-    """Texts are all that is written."""
+def never(_pair: Pair, _options: ExportOptions) -> bool:
+    """For targets that write only texts."""
     return False
 
 
 def no_extras(_dataset: Dataset) -> Mapping[str, str]:
-    """Nothing but the data."""
+    """No files besides the data."""
     return {}
 
 
@@ -253,13 +139,13 @@ class TraceTarget:
 
     name: str
     rows: Callable[[Trace, TraceOptions], tuple[Row, list[str]]]
-    """The row of a trace, and a reason for each error that got no hint."""
+    """Returns the row of a trace, and a reason for each error that got no hint."""
     words: frozenset[str]
     """The options that it has."""
 
 
 class Host(NamedTuple):
-    """One of several readers of a format."""
+    """One of several services that read a format."""
 
     supports: ChatSupport
     rules: Rules
@@ -272,42 +158,42 @@ _FILES = {"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A trainer's format."""
+    """The format of a trainer."""
 
     name: str
     rows: Callable[[Example, ExportOptions], list[Row]]
-    """The rows of one example, each with every column that it knows."""
+    """Returns the rows of one example, without the columns that have no value."""
     changes: Callable[[list[Row]], frozenset[str]] = no_changes
-    """What is told of the rows of an example, besides what was changed for it."""
+    """Returns the reason codes of what was changed when these rows were made."""
     keeps: Callable[[Pair, ExportOptions], bool] = never
-    """Whether a pair is written with what its rollouts brought, whatever its texts become."""
+    """Whether the tokens that came with a pair are written, whatever happens to its texts."""
     columns: Mapping[str, Any]
-    """The columns in order, each with what stands for it where only other rows have it."""
+    """The columns in order, each with the value for rows that lack it if other rows have it."""
     files: Mapping[str, str] = field(default_factory=lambda: dict(_FILES))
     """The file name of each side of a split."""
     extras: Callable[[Dataset], Mapping[str, str]] = no_extras
-    """The files around the data, by name: a card, a configuration that runs as it stands."""
+    """Returns the files around the data by name: a card, a configuration ready to run."""
     extra_names: Sequence[str] = ()
     """The names of all such files."""
     supports: ChatSupport = field(default_factory=ChatSupport)
     single: bool = False
-    """An answer is one message, or its text."""
+    """Whether an answer is one message, or its text."""
     templated: bool = True
-    """The trainer renders messages with the chat template of the model."""
+    """Whether the trainer renders messages with the chat template of the model."""
     tool_args: Literal["dict", "string"] = "string"
-    """The form of arguments unless the user says otherwise."""
+    """The default form of tool-call arguments."""
     words: frozenset[str] = frozenset()
-    """The options that only some targets know."""
+    """The options that only some targets accept."""
     releases: Sequence[str] = ()
-    """The generations of the trainer that want different files, the newest last."""
-    hosts: Mapping[str, "Host"] = field(default_factory=dict)
-    """The hosts that read it, where they differ."""
+    """The releases of the trainer at which its files changed, newest last."""
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    """The services that read the format, if they differ."""
     unpaired: bool = False
-    """The rows of an example are answers by themselves."""
+    """Whether each row is a single answer."""
     rules: Rules
-    """What it makes of rows that it reads."""
+    """What the trainer does with the rows that it reads."""
     typed: bool = True
-    """The trainer types every column by the first rows of a file."""
+    """Whether its loader infers the types of columns from the first rows of a file."""
 
     @property
     def trained_columns(self) -> set[str]:
@@ -320,10 +206,37 @@ class Target:
         return "tokenizer" in self.words
 
     def file_of(self, side: str) -> str:
-        """The file of a side; what belongs to none is training data."""
+        """The file of a side; rows without a side are training data."""
         return self.files.get(side, self.files["train"])
 
     def files_of(self, sides: Iterable[str]) -> dict[str, str]:
-        """The files of a dataset: the data by side, and those around them by name."""
+        """The files of a dataset: the data by side, and the others by name."""
         data = {side: self.file_of(side) for side in sides}
         return {**data, **{name: name for name in self.extra_names}}
+
+
+_VERSION = re.compile(r"[^0-9]*([0-9]+)(?:\.([0-9]+))?.*")
+
+
+def release_of(word: str | None, releases: Sequence[str]) -> str:
+    """The last of these releases that is not newer than the given one; by default the newest.
+
+    >>> release_of("v0.5.1", ["0.1", "0.4", "0.6"]), release_of(None, ["0.1", "0.6"])
+    ('0.4', '0.6')
+    """
+    if not releases:
+        return ""
+    if word is None:
+        return releases[-1]
+    wanted = _version(word)
+    if wanted is None:
+        raise UsageError(f"--release {word}: expected a version", f"such as {releases[-1]}")
+    older = [name for name in releases if (_version(name) or ()) <= wanted]
+    if not older:
+        raise UsageError(f"--release {word} is not supported", f"{releases[0]} is the first")
+    return older[-1]
+
+
+def _version(word: str) -> tuple[int, int] | None:
+    found = _VERSION.fullmatch(word)
+    return None if found is None else (int(found[1]), int(found[2] or 0))

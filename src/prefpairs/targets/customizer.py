@@ -7,9 +7,10 @@ which loses the system message and all earlier turns; here that takes --last-mes
 import json
 from collections.abc import Mapping
 
+from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.targets import nemo_rl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Row, Rules, Target
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
 from prefpairs.targets.nemo_rl import text_of
 
 _JOB = {

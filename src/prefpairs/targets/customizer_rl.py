@@ -6,18 +6,9 @@ Every message has a role and a text. The first row of a file says what all of it
 import json
 from collections.abc import Iterator, Mapping
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
 
 _JOB = {

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.chat.flatten import parse_calls
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField, NotJson
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, as_chat
@@ -17,12 +18,8 @@ from prefpairs.targets.base import (
     CannotExport,
     ChatSupport,
     Dataset,
-    Effect,
     Example,
     ExportOptions,
-    Finding,
-    Row,
-    Rules,
     Target,
 )
 from prefpairs.targets.trl import PROVENANCE, provenance

@@ -10,21 +10,11 @@ from typing import Any
 
 from prefpairs.chat.flatten import parse_calls
 from prefpairs.dataset.row_prompt import split_prompt
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules, role_of
 from prefpairs.errors import BadField
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-    role_of,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 from prefpairs.targets.trl import PROVENANCE, provenance
 
 _SCRIPT = """#!/bin/sh

@@ -6,18 +6,9 @@ trains on the last message alone. Releases up to 0.3 call the answers otherwise.
 
 from collections.abc import Iterator, Mapping
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import Text, as_chat
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 
 OLDEST = "0.1"
 RELEASES = (OLDEST, "0.4", "0.6")

@@ -7,19 +7,10 @@ the system message. `reward` stands where a loss that weighs pairs will look for
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.message import Text, as_chat
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
 
 

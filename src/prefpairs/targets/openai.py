@@ -9,21 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules, role_of
 from prefpairs.errors import BadField
 from prefpairs.model.message import as_chat
 from prefpairs.targets.base import (
     ChatSupport,
     Dataset,
-    Effect,
     Example,
     ExportOptions,
-    Finding,
     Host,
-    Row,
-    Rules,
     Target,
     no_extras,
-    role_of,
 )
 
 

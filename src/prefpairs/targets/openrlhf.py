@@ -4,18 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from prefpairs.dataset.row_checks import repeats
 from prefpairs.dataset.row_prompt import split_prompt
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.base import (
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
 
 _SCRIPT = """#!/bin/sh
 # DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...

@@ -19,10 +19,11 @@ from prefpairs.chat.flatten import (
 from prefpairs.chat.rendered_chat import Span
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.chat.token_ids import tokens_of
+from prefpairs.dataset.row_rules import Row
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message, says_something
 from prefpairs.model.trace import Trace
-from prefpairs.targets.base import CannotExport, Row, TraceOptions, TraceTarget
+from prefpairs.targets.base import CannotExport, TraceOptions, TraceTarget
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _OTHERWISE = "default"
@@ -133,7 +134,7 @@ def _taught(
 
 
 def _told(messages: list[Message], tools: list[Any] | None, options: TraceOptions) -> _Told:
-    spoken = options.chat.spans_of(messages, tools)
+    spoken = options.chat.rendered_trace(messages, tools)
     encoded = options.encode(spoken.text)
     side = tokens_of(spoken, lambda _: encoded)
     ids = [*side.prompt, *side.ids]

@@ -18,18 +18,15 @@ from prefpairs.chat.token_ids import (
     tokens_to_remove,
 )
 from prefpairs.dataset.card import card
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.model.pair import Pair
 from prefpairs.targets.base import (
     CannotExport,
     ChatSupport,
     Dataset,
-    Effect,
     Example,
     ExportOptions,
-    Finding,
-    Row,
-    Rules,
     Target,
 )
 from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
@@ -88,7 +85,7 @@ def _sides(example: Example, options: ExportOptions) -> tuple[TokenSide, TokenSi
         raise CannotExport("own_tokens" if _brings_tokens(pair) else "no_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
-    chosen, rejected = (asked.chat.spoken(prompt, answer, example.tools) for answer in answers)
+    chosen, rejected = (asked.chat.rendered(prompt, answer, example.tools) for answer in answers)
     return tokens_of(chosen, asked.encode), tokens_of(rejected, asked.encode)
 
 

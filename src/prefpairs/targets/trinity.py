@@ -10,18 +10,10 @@ from typing import Any
 from prefpairs.dataset.card import card
 from prefpairs.dataset.row_checks import repeats
 from prefpairs.dataset.row_prompt import split_prompt
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.base import (
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
 
 _BATCH = 64
 _SNIPPET = """# DPO with Trinity-RFT on the files of this folder: for your configuration.

@@ -11,20 +11,11 @@ from typing import Any
 from prefpairs.dataset.card import card
 from prefpairs.dataset.row_checks import repeats
 from prefpairs.dataset.row_prompt import split_prompt, starts_with_other_role
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import encode
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}
 """What `load_dataset` calls the sides."""

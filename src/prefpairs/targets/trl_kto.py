@@ -8,19 +8,11 @@ from collections.abc import Iterator, Mapping
 
 from prefpairs.dataset.card import card
 from prefpairs.dataset.row_checks import repeats
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text
 from prefpairs.targets import trl
-from prefpairs.targets.base import (
-    Dataset,
-    Effect,
-    Example,
-    ExportOptions,
-    Finding,
-    Row,
-    Rules,
-    Target,
-)
+from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -38,6 +38,6 @@ def test_joined() -> None:
     for _ in range(6):
         joined.add()
     for one, other in ((0, 1), (2, 3), (1, 3), (5, 5)):
-        joined.join(one, other)
+        joined.link(one, other)
     roots = [joined.root(number) for number in range(6)]
     assert roots == [roots[0]] * 4 + [4, 5]

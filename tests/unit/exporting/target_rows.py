@@ -5,9 +5,10 @@ from typing import Any
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.example import example_of
+from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Dataset, ExportOptions, Row
+from prefpairs.targets.base import Dataset, ExportOptions
 
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
 TOLD = (

@@ -6,8 +6,8 @@ import pytest
 from target_rows import model, user
 
 from prefpairs.dataset.answer_slicing import AnswerSlicer
+from prefpairs.dataset.row_rules import Effect
 from prefpairs.errors import UsageError
-from prefpairs.targets.base import Effect
 
 TURN = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
 ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"

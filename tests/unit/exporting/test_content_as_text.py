@@ -15,8 +15,8 @@ THOUGHT = model("A", reasoning_content="hm")
 def _say(
     messages: list[Any], supports: ChatSupport = ALL, *, trained: bool = False, **words: Any
 ) -> tuple[list[Any], set[str]]:
-    speaker = Flattener(supports, ExportOptions(**words))
-    return speaker.say(messages, trained=trained), speaker.changes
+    flattener = Flattener(supports, ExportOptions(**words))
+    return flattener.flatten(messages, trained=trained), flattener.changes
 
 
 def test_messages_that_can_be_held() -> None:
@@ -133,10 +133,10 @@ def test_prompt_without_a_system_message() -> None:
 
 def test_tools_that_are_told() -> None:
     """In the system message, which is made if there is none."""
-    speaker = Flattener(ChatSupport(), ExportOptions())
-    assert speaker.tell_tools([user("Q")], TOOLS) == [system(TOLD), user("Q")]
-    both = speaker.tell_tools([system("S"), user("Q")], TOOLS)
-    assert (both, speaker.changes) == ([system(f"S\n\n{TOLD}"), user("Q")], {"tools_as_text"})
+    flattener = Flattener(ChatSupport(), ExportOptions())
+    assert flattener.with_tools_as_text([user("Q")], TOOLS) == [system(TOLD), user("Q")]
+    both = flattener.with_tools_as_text([system("S"), user("Q")], TOOLS)
+    assert (both, flattener.changes) == ([system(f"S\n\n{TOLD}"), user("Q")], {"tools_as_text"})
 
 
 def test_arguments_as_objects() -> None:
@@ -177,11 +177,15 @@ def test_calls_beside_words() -> None:
 
 def test_thinking_that_nobody_wants() -> None:
     """It goes before anything else is done, from fields and from texts."""
-    speaker = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
+    flattener = Flattener(ALL, ExportOptions(reasoning_as="nothing"))
     block = model("<think>hm</think>\nA")
-    assert speaker.forget([user("Q"), THOUGHT, block]) == [user("Q"), model("A"), model("A")]
-    assert speaker.changes == {"reasoning_left_out"}
-    assert Flattener(ALL, ExportOptions()).forget([THOUGHT]) == [THOUGHT]
+    assert flattener.without_reasoning([user("Q"), THOUGHT, block]) == [
+        user("Q"),
+        model("A"),
+        model("A"),
+    ]
+    assert flattener.changes == {"reasoning_left_out"}
+    assert Flattener(ALL, ExportOptions()).without_reasoning([THOUGHT]) == [THOUGHT]
 
 
 def test_users_with_names() -> None:

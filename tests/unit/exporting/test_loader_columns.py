@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
-from prefpairs.targets.base import Finding, Row
+from prefpairs.dataset.row_rules import Finding, Row
 
 Told = tuple[str, str, str]
 

@@ -14,9 +14,9 @@ def _parts(
     chat: ChatRenderer, prompt: list[Message], answer: list[Message]
 ) -> tuple[str, list[str]]:
     """The text of the prompt, and what the model is said to have written."""
-    spoken = chat.spoken(prompt, answer, None)
+    spoken = chat.rendered(prompt, answer, None)
     spans = [spoken.text[start:end] for start, end in spoken.spans]
-    return spoken.text[: spoken.border], spans
+    return spoken.text[: spoken.prompt_end], spans
 
 
 def _chat(source: str = CHATML, **specials: str) -> ChatRenderer:
@@ -177,8 +177,8 @@ def test_signs_in_the_texts() -> None:
 
 def test_whole_conversations() -> None:
     """All that the model wrote in them."""
-    spoken = _chat().spans_of([user("Q"), model("a"), user("R"), model("b")], None)
+    spoken = _chat().rendered_trace([user("Q"), model("a"), user("R"), model("b")], None)
     assert [spoken.text[slice(*span)] for span in spoken.spans] == ["a<|im_end|>", "b<|im_end|>"]
     with pytest.raises(CannotExport) as caught:
-        _chat().spans_of([model("a")], None)
+        _chat().rendered_trace([model("a")], None)
     assert caught.value.reason == "prompt_is_answer"

@@ -7,9 +7,9 @@ from target_rows import call, calling, model, system, told, user
 
 from prefpairs.dataset.row_checks import LengthLimit, check_row, repeats
 from prefpairs.dataset.row_prompt import starts_with_other_role
+from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Effect, Finding, Row, Rules
 
 BOTH = frozenset({"chat", "text"})
 ROW: Row = {"prompt": [user("Q")], "chosen": [model("Aye")], "rejected": [model("Nay")]}

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import Ordered, UnpairedAnswers
 from prefpairs.model.identity import digest, draw
 from prefpairs.model.json_codec import encode_sorted
-from prefpairs.targets.base import Row
 
 
 def _row(word: str, score: float | None = None) -> Row:
@@ -29,22 +29,22 @@ def _in_turn(rows: Sequence[Row]) -> Ordered:
     for row in rows:
         singles.add([row])
     assert len(singles) == len(rows)
-    return singles.in_turn()
+    return singles.ordered()
 
 
 def test_contents() -> None:
     """Digests see prompt, tools and answer, however keys are ordered."""
     row = {"prompt": [{"role": "user", "content": "Q"}], "completion": "A", "label": True}
     same = {"label": True, "completion": "A", "prompt": [{"content": "Q", "role": "user"}]}
-    assert _in_turn([row, same]).left_out == {"answer_repeated": 1}
-    assert _in_turn([row, {**row, "tools": "[1]"}, {**row, "completion": "B"}]).left_out == {}
+    assert _in_turn([row, same]).omitted == {"answer_repeated": 1}
+    assert _in_turn([row, {**row, "tools": "[1]"}, {**row, "completion": "B"}]).omitted == {}
 
 
 def test_prompts_take_turns() -> None:
     """Each prompt once, then each again that has more."""
     rows = _rows("pa+ pb- pc+ qa+ qb- ra+")
     order = _in_turn(rows)
-    assert not order.left_out
+    assert not order.omitted
     prompts = [rows[at]["prompt"] for at in order.positions]
     assert set(prompts[:3]) == {"p", "q", "r"}
     assert set(prompts[3:5]) == {"p", "q"}
@@ -55,9 +55,9 @@ def test_answers_that_come_again() -> None:
     """Once, if the labels agree, and else never."""
     order = _in_turn(_rows("pa+ pb- pa+ pa+ pc+ pc- pc+"))
     assert sorted(order.positions) == [0, 1]
-    assert order.left_out == {"answer_repeated": 2, "label_contradicted": 3}
-    assert _in_turn(_rows("pa+ qa-")).left_out == {}
-    assert (list(_in_turn([]).positions), _in_turn([]).left_out) == ([], {})
+    assert order.omitted == {"answer_repeated": 2, "label_contradicted": 3}
+    assert _in_turn(_rows("pa+ qa-")).omitted == {}
+    assert (list(_in_turn([]).positions), _in_turn([]).omitted) == ([], {})
 
 
 def test_answers_to_one_prompt() -> None:
@@ -65,7 +65,7 @@ def test_answers_to_one_prompt() -> None:
     rows = _rows("pa+ pb- pc+")
     singles = UnpairedAnswers()
     singles.add(rows)
-    assert singles.in_turn() == _in_turn(rows)
+    assert singles.ordered() == _in_turn(rows)
 
 
 def test_order_of_arrival() -> None:
@@ -132,4 +132,4 @@ _ANSWERS = st.builds(
 def test_strings_sort_as_what_they_say(rows: list[Row]) -> None:
     """The order is the one of labels, scores, turns and draws."""
     order = _in_turn(rows)
-    assert (list(order.positions), order.left_out) == _plainly(rows)
+    assert (list(order.positions), order.omitted) == _plainly(rows)

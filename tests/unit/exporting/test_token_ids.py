@@ -10,8 +10,9 @@ from prefpairs.chat.rendered_chat import RenderedChat, Span
 from prefpairs.chat.token_ids import TokenOptions, tokens_of
 from prefpairs.dataset.example import example_of
 from prefpairs.dataset.row_checks import check_row
+from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair
-from prefpairs.targets.base import CannotExport, ExportOptions, Row
+from prefpairs.targets.base import CannotExport, ExportOptions
 from prefpairs.targets.tokens import TARGET, changes
 
 PROMPT = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"

@@ -6,8 +6,8 @@ import pytest
 from target_rows import DEEP, PLAIN, TOOLS, calling, model, rows_of, system, told, user
 
 from prefpairs.dataset.row_checks import check_row
+from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import Row, Rules
 from prefpairs.targets.openai import check_strictly
 
 AYE, NAY = model("Aye, 7."), model("No, 8.")

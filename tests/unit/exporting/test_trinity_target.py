@@ -4,12 +4,13 @@ import pytest
 from target_rows import CALLED, DEEP, PLAIN, TOLD, extras_of, model, rows_of, system, user
 
 from prefpairs.dataset.row_checks import check_row
+from prefpairs.dataset.row_rules import Row
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadField
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.model.json_codec import encode
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Dataset, ExportOptions, Row
+from prefpairs.targets.base import Dataset, ExportOptions
 from prefpairs.targets.trinity import read
 
 GOOD, BAD = [user("2+2?"), model("4")], [user("2+2?"), model("5")]

@@ -14,12 +14,12 @@ from rows_and_output import Row, data_of
 
 from prefpairs.dataset.column_types import FIRST_BLOCK
 from prefpairs.dataset.row_checks import LengthLimit
+from prefpairs.dataset.row_rules import Effect, Finding
 from prefpairs.engine.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileError
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Effect, Finding
 
 ROW: Row = {"prompt": "Q", "chosen": " aye", "rejected": " nay"}
 EQUAL: Row = {**ROW, "rejected": " aye"}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from prefpairs.dataset.row_rules import Effect, Finding
 from prefpairs.reasons import TRAPS
-from prefpairs.targets.base import Effect, Finding
 
 
 def test_effects() -> None:

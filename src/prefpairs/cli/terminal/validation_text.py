@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from prefpairs.cli.terminal.safe_text import printable
+from prefpairs.dataset.row_rules import Effect
 from prefpairs.engine.validate import Verdict
 from prefpairs.ledger import FIRST_FEW, ValidationLedger
 from prefpairs.model.json_codec import encode_line
 from prefpairs.reasons import TRAPS
 from prefpairs.targets import PAIR_FORMATS
-from prefpairs.targets.base import Effect
 
 
 def limit_warnings(verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
