@@ -117,7 +117,7 @@ def test_any_number_of_workers_finds_the_same(
 @pytest.mark.parametrize("order", ["input", "key"])
 @pytest.mark.parametrize("across_prompts", [False, True])
 def test_many_rows_of_every_kind(order: str, *, across_prompts: bool) -> None:
-    """More rows than are scanned at once, in groups that spread over all stretches."""
+    """More rows than are scanned at once, in groups that spread over all blocks."""
     rows = every_kind_of_gym_row(1500)
     named = {"part-0.jsonl": b"".join(lines_of(*rows[::2], *rows[1::2]))}
     asked = {"order": order, "across_prompts": across_prompts, "strategy": "stratified"}
@@ -149,7 +149,7 @@ def besides(given_lines: Sequence[bytes], workers: int, **options: Any) -> tuple
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_tasks_that_are_joined_far_apart(workers: int) -> None:
-    """Two tasks share a prompt, and stand in different stretches."""
+    """Two tasks share a prompt, and stand in different blocks."""
     given_lines = lines_of(*[rollout(number // 10, number, 1.0) for number in range(20)])
     assert besides(given_lines, workers, group_by="prompt") == ({}, 1)
 
@@ -202,7 +202,7 @@ BAD = [b"{\n", *lines_of(rollout(0, 9, "high")), b"\xff\n", b'"words"\n', b"{}}\
 def test_bad_rows_on_the_command_line(
     tmp_path: Path, words: list[str], code: int, left: list[str]
 ) -> None:
-    """Exit code, messages, summary and output; bad rows stand in every stretch."""
+    """Exit code, messages, summary and output; bad rows stand in every block."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(
         b"\n".join([b"".join(GOOD[at : at + 8]) + BAD[at // 8] for at in range(0, 40, 8)])
@@ -214,7 +214,7 @@ def test_bad_rows_on_the_command_line(
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_bad_rows_are_put_aside_with_their_places(tmp_path: Path, workers: int) -> None:
-    """Line and byte in the file, whichever stretch they stand in."""
+    """Line and byte in the file, whichever block they stand in."""
     path, aside = tmp_path / "in.jsonl", tmp_path / "bad.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b"".join([*GOOD[:20], b"\n", BAD[0], *GOOD[20:], BAD[2]]))
     words = ["--on-error=quarantine", f"--quarantine={aside}"]

@@ -1,1 +1,1 @@
-"""Looks at pairs and candidates: counts, shares and pictures of them. Pure: it opens nothing."""
+"""Figures about candidates and pairs: surveys, comparisons, differences. Pure: opens no files."""

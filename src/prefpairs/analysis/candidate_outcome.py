@@ -1,4 +1,4 @@
-"""How each candidate of a group fared: in which pairs it stands, or why it stands in none."""
+"""The outcome of each candidate of a group: the pairs that it is in, or why it is in none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _NAMED = 3
 
 
 class Obstacle(StrEnum):
-    """Why two candidates may not be a pair."""
+    """Why two candidates must not be paired."""
 
     SAME_ANSWER = "same_answer"
     TIE = "tie"
@@ -23,7 +23,7 @@ class Obstacle(StrEnum):
 
 @dataclass(slots=True)
 class Others:
-    """Other candidates of the group: the numbers of the first few, and how many there are."""
+    """Other candidates of the group: the numbers of the first few, and their count."""
 
     numbers: list[int] = field(default_factory=list)
     count: int = 0
@@ -37,27 +37,27 @@ class Others:
 
 @dataclass(slots=True)
 class CandidateOutcome:
-    """What became of one candidate."""
+    """What happened to one candidate."""
 
     chosen_over: Others = field(default_factory=Others)
     rejected_by: Others = field(default_factory=Others)
     obstacles: dict[Obstacle, Others] = field(default_factory=dict)
-    """What stands between it and the others, if no pair with it is allowed."""
+    """The obstacles to pairing it with the others, if no pair with it is allowed."""
     like: tuple[Obstacle, int] | None = None
-    """The first candidate that is paired, and says or scores the same."""
+    """The first paired candidate with the same answer or score, and which of them is the same."""
     alone: bool = False
-    """Whether there is nobody to be compared with."""
+    """Whether it is the only candidate in its group."""
 
     @property
     def paired(self) -> bool:
-        """Whether it stands in a pair."""
+        """Whether it is in a pair."""
         return bool(self.chosen_over.count or self.rejected_by.count)
 
 
 def candidate_outcomes(
     group: Group, options: PairOptions, pairs: Iterable[Positions], numbers: Sequence[int]
 ) -> tuple[list[CandidateOutcome], int]:
-    """What became of each candidate, and how many pairs there are; others go by their numbers.
+    """The outcome of each candidate and the number of pairs; `numbers` refer to the candidates.
 
     >>> group = Group([1.0, 0.5, 0.5], [b"a", b"b", b"c"])
     >>> (best, second, third), _ = candidate_outcomes(group, PairOptions(), [(0, 1)], [1, 2, 3])
@@ -70,19 +70,19 @@ def candidate_outcomes(
         found[chosen].chosen_over.add(numbers[rejected])
         found[rejected].rejected_by.add(numbers[chosen])
         count += 1
-    paired = [place for place, standing in enumerate(found) if standing.paired]
-    for place, standing in enumerate(found):
-        if not standing.paired:
-            standing.obstacles = _obstacles(group, options, place, numbers)
-            like = None if standing.obstacles else _likeness(group, place, paired)
-            standing.like = None if like is None else (like[0], numbers[like[1]])
+    paired = [place for place, outcome in enumerate(found) if outcome.paired]
+    for place, outcome in enumerate(found):
+        if not outcome.paired:
+            outcome.obstacles = _obstacles(group, options, place, numbers)
+            like = None if outcome.obstacles else _paired_like(group, place, paired)
+            outcome.like = None if like is None else (like[0], numbers[like[1]])
     return found, count
 
 
 def _obstacles(
     group: Group, options: PairOptions, place: int, numbers: Sequence[int]
 ) -> dict[Obstacle, Others]:
-    """What stands between a place and all others; nothing if it may be paired."""
+    """The obstacles to pairing a candidate with all others; empty if any pair is allowed."""
     found: dict[Obstacle, Others] = {}
     for other, number in enumerate(numbers):
         if other == place:
@@ -95,7 +95,7 @@ def _obstacles(
 
 
 def _obstacle(group: Group, options: PairOptions, place: int, other: int) -> Obstacle | None:
-    """Why two places may not be a pair; nothing if they may."""
+    """The obstacle to pairing two candidates, or None."""
     better, worse = sorted((place, other), key=group.scores.__getitem__, reverse=True)
     if group.digests[better] == group.digests[worse]:
         return Obstacle.SAME_ANSWER
@@ -110,7 +110,7 @@ def _obstacle(group: Group, options: PairOptions, place: int, other: int) -> Obs
     return Obstacle.WIDE if wide else None
 
 
-def _likeness(group: Group, place: int, paired: Sequence[int]) -> tuple[Obstacle, int] | None:
+def _paired_like(group: Group, place: int, paired: Sequence[int]) -> tuple[Obstacle, int] | None:
     for other in paired:
         if group.digests[other] == group.digests[place]:
             return Obstacle.SAME_ANSWER, other

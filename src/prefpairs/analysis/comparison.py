@@ -1,4 +1,4 @@
-"""What changed between two sets of pairs, of which no text is held."""
+"""What changed between two sets of pairs, without holding their texts."""
 
 from array import array
 from collections import Counter
@@ -15,14 +15,14 @@ from prefpairs.stages.digest_table import DigestTable
 
 Kind = Literal["added", "lost", "flipped", "rescored"]
 KINDS: tuple[Kind, ...] = ("added", "lost", "flipped", "rescored")
-"""What can have become of a pair, if it is not as it was."""
+"""How a pair may differ between the sets."""
 
 _NUMBERS = 3
 """Gap, chosen score and rejected score."""
 
 
 class PairSet:
-    """The pairs of one side: some 120 bytes each, however long they are."""
+    """One set of pairs: about 120 bytes a pair, however long its texts are."""
 
     def __init__(self) -> None:
         self.pairs = 0
@@ -35,7 +35,7 @@ class PairSet:
         self._numbers = array("d")
 
     def add(self, pair: Pair, digests: Digests) -> None:
-        """Count a pair, and remember what can be compared of it."""
+        """Count a pair, and store what is compared."""
         self.pairs += 1
         if pair.gap is not None:
             self.gaps.append(pair.gap)
@@ -48,11 +48,11 @@ class PairSet:
             prompt, tools, chosen, rejected = digests
             self._reversed += digest_pair(prompt, tools, rejected, chosen)
             self._numbers += numbers
-        elif numbers > self.numbers(number):  # of copies the strongest: not the one that came first
+        elif numbers > self.numbers(number):  # of copies the strongest, whatever their order
             self._numbers[_NUMBERS * number : _NUMBERS * (number + 1)] = numbers
 
     def numbers(self, number: int) -> "array[float]":
-        """Gap and scores of an id; what is not known is less than all that is."""
+        """The gap and scores of an id; unknown numbers are less than all others."""
         return self._numbers[_NUMBERS * number : _NUMBERS * (number + 1)]
 
     def reversed_id(self, number: int) -> bytes:
@@ -65,14 +65,14 @@ def _known(number: float | None) -> float:
 
 
 class MeanMedian(NamedTuple):
-    """Mean and median of numbers; nothing where there are none."""
+    """The mean and median of numbers, or None if there are none."""
 
     mean: float | None
     median: float | None
 
 
 class PairSetFigures(NamedTuple):
-    """What can be said of one side alone."""
+    """Figures of one set."""
 
     pairs: int
     distinct: int
@@ -83,7 +83,7 @@ class PairSetFigures(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What changed: the counts of `pairs` are of distinct ones."""
+    """What changed; `pairs` counts distinct pairs."""
 
     before: PairSetFigures
     after: PairSetFigures
@@ -92,44 +92,44 @@ class Comparison(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether both sides hold the same pairs with the same scores."""
+        """Whether both sets contain the same pairs with the same scores."""
         return not any(self.pairs[kind] for kind in KINDS)
 
 
 def compare(before: PairSet, after: PairSet) -> Comparison:
-    """Hold one set of pairs against another."""
-    fates = Counter(_fate(number, before, after) for number in range(len(before.ids)))
-    added = sum(_fate(number, after, before) == "alone" for number in range(len(after.ids)))
+    """Compare two sets of pairs."""
+    changes = Counter(_change(number, before, after) for number in range(len(before.ids)))
+    added = sum(_change(number, after, before) == "alone" for number in range(len(after.ids)))
     both = sum(after.prompts.find(prompt) >= 0 for prompt in before.prompts)
     return Comparison(
-        _traits(before),
-        _traits(after),
+        _figures(before),
+        _figures(after),
         {
             "kept": both,
             "lost": len(before.prompts) - both,
             "added": len(after.prompts) - both,
         },
         {
-            "kept": fates["kept"] + fates["rescored"],
-            "rescored": fates["rescored"],
-            "lost": fates["alone"],
+            "kept": changes["kept"] + changes["rescored"],
+            "rescored": changes["rescored"],
+            "lost": changes["alone"],
             "added": added,
-            "flipped": fates["flipped"],
+            "flipped": changes["flipped"],
         },
     )
 
 
 def ids_of(kind: Kind, before: PairSet, after: PairSet) -> Iterator[str]:
-    """The ids of the pairs of which that became: what they were, if they are lost."""
+    """The ids of the pairs that changed in this way; their old ids if they are lost."""
     ours, theirs = (before, after) if kind == "lost" else (after, before)
     wanted = "alone" if kind in ("lost", "added") else kind
     for number, name in enumerate(ours.ids):
-        if _fate(number, ours, theirs) == wanted:
+        if _change(number, ours, theirs) == wanted:
             yield name.hex()
 
 
-def _fate(number: int, ours: PairSet, theirs: PairSet) -> str:
-    """What a pair of one side is on the other one."""
+def _change(number: int, ours: PairSet, theirs: PairSet) -> str:
+    """How a pair of one set differs in the other one."""
     there = theirs.ids.find(ours.ids[number])
     if there >= 0:
         return "kept" if ours.numbers(number) == theirs.numbers(there) else "rescored"
@@ -138,7 +138,7 @@ def _fate(number: int, ours: PairSet, theirs: PairSet) -> str:
     return "flipped" if flipped else "alone"
 
 
-def _traits(side: PairSet) -> PairSetFigures:
+def _figures(side: PairSet) -> PairSetFigures:
     return PairSetFigures(
         side.pairs,
         len(side.ids),
@@ -150,7 +150,7 @@ def _traits(side: PairSet) -> PairSetFigures:
 
 
 def _spread(numbers: "array[Any]") -> MeanMedian:
-    """Mean and median, whatever the order in which numbers came."""
+    """The mean and median, whatever the order of the numbers."""
     if not numbers:
         return MeanMedian(None, None)
     return MeanMedian(round_score(fsum(numbers) / len(numbers)), round_score(median(numbers)))

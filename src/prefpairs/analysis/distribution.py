@@ -1,4 +1,4 @@
-"""How numbers spread: mean, quantiles and bins, the same in whatever order they came."""
+"""The distribution of numbers: mean, quantiles and bins, whatever their order."""
 
 from array import array
 from bisect import bisect_left
@@ -9,14 +9,14 @@ from math import ceil, fsum
 from typing import Any, NamedTuple
 
 MOST_VALUES = 12
-"""So many different numbers are told one by one; more go into bins."""
+"""Up to this many different numbers are listed one by one; more are put into bins."""
 
 _BINS = 14
 _QUANTILES = {"p05": 0.05, "median": 0.5, "p95": 0.95}
 
 
 class Bin(NamedTuple):
-    """Numbers from `low` (included) to `high` (not included, but for the last bin)."""
+    """Numbers from `low` (included) to `high` (excluded, except in the last bin)."""
 
     low: float
     high: float
@@ -24,7 +24,7 @@ class Bin(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """What is told of many numbers; `values` where they are few different ones, else `bins`."""
+    """A summary of numbers, with `values` if they take few different values, else `bins`."""
 
     number: int
     mean: float
@@ -36,13 +36,13 @@ class Spread(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What the numbers are like: constant, binary, discrete or continuous."""
+        """The kind of distribution: constant, binary, discrete or continuous."""
         names = {1: "constant", 2: "binary"}
         return names.get(len(self.values), "discrete" if self.values else "continuous")
 
     def summary(self) -> dict[str, Any]:
-        """The spread as data."""
-        told: dict[str, Any] = {
+        """The distribution as data."""
+        summary: dict[str, Any] = {
             "count": self.number,
             "kind": self.kind,
             "mean": self.mean,
@@ -51,16 +51,16 @@ class Spread(NamedTuple):
             "max": self.high,
         }
         if self.values:
-            told["values"] = [{"value": value, "count": number} for value, number in self.values]
+            summary["values"] = [{"value": value, "count": number} for value, number in self.values]
         else:
-            told["bins"] = [
+            summary["bins"] = [
                 {"from": low, "to": high, "count": number} for low, high, number in self.bins
             ]
-        return told
+        return summary
 
 
 def spread_of(numbers: "array[Any]", edges: Sequence[float] | None = None) -> Spread | None:
-    """How numbers spread, or nothing where there are none. Bins have round edges.
+    """The distribution of numbers, or None if there are none. Bins have round edges.
 
     >>> spread = spread_of(array("d", [1.0, 0.0, 1.0, 1.0]))
     >>> spread.kind, spread.mean, spread.values
@@ -70,7 +70,7 @@ def spread_of(numbers: "array[Any]", edges: Sequence[float] | None = None) -> Sp
 
 
 def edges_of(columns: Sequence["array[Any]"]) -> Sequence[float]:
-    """Edges for bins of all of these numbers; none where they are so few that each is told."""
+    """Edges of bins for all of these numbers; none if they take few different values."""
     different: set[float] = set()
     for column in columns:
         different.update(islice(_distinct(column), MOST_VALUES + 1))
@@ -81,7 +81,7 @@ def edges_of(columns: Sequence["array[Any]"]) -> Sequence[float]:
 
 
 def _distinct(numbers: Iterable[float]) -> Iterator[float]:
-    """Each different number once."""
+    """Each distinct number once."""
     seen: set[float] = set()
     for number in numbers:
         if number not in seen:
@@ -90,7 +90,7 @@ def _distinct(numbers: Iterable[float]) -> Iterator[float]:
 
 
 def _spread(ordered: Sequence[float], edges: Sequence[float]) -> Spread:
-    """How ordered numbers spread over bins, or over their own values where there are no edges."""
+    """The distribution of sorted numbers over bins, or over their values if there are no edges."""
     return Spread(
         number=len(ordered),
         mean=float(f"{fsum(ordered) / len(ordered):.15g}"),
@@ -103,7 +103,7 @@ def _spread(ordered: Sequence[float], edges: Sequence[float]) -> Spread:
 
 
 def round_edges(low: float, high: float) -> list[float]:
-    """Edges of about a dozen bins of one width (1, 2 or 5 times a power of ten) around numbers.
+    """Edges of about a dozen bins of equal width (1, 2 or 5 times a power of ten).
 
     >>> round_edges(0.03, 0.97)
     [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
@@ -116,13 +116,13 @@ def round_edges(low: float, high: float) -> list[float]:
 
 
 def _round_step(width: Decimal) -> Decimal:
-    """The smallest of 1, 2 or 5 times a power of ten that is no smaller than a width."""
+    """The smallest 1, 2 or 5 times a power of ten that is not below a width."""
     power = Decimal(1).scaleb(width.adjusted())
     return next(power * of for of in (1, 2, 5, 10) if power * of >= width)
 
 
 def length_edges(longest: int) -> list[float]:
-    """Edges of bins of lengths, each about twice the one before: 0, 10, 20, 50, 100, ...
+    """Edges of bins for lengths, each about twice the one before: 0, 10, 20, 50, 100, ...
 
     >>> length_edges(120)
     [0, 10, 20, 50, 100, 200]
@@ -145,5 +145,5 @@ def _binned(ordered: Sequence[float], edges: Sequence[float]) -> list[Bin]:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest number that so large a share of them does not exceed."""
+    """The smallest number that at least this share of the numbers does not exceed."""
     return ordered[max(0, ceil(share * len(ordered)) - 1)]

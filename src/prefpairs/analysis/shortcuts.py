@@ -1,4 +1,7 @@
-"""Shortcuts: what can be measured of an answer without understanding it."""
+"""Shortcuts: traits of answers that can be measured without understanding them.
+
+A model that learns to prefer such a trait has learned a shortcut instead of the task.
+"""
 
 import re
 from math import sqrt
@@ -13,7 +16,7 @@ _FENCE = re.compile(r"^[ \t]{0,12}(?:```|~~~)", re.MULTILINE)
 
 
 class Traits(NamedTuple):
-    """The traits of one answer, each a number that can be larger or smaller than another's."""
+    """The traits of one answer, as numbers that can be compared with another answer's."""
 
     chars: int
     list_items: int
@@ -33,18 +36,17 @@ SHORTCUTS = {
     "tool_call": ("calls_tool", "the answer that calls a tool wins"),
     "thinking": ("thinks", "the answer that shows its thinking wins"),
 }
-"""Each shortcut with the trait it goes by, and what it says of the pairs."""
-
+"""Each shortcut with the trait it uses, and the statement it stands for."""
 
 FAIR_SHARE = (0.40, 0.60)
-"""A shortcut that is right more or less often than this steers what is learnt."""
+"""A shortcut that is right more or less often than this influences what is learned."""
 
 _CERTAIN = 1.5
-"""Three standard deviations of a fair coin, times the root of the number of throws."""
+"""Three standard deviations of a fair coin, times the square root of the number of tosses."""
 
 
 class Shortcut(NamedTuple):
-    """How often a trait alone tells the chosen answer, in the pairs that differ in it."""
+    """How often a trait alone predicts the chosen answer, among the pairs that differ in it."""
 
     name: str
     differ: int
@@ -57,7 +59,7 @@ class Shortcut(NamedTuple):
 
     @property
     def warns(self) -> bool:
-        """Whether that is unfair, and more than chance would do."""
+        """Whether the share is outside the fair range by more than chance explains."""
         if self.share is None or FAIR_SHARE[0] <= self.share <= FAIR_SHARE[1]:
             return False
         return abs(self.share - 0.5) >= _CERTAIN / sqrt(self.differ)
@@ -82,14 +84,14 @@ def traits_of_sides(pair: Pair) -> tuple[Traits, Traits]:
 
 
 def _traits(answer: Text, *, truncated: bool) -> Traits:
-    said = flat_text(answer)
+    text = flat_text(answer)
     turns = [] if isinstance(answer, str) else answer
     return Traits(
-        chars=len(said),
-        list_items=len(_ITEM.findall(said)),
-        code_blocks=(len(_FENCE.findall(said)) + 1) // 2,
+        chars=len(text),
+        list_items=len(_ITEM.findall(text)),
+        code_blocks=(len(_FENCE.findall(text)) + 1) // 2,
         refuses=is_refusal(answer),
         truncated=truncated,
         calls_tool=any(turn.get("tool_calls") for turn in turns),
-        thinks="<think>" in said or any(turn.get("reasoning_content") for turn in turns),
+        thinks="<think>" in text or any(turn.get("reasoning_content") for turn in turns),
     )

@@ -1,6 +1,6 @@
-"""A survey of pairs, and of the candidates they were made of: exact counts in compact arrays.
+"""A survey of pairs and of the candidates they were made from: exact counts in compact arrays.
 
-A pair takes some 50 bytes, and 30 for each different prompt, answer and pair; no text is kept.
+A pair takes about 50 bytes, plus 30 for each distinct prompt, answer and pair; no text is kept.
 """
 
 from array import array
@@ -20,13 +20,13 @@ from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.digest_table import DigestTable
 
 WHAT_IF_GAPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""The gaps that the what-if table asks about."""
+"""The minimum gaps in the what-if table."""
 
 _CHOSEN, _REJECTED = 1, 2
 
 
 class WhatIf(NamedTuple):
-    """What a `--min-gap` would leave."""
+    """The number of pairs and prompts that a `--min-gap` would leave."""
 
     min_gap: float
     pairs: int
@@ -35,12 +35,12 @@ class WhatIf(NamedTuple):
 
 @dataclass(slots=True)
 class GroupSurvey:
-    """What is told of the groups that candidates compete in."""
+    """Figures about the groups in which candidates compete."""
 
     groups: int
     with_spread: int
     all_equal: dict[str, int]
-    """Groups of several candidates with one score: below, at or above the middle of all."""
+    """Groups of several candidates with equal scores: below, at or above the middle of all."""
     sizes: Spread | None
     scores: Spread | None
     tied_pairs: int
@@ -49,7 +49,7 @@ class GroupSurvey:
 
 
 class PairSurvey:
-    """Takes pairs one after the other, in any order."""
+    """Figures about pairs, which are added one by one in any order."""
 
     def __init__(self) -> None:
         self._gaps = array("d")
@@ -58,7 +58,7 @@ class PairSurvey:
         self._prompt_of = array("I")
         self._prompts = DigestTable()
         self._answers = DigestTable()
-        self._stood = bytearray()
+        self._answer_sides = bytearray()
         self._opposed = DigestTable()
         self._directions = bytearray()
         self._differ: Counter[str] = Counter()
@@ -81,14 +81,14 @@ class PairSurvey:
         self.wins.add(pair)
 
     def _add_answer(self, answer: bytes, side: int) -> None:
-        """Remember on which sides an answer to a question stands."""
+        """Record the side on which an answer to a question occurs."""
         number = self._answers.number_of(digest("answer", answer))
-        if number == len(self._stood):
-            self._stood.append(0)
-        self._stood[number] |= side
+        if number == len(self._answer_sides):
+            self._answer_sides.append(0)
+        self._answer_sides[number] |= side
 
     def _add_direction(self, question: bytes, indexed: IndexedPair) -> None:
-        """Remember which of two answers is preferred."""
+        """Record which of two answers is preferred."""
         first, second = sorted((indexed.chosen, indexed.rejected))
         direction = _CHOSEN if first == indexed.chosen else _REJECTED
         number = self._opposed.number_of(digest("answers", question + first + second))
@@ -110,41 +110,41 @@ class PairSurvey:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were counted."""
+        """The number of pairs."""
         return len(self._gaps)
 
     @property
     def prompts(self) -> int:
-        """How many different questions they ask."""
+        """The number of distinct prompts, with their tools."""
         return len(self._prompts)
 
     @property
     def both_sides(self) -> int:
-        """How many answers are the chosen one of a pair and the rejected one of another."""
-        return self._stood.count(_CHOSEN | _REJECTED)
+        """The number of answers that are chosen in one pair and rejected in another."""
+        return self._answer_sides.count(_CHOSEN | _REJECTED)
 
     @property
     def contradictions(self) -> int:
-        """How many times two answers are preferred to each other."""
+        """The number of times that two answers are each preferred to the other."""
         return self._directions.count(_CHOSEN | _REJECTED)
 
     def gaps(self) -> Spread | None:
-        """How the gaps spread that are known."""
+        """The distribution of known gaps."""
         return spread_of(_all_known(self._gaps))
 
     @property
     def without_gap(self) -> int:
-        """How many pairs have no gap that is known."""
+        """The number of pairs without a known gap."""
         return sum(map(isnan, self._gaps))
 
     def scores(self) -> dict[str, Spread]:
-        """How the scores of each side spread, in bins alike."""
+        """The distribution of the scores of each side, over the same bins."""
         known = {side: _all_known(scores) for side, scores in self._scores.items()}
         edges = edges_of(list(known.values()))
         return {side: spread for side in known if (spread := spread_of(known[side], edges))}
 
     def lengths(self) -> dict[str, Spread]:
-        """How the lengths spread, in characters: prompt, chosen and rejected in bins alike."""
+        """The distribution of lengths in characters; both answers have the same bins."""
         prompt, chosen, rejected = self._lengths.values()
         of_prompts = length_edges(max(prompt, default=0))
         of_answers = length_edges(max(*chosen, *rejected, 0, 0))
@@ -153,7 +153,7 @@ class PairSurvey:
         return {name: spread for name, of in lengths if (spread := spread_of(of, edges[name]))}
 
     def shortcuts(self) -> list[Shortcut]:
-        """The shortcuts that any pairs differ in, those that tell most first."""
+        """The shortcuts in which any pairs differ, the most predictive first."""
         found = [Shortcut(name, self._differ[name], self._chosen_more[name]) for name in SHORTCUTS]
         return sorted(
             (shortcut for shortcut in found if shortcut.differ),
@@ -161,18 +161,18 @@ class PairSurvey:
         )
 
     def share(self, name: str) -> float | None:
-        """How often a shortcut is right."""
+        """How often a shortcut is right, or None if no pairs differ in it."""
         return Shortcut(name, self._differ[name], self._chosen_more[name]).share
 
     def what_if(self, *, unknown_stay: bool = False) -> list[WhatIf]:
-        """What each `--min-gap` would leave of these pairs; gaps that nobody knows go, or stay."""
+        """What each `--min-gap` would leave of these pairs, with or without unknown gaps."""
         gaps: Iterable[float] = self._gaps
         if unknown_stay:
             gaps = array("d", (inf if isnan(gap) else gap for gap in gaps))
         return [what_if(least, gaps, self._prompt_of) for least in WHAT_IF_GAPS]
 
     def pairs_per_prompt(self) -> Spread | None:
-        """How many pairs the prompts have."""
+        """The distribution of the number of pairs per prompt."""
         counts = array("I", bytes(4 * len(self._prompts)))
         for number in self._prompt_of:
             counts[number] += 1
@@ -181,7 +181,7 @@ class PairSurvey:
 
 @dataclass(slots=True)
 class Survey:
-    """What was found: of the pairs, and of the groups where pairs were made."""
+    """Figures about pairs, and about groups if the pairs were made from candidates."""
 
     pairs: PairSurvey
     what_if: list[WhatIf]
@@ -200,13 +200,13 @@ _TRAITS = {name: Traits._fields.index(trait) for name, (trait, _) in SHORTCUTS.i
 
 
 def what_if(least: float, gaps: Iterable[float], prompts: Iterable[int]) -> WhatIf:
-    """What a `--min-gap` leaves of pairs with these gaps and prompts; unknown gaps go."""
+    """What a `--min-gap` leaves of pairs with these gaps and prompts, without unknown gaps."""
     left = [prompt for gap, prompt in zip(gaps, prompts, strict=True) if gap >= least]
     return WhatIf(least, len(left), len(set(left)))
 
 
 def survey_groups(groups: Iterable[Sequence[float]]) -> GroupSurvey:
-    """A survey of groups, given the scores of each one's candidates."""
+    """Figures about groups, given the scores of each group's candidates."""
     sizes, scores, equal = array("I"), array("d"), array("d")
     tied = possible = spread = 0
     for group in groups:

@@ -1,4 +1,4 @@
-"""A survey as data: what `stats --json` writes, and what `--require` looks at."""
+"""A survey as data: what `stats --json` writes and `--require` checks."""
 
 from typing import Any
 

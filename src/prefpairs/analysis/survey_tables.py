@@ -1,4 +1,4 @@
-"""A survey as tables of words and bars, for whoever draws them."""
+"""A survey as tables of texts and bars, to be rendered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from prefpairs.reasons import ALL
 
 _FIRST_FEW = 5
 _MORE = (
-    "`prefpairs explain CODE` says what a reason means; `prefpairs show --group KEY` what became "
-    "of a group"
+    "`prefpairs explain CODE` explains a reason; `prefpairs show --group KEY` shows the outcome of "
+    "each candidate of a group"
 )
 
 
@@ -27,7 +27,7 @@ Cell = str | Bar
 
 
 class Table(NamedTuple):
-    """Rows under heads. Columns are flushed right, but for the first and those of words."""
+    """Rows under headings. Columns are aligned right, except the first and those of `words`."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -35,7 +35,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of what is told: a title, a table, and sentences under it."""
+    """A part of the report: a title, a table, and notes under it."""
 
     title: str
     table: Table | None
@@ -43,7 +43,7 @@ class Section(NamedTuple):
 
 
 def sections(survey: Survey, ledger: Ledger) -> list[Section]:
-    """All that is told of a survey, in the order in which people ask."""
+    """All sections of a survey, in the order in which readers need them."""
     pairs, groups = survey.pairs, survey.groups
     told = [_funnel(survey, ledger)]
     if groups is not None:
@@ -56,7 +56,7 @@ def sections(survey: Survey, ledger: Ledger) -> list[Section]:
 
 
 def warnings(survey: Survey) -> list[str]:
-    """What should be looked at before anybody trains on it."""
+    """Problems to look at before training on the pairs."""
     return [*_unfair(survey.pairs), *_repeated(survey.pairs), *_flat(survey.groups)]
 
 
@@ -72,10 +72,10 @@ def _repeated(pairs: PairSurvey) -> Iterator[str]:
     if pairs.contradictions:
         yield (
             f"answers preferred to each other: {_count(pairs.contradictions)} "
-            "(`prefpairs dedupe --conflicts` settles them)"
+            "(`prefpairs dedupe --conflicts` resolves them)"
         )
     if pairs.duplicates:
-        yield f"duplicates: {_count(pairs.duplicates)} (`prefpairs dedupe` leaves one of each)"
+        yield f"duplicates: {_count(pairs.duplicates)} (`prefpairs dedupe` keeps one of each)"
 
 
 def _flat(groups: GroupSurvey | None) -> Iterator[str]:
@@ -111,11 +111,13 @@ def _funnel(survey: Survey, ledger: Ledger) -> Section:
     rows += [("pairs", _count(survey.pairs.pairs), "")]
     rows += [("prompts", _count(survey.pairs.prompts), "different ones, with their tools")]
     notes = [*ledger.notes, *([_MORE] if any(name.startswith("  ") for name, *_ in rows) else [])]
-    return Section("What became of it", Table(("", "", ""), rows, frozenset({0, 2})), notes)
+    return Section(
+        "What happened to the input", Table(("", "", ""), rows, frozenset({0, 2})), notes
+    )
 
 
 def _inputs(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
-    """What each file was taken for."""
+    """The format that each file was read as."""
     for source in dict.fromkeys(source for _, source in ledger.sources):
         names = [name for name, of in ledger.sources if of == source]
         more = f" and {_count(len(names) - _FIRST_FEW)} more" if len(names) > _FIRST_FEW else ""
@@ -194,7 +196,7 @@ def _shortcuts(pairs: PairSurvey) -> Section:
         for shortcut in pairs.shortcuts()
     ]
     heads = ("shortcut", "right", "", "of pairs", "")
-    notes = ["50% is fair: then nothing but the task tells which answer was chosen"]
+    notes = ["50% is fair: then the trait does not predict which answer is chosen"]
     table = Table(heads, rows, frozenset({0, 2, 4})) if rows else None
     return Section("What a shortcut would get right", table, notes if rows else ())
 
@@ -202,14 +204,14 @@ def _shortcuts(pairs: PairSurvey) -> Section:
 def _concentration(pairs: PairSurvey) -> Section:
     per_prompt = pairs.pairs_per_prompt()
     rows = [
-        ("answers that are chosen here and rejected there", _count(pairs.both_sides)),
+        ("answers chosen in one pair and rejected in another", _count(pairs.both_sides)),
         ("answers preferred to each other (contradictions)", _count(pairs.contradictions)),
-        ("pairs that stand here already (duplicates)", _count(pairs.duplicates)),
+        ("repeated pairs (duplicates)", _count(pairs.duplicates)),
     ]
     if per_prompt is not None:
         most = f"{per_prompt.high:,.0f}"
-        rows = [("pairs of a prompt, at most", most), *rows]
-        rows = [("pairs of a prompt, on average", f"{per_prompt.mean:,.2f}"), *rows]
+        rows = [("pairs per prompt, maximum", most), *rows]
+        rows = [("pairs per prompt, mean", f"{per_prompt.mean:,.2f}"), *rows]
     return Section("Concentration", Table(("", ""), rows))
 
 
@@ -233,7 +235,7 @@ def _matrix(matrix: Matrix) -> Section:
 def _histograms(
     title: str, what: str, spreads: Mapping[str, Spread | None], notes: Sequence[str] = ()
 ) -> Section:
-    """Spreads over the same values or bins, side by side."""
+    """Distributions over the same values or bins, side by side."""
     there = {name: spread for name, spread in spreads.items() if spread is not None}
     if not there:
         return Section(title, None, notes)
@@ -255,14 +257,14 @@ def _histograms(
 
 
 def _kind(spread: Spread | None) -> Iterator[str]:
-    """What scores are like, where that is worth a word."""
+    """A note if scores are binary or constant."""
     if spread is not None and spread.kind in ("binary", "constant"):
         told = " or ".join(_range(value, value) for value, _ in spread.values)
         yield f"{spread.kind} scores: each is {told}"
 
 
 def _bars(spread: Spread) -> dict[tuple[float, float], int]:
-    """The counts of values, or of bins less the empty ones at both ends."""
+    """The counts of values, or of bins without the empty ones at both ends."""
     if spread.values:
         return {(value, value): count for value, count in spread.values}
     bins = list(spread.bins)

@@ -1,4 +1,4 @@
-"""Who wins against whom: the files, models or steps that the two answers of a pair come from."""
+"""Wins by origin: the files, models or steps that the two answers of a pair come from."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 from prefpairs.model.pair import Pair
 
 _NAMES = frozenset({"model", "model_name", "policy", "checkpoint", "step", "global_step"})
-"""Fields of meta, by the last word of their path, that say what an answer comes from."""
+"""Fields of meta, by the last part of their path, that say where an answer comes from."""
 
 _MOST = 30
-"""More than so many would be a table that nobody reads."""
+"""With more names than this, a table would be unreadable."""
 
 _LONGEST_NUMBER = 20
 
 
 class Matrix(NamedTuple):
-    """How often each name's answer was chosen over each other's."""
+    """How often each name's answer was chosen over each other name's."""
 
     of: str
     names: list[str]
     wins: list[list[int]]
 
     def summary(self) -> dict[str, Any]:
-        """The matrix as data: a row for each chosen one."""
+        """The matrix as data: one row for each chosen name."""
         return {"names": self.names, "wins": self.wins}
 
 
 class Wins:
-    """Counts who wins against whom, for each thing that tells answers apart."""
+    """Counts wins between names, for each field by which answers differ."""
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[tuple[str, str]]] = {}
@@ -46,7 +46,7 @@ class Wins:
             self._counts.setdefault(of, Counter())[chosen, rejected] += 1
 
     def matrices(self) -> list[Matrix]:
-        """A matrix for each thing of which several, but not too many, met each other."""
+        """A matrix for each field with several names, but not too many, that were paired."""
         return [
             self._matrix(of)
             for of, names in sorted(self._names.items())
@@ -54,7 +54,7 @@ class Wins:
         ]
 
     def too_many(self) -> list[str]:
-        """The things of which there are too many for a table."""
+        """The fields with too many names for a table."""
         return sorted(of for of, names in self._names.items() if len(names) > _MOST)
 
     def _matrix(self, of: str) -> Matrix:
@@ -64,7 +64,7 @@ class Wins:
 
 
 def rivals(pair: Pair) -> Iterator[tuple[str, str, str]]:
-    """What tells the two answers of a pair apart, with the chosen one's name and the other's."""
+    """The fields by which the two answers of a pair differ, with both names, chosen first."""
     if pair.chosen_origin and pair.rejected_origin:
         yield "file", _file(pair.chosen_origin), _file(pair.rejected_origin)
     for key, value in (pair.meta or {}).items():
@@ -72,15 +72,15 @@ def rivals(pair: Pair) -> Iterator[tuple[str, str, str]]:
         if key.startswith("chosen_"):
             of = key.removeprefix("chosen_")
             theirs = (pair.meta or {}).get(f"rejected_{of}")
-        if _says_whose(of) and _is_name(value) and _is_name(theirs):
+        if _names_origin(of) and _is_name(value) and _is_name(theirs):
             yield of, str(value), str(theirs)
 
 
-def _says_whose(path: str) -> bool:
-    """Whether a field of meta says what an answer comes from.
+def _names_origin(path: str) -> bool:
+    """Whether a field of meta says where an answer comes from.
 
-    >>> _says_whose("completions[].model"), _says_whose("models[]"), _says_whose("completions[]")
-    (True, True, False)
+    >>> [_names_origin(path) for path in ("completions[].model", "models[]", "completions[]")]
+    [True, True, False]
     """
     name = path.rpartition(".")[2]
     return name in _NAMES or (name.endswith("s[]") and name.removesuffix("s[]") in _NAMES)
@@ -95,6 +95,6 @@ def _file(origin: str) -> str:
 
 
 def _natural(name: str) -> tuple[bool, int, str]:
-    """Numbers by size, then words by letters."""
+    """A sort key: numbers by size, then words alphabetically."""
     number = name.isdecimal() and len(name) < _LONGEST_NUMBER
     return not number, int(name) if number else 0, name

@@ -1,4 +1,4 @@
-"""A prompt or an answer as lines: who speaks, what is thought, called and returned."""
+"""A prompt or an answer as lines: roles, texts, reasoning, calls and results."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ Kind = Literal["heading", "text", "thinking", "call", "result"]
 
 
 class Line(NamedTuple):
-    """One visible line, what it belongs to, and how far it stands in."""
+    """One visible line, its kind, and its indentation."""
 
     text: str
     kind: Kind = "text"
@@ -20,11 +20,11 @@ class Line(NamedTuple):
 
 
 BODY = 2
-"""Bodies stand in below their headings: no text of a model can pass for a heading."""
+"""Bodies are indented below their headings, so that no text of a model can pass for a heading."""
 
 
 def is_plain(text: Text) -> bool:
-    """Whether a text is words alone: nobody has to be told who says what."""
+    """Whether a text needs no role headings: plain text, or one message with text only."""
     if isinstance(text, str):
         return True
     bare = len(text) == 1 and text[0].keys() == {"role", "content"}
@@ -32,13 +32,13 @@ def is_plain(text: Text) -> bool:
 
 
 def plain_lines(text: Text) -> list[Line]:
-    """The lines of a text that is plain."""
+    """The lines of a plain text."""
     words = text if isinstance(text, str) else text[0]["content"]
     return _lines(words, "text")
 
 
 def turn_lines(text: Text, role: str) -> list[Line]:
-    r"""The lines of a chat, or of text that stands for one message of a role.
+    r"""The lines of a chat, or of a text that is one message of a role.
 
     >>> call = {"id": "1", "function": {"name": "add", "arguments": '{"a": 1, "code": "x\\ny"}'}}
     >>> for line in turn_lines([{"role": "assistant", "content": "", "tool_calls": [call]}], ""):
@@ -55,18 +55,18 @@ def turn_lines(text: Text, role: str) -> list[Line]:
 
 
 def beginning(response: Text, letters: int) -> str:
-    """The first words of a response, thinking left out, on one line of about so many letters."""
-    said = ""
+    """The first words of a response without its reasoning, on one line of about this length."""
+    text = ""
     for line in turn_lines(response, "assistant"):
-        if len(said) > letters:
+        if len(text) > letters:
             break
         if line.kind != "thinking" and (line.kind != "heading" or line.text.startswith("call ")):
-            said = f"{said} {' '.join(line.text.split())}".strip()
-    return said
+            text = f"{text} {' '.join(line.text.split())}".strip()
+    return text
 
 
 def _message_lines(message: Message, names: dict[str, str]) -> Iterator[Line]:
-    """The lines of one message; `names` are those of the tools behind the ids of calls."""
+    """The lines of one message; `names` maps the ids of calls to the names of tools."""
     if thoughts := message.get("reasoning_content"):
         yield Line("thinking", "heading")
         yield from _lines(thoughts, "thinking", BODY)
@@ -86,7 +86,7 @@ def _message_lines(message: Message, names: dict[str, str]) -> Iterator[Line]:
 
 
 def _content(message: Message) -> str:
-    """What a message says; parts that are no text are named."""
+    """The text of a message; parts that are not text are shown by their type."""
     content = message["content"]
     if isinstance(content, str):
         return content
@@ -96,7 +96,7 @@ def _content(message: Message) -> str:
 
 
 def _argument_lines(arguments: str) -> Iterator[Line]:
-    """Arguments a line each; those that are text of several lines as such."""
+    """Arguments, one a line; text of several lines is shown as such."""
     try:
         read = decode(arguments.encode())
     except NotJson:

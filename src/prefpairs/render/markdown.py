@@ -10,7 +10,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 def markdown(sections: Sequence[Section], warnings: Sequence[str]) -> str:
-    """All sections, and what should be looked at, as one text."""
+    """All sections and warnings as one text."""
     lines = [line for section in sections for line in _section(section)]
     if warnings:
         lines += ["", "### Worth a look", "", *(f"- {_words(warning)}" for warning in warnings)]
@@ -43,12 +43,12 @@ def _cell(cell: Cell) -> str:
 
 
 def _words(text: str) -> str:
-    """Words as they are, whatever signs are in them."""
+    """Text with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def blocks(share: float, width: int) -> str:
-    """A bar of block characters; what is there at all is seen.
+    """A bar of block characters; any share above 0 is visible.
 
     >>> blocks(0.5, 4), blocks(0.01, 4), blocks(0, 4)
     ('██', '▏', '')

@@ -1,4 +1,4 @@
-"""A pair as rows of a terminal or a page: what is known of it, the prompt, both answers."""
+"""A pair as rows of a terminal or a page: facts about it, the prompt, and both answers."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,9 +13,9 @@ from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
     TwoAnswers,
+    blocks,
     one_side,
     side_by_side,
-    stretches,
 )
 from prefpairs.render.terminal_text import (
     Row,
@@ -29,28 +29,28 @@ from prefpairs.render.terminal_text import (
 )
 
 TWO_COLUMNS = 80
-"""From so many columns on answers stand side by side."""
+"""From this width on, answers are shown side by side."""
 
 _LABEL = 10
 _PROMPT_HEAD, _PROMPT_TAIL = 4, 7
 _RULE, _APART = "─", "   "
 _NUMBER = 6
 _MOST_ROWS = 1000
-_UNSEEN = "the difference is not to be seen: blanks, or signs without width"
+_UNSEEN = "the difference is invisible: whitespace, or characters without width"
 
 
 class View(NamedTuple):
-    """How things are shown."""
+    """How pairs are shown."""
 
     width: int
     full: bool = False
-    """All of the prompt, and all that is equal."""
+    """Show the whole prompt, and all equal parts."""
     marked: bool = False
-    """Words that differ have signs around them, as there are no colours."""
+    """Put markers around words that differ, because there are no colours."""
 
 
 def pair_rows(pair: Pair, place: str, number: int, view: View) -> Iterator[Row]:
-    """All rows of a pair; `place` is where it stands, `number` its number among those shown."""
+    """All rows of a pair; `place` is its source line, `number` counts the pairs shown."""
     yield rule(f"{number} {_RULE} {pair.id}", place, view.width)
     yield from _facts(pair, view)
     yield []
@@ -61,7 +61,7 @@ def pair_rows(pair: Pair, place: str, number: int, view: View) -> Iterator[Row]:
 
 
 def group_rows(candidate: Candidate, counts: str, view: View) -> Iterator[Row]:
-    """What is known of a group, seen from one of its candidates."""
+    """Facts about a group, taken from one of its candidates."""
     yield rule(candidate.group, counts, view.width)
     yield from tools_rows(candidate.tools, view)
     yield from prompt_rows(candidate.prompt, view)
@@ -69,23 +69,23 @@ def group_rows(candidate: Candidate, counts: str, view: View) -> Iterator[Row]:
 
 
 def member_rows(
-    number: int, candidate: Candidate, fared: str, side: str, view: View
+    number: int, candidate: Candidate, outcome: str, side: str, view: View
 ) -> Iterator[Row]:
-    """A candidate of a group: what is known of it, how it fared, and how it begins."""
+    """A candidate of a group: facts about it, its outcome, and its first words."""
     columns = view.width - _NUMBER
     name = f"{f'#{number}':{_NUMBER - len(_APART)}}"
     facts = _facts_of_answer(name, candidate.response, candidate.score, candidate.index)
     room = max(columns - columns_of(facts), 1)
     origin = shortened_at_left(one_line(candidate.origin), room)
     yield [Span(shortened(f"{facts}{_APART}{origin}", view.width), f"{side} head")]
-    for row in wrapped([Span(fared, side)], columns):
+    for row in wrapped([Span(outcome, side)], columns):
         yield [Span(" " * _NUMBER), *row]
     begins = shortened(beginning(candidate.response, columns), columns)
     yield [Span(" " * _NUMBER), Span(begins, "label")]
 
 
 def rule(title: str, place: str, width: int) -> Row:
-    """A line across, with a title at its left and a place at its right."""
+    """A horizontal line with a title at the left and a place at the right."""
     title = shortened(one_line(title), width - 11)
     place = shortened_at_left(one_line(place), width - columns_of(title) - 9)
     row = [Span(f"{_RULE * 2} ", "rule"), Span(title, "title"), Span(" ", "rule")]
@@ -107,7 +107,7 @@ def _facts(pair: Pair, view: View) -> Iterator[Row]:
 
 
 def labelled(label: str, value: str, view: View) -> Iterator[Row]:
-    """A value beside its label, on one row, or with `full` on as many as it takes."""
+    """A value next to its label, on one row, or with `full` on as many as it needs."""
     columns = view.width - _LABEL
     if not view.full:
         yield [_margin(label), Span(shortened(value, columns))]
@@ -124,7 +124,7 @@ def tools_rows(tools: list[object] | None, view: View) -> Iterator[Row]:
 
 
 def _tool_name(tool: object) -> str:
-    """The name of a tool, wherever its schema has it."""
+    """The name of a tool, in either form of its schema."""
     for holder in (tool.get("function"), tool) if isinstance(tool, dict) else ():
         if isinstance(holder, dict) and isinstance(holder.get("name"), str):
             return one_line(holder["name"])
@@ -132,24 +132,24 @@ def _tool_name(tool: object) -> str:
 
 
 def prompt_rows(prompt: Text, view: View) -> Iterator[Row]:
-    """The prompt, with who speaks in the margin; the middle of a long one only with `full`."""
+    """The prompt with roles in the margin; the middle of a long one is shown only with `full`."""
     rows = list(_labelled_prompt(prompt, view))
     hidden = len(rows) - _PROMPT_HEAD - _PROMPT_TAIL
-    told = ""
+    last_label = ""
     for place, (label, row) in enumerate(rows):
         if not view.full and hidden > 1 and 0 <= place - _PROMPT_HEAD < hidden:
-            told = ""
+            last_label = ""
             if place == _PROMPT_HEAD:
                 yield [_margin(""), Span(f"… {hidden:,} more rows (--full)", "fold")]
             continue
-        if label != told and len(label) >= _LABEL:
+        if label != last_label and len(label) >= _LABEL:
             yield [Span(shortened(label, view.width), "label")]
-        yield [_margin(label if label != told and len(label) < _LABEL else ""), *row]
-        told = label
+        yield [_margin(label if label != last_label and len(label) < _LABEL else ""), *row]
+        last_label = label
 
 
 def _labelled_prompt(prompt: Text, view: View) -> Iterator[tuple[str, Row]]:
-    """Each row of a prompt with who speaks."""
+    """Each row of a prompt with its role."""
     label = "prompt"
     lines = plain_lines(prompt) if isinstance(prompt, str) else turn_lines(prompt, "user")
     for line in lines:
@@ -170,7 +170,7 @@ def _answer_rows(pair: Pair, view: View) -> Iterator[Row]:
         chosen, rejected = plain_lines(pair.chosen), plain_lines(pair.rejected)
     else:
         chosen, rejected = (turn_lines(text, "assistant") for text in (pair.chosen, pair.rejected))
-    found = TwoAnswers([*stretches(chosen, rejected)], view.marked, folded=not view.full)
+    found = TwoAnswers([*blocks(chosen, rejected)], view.marked, folded=not view.full)
     if chosen == rejected:
         yield from labelled("note", _UNSEEN, view)
         yield []
@@ -194,7 +194,7 @@ def _answer_rows(pair: Pair, view: View) -> Iterator[Row]:
 
 
 def _cut(rows: Iterator[Row], view: View) -> Iterator[Row]:
-    """The rows of answers; of very long ones only the first, unless all are wanted."""
+    """The rows of answers; only the first ones of very long answers, unless `full`."""
     yield from rows if view.full else islice(rows, _MOST_ROWS)
     if next(rows, None) is not None:
         yield [Span("… there is more (--full)", "fold")]
@@ -205,7 +205,7 @@ def _across(left: Row, right: Row, gutter: str, columns: int) -> Row:
 
 
 def _head(pair: Pair, side: str, columns: int) -> Iterator[Row]:
-    """What is known of one answer of a pair, and where it came from."""
+    """Facts about one answer of a pair, and where it came from."""
     if side == CHOSEN:
         text, score = pair.chosen, pair.chosen_score
         index, origin = pair.chosen_index, pair.chosen_origin

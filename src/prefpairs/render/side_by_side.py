@@ -1,4 +1,4 @@
-"""Two answers held against each other: level where they agree, with the words that differ."""
+"""Two answers side by side: aligned where they agree, with the words that differ."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
@@ -12,105 +12,105 @@ CHOSEN, REJECTED = "chosen", "rejected"
 _SAME = "same"
 
 _STEPS = 100_000
-"""Of effort for lines, and again for words: each a tenth of a second at most."""
+"""The effort for lines, and again for words: at most a tenth of a second each."""
 
-_SAYING = 12
-"""Lines that have so many letters in common are the same on purpose; brackets alone are not."""
+_MEANINGFUL = 12
+"""Equal lines with this many letters are no coincidence; brackets alone may be."""
 
 _AROUND = 3
-"""So many rows of what is equal are shown beside what is not."""
+"""The number of equal rows that are shown next to rows that differ."""
 
 _WORTH_FOLDING = 4
 
 _MARKS = {CHOSEN: ("{+", "+}"), REJECTED: ("[-", "-]")}
-"""What stands around words that differ where there are no colours."""
+"""The markers around words that differ, if there are no colours."""
 
 _BLANK, _LINE_FEED = "·", "↵"
-"""How white space is drawn where there is nothing else."""
+"""How whitespace is drawn if there is nothing else."""
 
 
 class Side(NamedTuple):
-    """Lines of an answer; with their words, and which of these the other answer lacks, if known."""
+    """Lines of an answer, with their words and which of them the other answer lacks, if known."""
 
     name: str
     lines: Sequence[Line]
     words: Words | None = None
-    """Each line has its line feed among them."""
+    """Including the line feed of each line."""
     differs: bytearray = bytearray()
 
 
-class Stretch(NamedTuple):
-    """Lines that stand side by side: equal ones, or such as differ."""
+class Block(NamedTuple):
+    """Lines that are shown side by side: equal ones, or ones that differ."""
 
     chosen: Side
     rejected: Side
 
     @property
     def equal(self) -> bool:
-        """Whether both sides say the same."""
+        """Whether both sides are equal."""
         return self.chosen.name == _SAME
 
 
 class TwoAnswers(NamedTuple):
-    """Two answers in stretches, and how they are to be shown."""
+    """Two answers as blocks, and how they are shown."""
 
-    stretches: Sequence[Stretch]
+    blocks: Sequence[Block]
     marked: bool = False
-    """There are signs around words that differ."""
+    """Put markers around words that differ."""
     folded: bool = False
-    """Of what is equal only the edges are shown."""
+    """Show only the edges of equal blocks."""
 
 
 class SideRow(NamedTuple):
-    """A row of both columns; what has come to its end is empty."""
+    """A row of both columns; a side that has ended is empty."""
 
     chosen: Row
     rejected: Row
     equal: bool = False
 
 
-def stretches(chosen: Sequence[Line], rejected: Sequence[Line]) -> Iterator[Stretch]:
-    """The lines of two answers, in stretches that are equal and stretches that are not."""
+def blocks(chosen: Sequence[Line], rejected: Sequence[Line]) -> Iterator[Block]:
+    """The lines of two answers, in blocks that are equal and blocks that differ."""
     ours = theirs = 0
     effort = Effort(_STEPS)
     anchors = _anchors(matches(chosen, rejected, Effort(_STEPS)), chosen, rejected)
     for match in [*anchors, Match(len(chosen), len(rejected), 0)]:
         if match[:2] != (ours, theirs):
-            yield _apart(chosen[ours : match.left], rejected[theirs : match.right], effort)
+            yield _different(chosen[ours : match.left], rejected[theirs : match.right], effort)
         ours, theirs = match.left + match.length, match.right + match.length
         if match.length:
             alike = Side(_SAME, chosen[match.left : ours])
-            yield Stretch(alike, alike)
+            yield Block(alike, alike)
 
 
 def _anchors(
     found: Sequence[Match], chosen: Sequence[Line], rejected: Sequence[Line]
 ) -> Iterator[Match]:
-    """The matches that are no coincidence: they say something, or stand at either end."""
+    """The matches that are no coincidence: they contain words, or are at either end."""
     for match in found:
         ours, theirs = match.left + match.length, match.right + match.length
         at_an_end = match[:2] == (0, 0) or (ours, theirs) == (len(chosen), len(rejected))
-        if at_an_end or _says_something(chosen[match.left : ours]):
+        if at_an_end or _has_words(chosen[match.left : ours]):
             yield match
 
 
-def _says_something(lines: Sequence[Line]) -> bool:
-    letters = sum(sign.isalnum() for line in lines for sign in line.text[: 2 * _SAYING])
-    return letters >= _SAYING or any(line.kind == "heading" for line in lines)
+def _has_words(lines: Sequence[Line]) -> bool:
+    letters = sum(sign.isalnum() for line in lines for sign in line.text[: 2 * _MEANINGFUL])
+    return letters >= _MEANINGFUL or any(line.kind == "heading" for line in lines)
 
 
-def _apart(chosen: Sequence[Line], rejected: Sequence[Line], effort: Effort) -> Stretch:
-    """Lines that differ, with the words that do, if they have others in common."""
+def _different(chosen: Sequence[Line], rejected: Sequence[Line], effort: Effort) -> Block:
+    """A block of lines that differ, word by word if they have words in common."""
     if not any(line.text.strip() for line in (*chosen, *rejected)):
         chosen, rejected = list(map(_drawn, chosen)), list(map(_drawn, rejected))
     ours, theirs = _words(chosen), _words(rejected)
     shared = shared_words(ours, theirs, effort)
     if shared is None:
-        return Stretch(Side(CHOSEN, chosen), Side(REJECTED, rejected))
+        return Block(Side(CHOSEN, chosen), Side(REJECTED, rejected))
     ours_differ, theirs_differ = bytearray(b"\1") * len(ours), bytearray(b"\1") * len(theirs)
     for left, right, length in shared:
         ours_differ[left : left + length] = theirs_differ[right : right + length] = bytes(length)
-    return Stretch(
+    return Block(
         Side(CHOSEN, chosen, ours, ours_differ), Side(REJECTED, rejected, theirs, theirs_differ)
     )
 
@@ -124,35 +124,35 @@ def _words(lines: Sequence[Line]) -> Words:
 
 
 def side_by_side(found: TwoAnswers, columns: int) -> Iterator[SideRow]:
-    """The rows of two columns, in which stretches begin level."""
-    for place, stretch in enumerate(found.stretches):
-        if stretch.equal:
+    """The rows of two columns, in which each block starts on the same row."""
+    for place, block in enumerate(found.blocks):
+        if block.equal:
             for row in _equal_rows(found, place, columns):
                 yield SideRow(row, row, equal=True)
             continue
-        sides = (_rows(side, columns, marked=found.marked) for side in stretch)
+        sides = (_rows(side, columns, marked=found.marked) for side in block)
         for chosen, rejected in zip_longest(*sides, fillvalue=[]):
             yield SideRow(chosen, rejected)
 
 
 def one_side(found: TwoAnswers, name: str, columns: int) -> Iterator[Row]:
-    """The rows of one of the answers alone."""
-    for place, stretch in enumerate(found.stretches):
-        if stretch.equal:
+    """The rows of one answer by itself."""
+    for place, block in enumerate(found.blocks):
+        if block.equal:
             yield from _equal_rows(found, place, columns)
         else:
-            side = stretch.chosen if name == CHOSEN else stretch.rejected
+            side = block.chosen if name == CHOSEN else block.rejected
             yield from _rows(side, columns, marked=found.marked)
 
 
 def _equal_rows(found: TwoAnswers, place: int, columns: int) -> Iterator[Row]:
-    """The rows of what is equal, less those that are far from all that differs."""
-    side = found.stretches[place].chosen
+    """The rows of an equal block, without those that are far from any difference."""
+    side = found.blocks[place].chosen
     head = _AROUND if place else 0
-    tail = _AROUND if place < len(found.stretches) - 1 else 0
+    tail = _AROUND if place < len(found.blocks) - 1 else 0
     rows = _rows(side, columns)
     begin = list(islice(rows, head + tail + _WORTH_FOLDING))
-    if not found.folded or len(found.stretches) == 1 or len(begin) < head + tail + _WORTH_FOLDING:
+    if not found.folded or len(found.blocks) == 1 or len(begin) < head + tail + _WORTH_FOLDING:
         yield from begin
         yield from rows
         return
@@ -163,7 +163,7 @@ def _equal_rows(found: TwoAnswers, place: int, columns: int) -> Iterator[Row]:
 
 
 def _edge(side: Side, columns: int, most: int, *, last: bool = False) -> list[Row]:
-    """The first rows, or the last ones, in whole lines if they are not too long for that."""
+    """The first or last rows, in whole lines unless these are too long."""
     edge: list[Row] = []
     for line in side.lines[: -most - 1 : -1] if last else side.lines[:most]:
         rows = list(_rows(side._replace(lines=[line]), columns))
@@ -180,7 +180,7 @@ def _rows(side: Side, columns: int, *, marked: bool = False) -> Iterator[Row]:
 
 
 def _spans(side: Side, *, marked: bool) -> Iterator[list[Span]]:
-    """The lines in pieces: words that differ, and words that do not."""
+    """The spans of each line: words that differ, and words that do not."""
     if side.words is None:
         for line in side.lines:
             yield [Span(line.text, f"{side.name} {line.kind}")]
@@ -191,7 +191,7 @@ def _spans(side: Side, *, marked: bool) -> Iterator[list[Span]]:
         end = side.words.index("\n", begin)
         words, differs = side.words[begin:end], side.differs[begin:end]
         if words and words[0].isspace():
-            differs[0] = 0  # that a line stands in is seen as it is
+            differs[0] = 0  # indentation is visible without a mark
         spans = []
         for differ, pieces in groupby(zip(words, differs, strict=True), lambda piece: piece[1]):
             text = "".join(word for word, _ in pieces)

@@ -1,4 +1,8 @@
-"""Text as a terminal may show it: made visible, measured in columns, and wrapped."""
+r"""Text as a terminal can show it: made visible, measured in columns, and wrapped.
+
+Invisible characters are escaped: controls, marks of direction, characters without width. Emoji made
+of several characters, about whose width terminals disagree, are shown character by character.
+"""
 
 import re
 from bisect import bisect_right
@@ -15,7 +19,7 @@ _SYMBOL += "\U0001f000-\U0001faff"
 _LETTER = "\u0590-\u1fff\ua000-\uabff\U00010800-\U00011fff"
 
 _ONE_SIGN_OF_SEVERAL = re.compile(f"(?<=[{_SYMBOL}])[\ufe0e\ufe0f]?(?:\u200d(?=[{_SYMBOL}]))?")
-"""What makes one picture of several signs, or colours one: each is shown by itself."""
+"""What joins several characters into one emoji, or colours one: each is shown by itself."""
 
 _UNSEEN = re.compile(
     "[\0-\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e"
@@ -31,7 +35,7 @@ _PICTURES = range(0x1F300, 0x1FB00)
 
 
 def visible_text(text: str) -> str:
-    r"""The text with all that nobody sees written out; line feeds stay.
+    r"""The text with invisible characters escaped; line feeds stay.
 
     >>> visible_text("red \x1b[31m, hid\u200bden, \u26a0\ufe0f")
     'red \\x1b[31m, hid\\u200bden, ⚠'
@@ -39,11 +43,11 @@ def visible_text(text: str) -> str:
     text = text.replace("\t", TAB)
     if not text.isascii():
         text = _ONE_SIGN_OF_SEVERAL.sub("", text)
-    return _UNSEEN.sub(_written_out, text)
+    return _UNSEEN.sub(_escaped, text)
 
 
 def one_line(text: str) -> str:
-    r"""The visible text with line feeds written out, too.
+    r"""The visible text with line feeds escaped too.
 
     >>> one_line("two\nlines")
     'two\\nlines'
@@ -51,12 +55,12 @@ def one_line(text: str) -> str:
     return visible_text(text).replace("\n", "\\n")
 
 
-def _written_out(found: re.Match[str]) -> str:
+def _escaped(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
 def columns_of(text: str) -> int:
-    """How many columns a text takes that is visible, and has no line feed.
+    """The number of columns that a visible text without line feeds takes.
 
     >>> columns_of("abc"), columns_of("日本"), columns_of("e\u0301")
     (3, 4, 1)
@@ -65,7 +69,7 @@ def columns_of(text: str) -> int:
 
 
 class _Columns(dict[str, int]):
-    """The columns of signs, those of each looked up once."""
+    """The columns of characters, cached."""
 
     def __missing__(self, sign: str) -> int:
         self[sign] = columns = _columns_of_sign(sign)
@@ -84,7 +88,7 @@ _COLUMNS = _Columns()
 
 
 def shortened(text: str, columns: int) -> str:
-    """A visible text without line feeds, cut to so many columns.
+    """A visible text without line feeds, truncated to a number of columns.
 
     >>> shortened("many words on one line", 12)
     'many words …'
@@ -100,7 +104,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def shortened_at_left(text: str, columns: int) -> str:
-    """The same, with the end kept: of a path with a line the end says most.
+    """The same, but truncated at the left: the end of a path with a line matters most.
 
     >>> shortened_at_left("runs/rollouts.jsonl:17", 12)
     '…ts.jsonl:17'
@@ -109,7 +113,7 @@ def shortened_at_left(text: str, columns: int) -> str:
 
 
 class Span(NamedTuple):
-    """A piece of a row, visible and without a line feed, and the name of its style."""
+    """A piece of a row, visible and without line feeds, and the name of its style."""
 
     text: str
     style: str = ""
@@ -119,9 +123,9 @@ Row = list[Span]
 
 
 def wrapped(line: Sequence[Span], columns: int) -> Iterator[Row]:
-    """The rows of a line, broken where words end; a word that is too long is cut.
+    """The rows of a line, broken after words; a word that is too long is cut.
 
-    Rows stand in as far as their line does.
+    Rows have the indentation of their line.
 
     >>> [[text for text, _ in row] for row in wrapped([Span(" a bc"), Span("d ef", "x")], 6)]
     [[' a bc', 'd'], [' ', 'ef']]
@@ -147,7 +151,7 @@ def wrapped(line: Sequence[Span], columns: int) -> Iterator[Row]:
 
 
 def _row_ends(text: str, columns: int, hang: int) -> Iterator[tuple[int, int]]:
-    """Where each row of a text begins and ends; a space between two rows may be in neither."""
+    """The start and end of each row of a text; a space between two rows may be in neither."""
     edges = None if text.isascii() else list(accumulate(map(columns_of, text), initial=0))
     start, room = 0, columns
     while start < len(text) or not start:
@@ -172,5 +176,5 @@ def _row_ends(text: str, columns: int, hang: int) -> Iterator[tuple[int, int]]:
 
 
 def width_of(row: Row) -> int:
-    """How many columns a row takes."""
+    """The number of columns that a row takes."""
     return sum(columns_of(text) for text, _ in row)

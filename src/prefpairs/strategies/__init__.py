@@ -1,7 +1,7 @@
-"""One group of candidates to the pairs made of it. One module a strategy, all of them pure.
+"""From a group of candidates to its pairs: one module per strategy, all pure.
 
-The word the user types, the module and its function have one name. A strategy is added by
-writing its module and naming it here.
+The word that the user types, the module and its function have the same name. To add a strategy,
+write its module and name it here.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ STRATEGIES = {
     "stratified": "scores from --high-threshold up against those from --low-threshold down",
     "adjacent": "each score against the next lower one",
     "best-vs-rest": "the best candidate against each lower one",
-    "random": "allowed pairs drawn at random, --max-pairs-per-group of them (1 unless told)",
+    "random": "allowed pairs drawn at random, --max-pairs-per-group of them (default 1)",
     "sweet-spot": "the best against the one nearest the mean minus two standard deviations",
 }
 
@@ -30,7 +30,7 @@ ALIASES = {"same-prompt": "best-vs-worst"}
 
 
 def strategy_named(word: str) -> tuple[str, "Strategy"]:
-    """The name and the function of a strategy; `-` and `_` are alike.
+    """The name and the function of a strategy; `-` and `_` are equivalent.
 
     >>> strategy_named("same_prompt")[0]
     'best-vs-worst'

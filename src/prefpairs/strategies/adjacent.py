@@ -1,4 +1,4 @@
-"""adjacent: neighbouring scores, the finest distinctions that the data makes."""
+"""adjacent: pairs neighbouring scores, the finest distinctions in the data."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -8,15 +8,15 @@ from prefpairs.strategies.options import PairOptions
 
 
 def adjacent(group: Group, options: PairOptions) -> Sequence[Positions]:
-    """Pair each score with the next lower one that it may meet, once a score; widest first.
+    """Pair each score once with the next lower one that is allowed, widest gap first.
 
     >>> list(adjacent(Group([1.0, 1.0, 0.5, 0.0], [b"a", b"b", b"c", b"d"]), PairOptions()))
     [(0, 2), (2, 3)]
     """
     allowed = AllowedPairs(group, options)
     pairs = [_nearest(allowed, list(level)) for _, level in _levels(allowed)]
-    met = [pair for pair in pairs if pair is not None]
-    return sorted(met, key=lambda pair: -allowed.gap(*pair))
+    found = [pair for pair in pairs if pair is not None]
+    return sorted(found, key=lambda pair: -allowed.gap(*pair))
 
 
 def _levels(allowed: AllowedPairs) -> Iterator[tuple[float, Iterator[int]]]:
@@ -24,8 +24,8 @@ def _levels(allowed: AllowedPairs) -> Iterator[tuple[float, Iterator[int]]]:
 
 
 def _nearest(allowed: AllowedPairs, level: Sequence[int]) -> Positions | None:
-    """The pair of one score with the nearest lower one; of several as near the first."""
-    met = [
+    """The pair of one score with the nearest lower one; the first if several are as near."""
+    found = [
         (chosen, rejected) for chosen in level if (rejected := allowed.nearest(chosen)) is not None
     ]
-    return max(met, key=lambda pair: allowed.group.scores[pair[1]], default=None)
+    return max(found, key=lambda pair: allowed.group.scores[pair[1]], default=None)

@@ -1,7 +1,7 @@
-"""One group of candidates, and the pairs that may be made of it.
+"""The pairs of a group that the laws and the options allow.
 
-Every strategy chooses among these pairs only. They are counted, ordered and picked by number
-from where they stand: nothing here builds all n² of them to find a few.
+Every strategy chooses among these pairs only. They are counted, ordered and selected by number
+without building all n² of them.
 """
 
 import heapq
@@ -15,13 +15,13 @@ from prefpairs.model.number import gap_between
 from prefpairs.strategies.options import PairOptions
 
 Positions = tuple[int, int]
-"""The places of a chosen and of a rejected candidate."""
+"""The positions of a chosen and a rejected candidate in their group."""
 
 
 class Group(NamedTuple):
-    """Candidates that may compete, best first. Equal digests are equal answers.
+    """Candidates that compete, best first. Equal digests are equal answers.
 
-    `identity` names the group to draws of chance.
+    `identity` identifies the group in random draws.
     """
 
     scores: Sequence[float]
@@ -32,8 +32,8 @@ class Group(NamedTuple):
 class AllowedPairs:
     """The pairs that the laws and the options allow, widest gap first.
 
-    Of equal gaps the better chosen one comes first, then the order of the group decides.
-    `chosen` and `rejected` narrow the places that may stand on a side.
+    Equal gaps are ordered by the chosen candidate, best first, then by the order of the group.
+    `chosen` and `rejected` restrict the positions on each side.
 
     >>> group = Group([1.0, 0.5, 0.5, 0.0], [b"a", b"b", b"c", b"a"])
     >>> allowed = AllowedPairs(group, PairOptions())
@@ -59,7 +59,7 @@ class AllowedPairs:
         self._rejected = places if rejected is None else rejected
 
     def __iter__(self) -> Iterator[Positions]:
-        """Merge the ordered partners of every chosen place through a heap."""
+        """Merge the ordered partners of all chosen candidates with a heap."""
         digests, partners = self._digests, self._worst_first
         scores, ranked = self.group.scores, self._ranked_scores
         heap = []
@@ -81,11 +81,11 @@ class AllowedPairs:
                 heapq.heappop(heap)
 
     def __len__(self) -> int:
-        """How many pairs there are, without making them."""
+        """The number of pairs, without making them."""
         return self._counts[-1] if self._counts else 0
 
     def __getitem__(self, number: int) -> Positions:
-        """The pair of a number below len(), in an order of its own: by chosen, then rejected.
+        """The pair with a number below len(), in an order of its own: by chosen, then rejected.
 
         >>> group = Group([1.0, 0.5, 0.0], [b"a", b"b", b"a"])
         >>> allowed = AllowedPairs(group, PairOptions())
@@ -103,14 +103,14 @@ class AllowedPairs:
         return chosen, self._worst_first[rank]
 
     def partners(self, chosen: int) -> Iterator[int]:
-        """The places that a chosen one may meet, widest gap first."""
+        """The rejected candidates allowed with a chosen one, widest gap first."""
         rank, end = self._span(chosen)
         while (rank := self._other_answer(rank, chosen)) < end:
             yield self._worst_first[rank]
             rank += 1
 
     def nearest(self, chosen: int) -> int | None:
-        """The place with the narrowest gap that a chosen one may meet; of several the first."""
+        """The allowed rejected candidate with the narrowest gap; the first if there are several."""
         start, end = self._span(chosen)
         rank = end - 1
         digests = self._digests
@@ -122,11 +122,11 @@ class AllowedPairs:
         return self._worst_first[self._other_answer(level, chosen)]
 
     def gap(self, chosen: int, rejected: int) -> float:
-        """The decimal difference of two members' scores."""
+        """The decimal difference of two candidates' scores."""
         return gap_between(self.group.scores[chosen], self.group.scores[rejected])
 
     def widest(self) -> Positions | None:
-        """The first pair, found at once where best and worst may meet, as they nearly always do."""
+        """The widest pair; a shortcut, as best and worst are nearly always allowed."""
         if not self.chosen or not self._rejected:
             return None
         best, worst = self.chosen[0], min(self._rejected, key=self.group.scores.__getitem__)
@@ -143,7 +143,7 @@ class AllowedPairs:
         return gap >= self.options.min_gap and (widest is None or gap <= widest)
 
     def _span(self, chosen: int) -> tuple[int, int]:
-        """The ranks, worst first, whose gap to the chosen one is neither too wide nor too small."""
+        """The ranks, worst first, whose gap to the chosen one is within the bounds."""
         return self._span_of_score(self.group.scores[chosen])
 
     def _span_of_score(self, score: float) -> tuple[int, int]:
@@ -159,14 +159,14 @@ class AllowedPairs:
         return span
 
     def _other_answer(self, rank: int, chosen: int) -> int:
-        """The first rank from here on that holds another answer than the chosen one's."""
+        """The first rank from here whose answer differs from the chosen one's."""
         if rank >= len(self._worst_first):
             return rank
         same = self._digests[self._worst_first[rank]] == self._digests[chosen]
         return self._next_answer[rank] if same else rank
 
     def _same_answers(self, chosen: int, start: int, end: int) -> Sequence[int]:
-        """The ranks of a span that hold the chosen one's own answer."""
+        """The ranks in a span that have the chosen one's own answer."""
         ranks = self._ranks_of.get(self._digests[chosen], [])
         return ranks[bisect_left(ranks, start) : bisect_left(ranks, end)]
 
@@ -188,7 +188,7 @@ class AllowedPairs:
 
     @cached_property
     def _next_answer(self) -> list[int]:
-        """For each rank the next one that holds another answer than it does."""
+        """For each rank, the next one with a different answer."""
         digests = [self._digests[place] for place in self._worst_first]
         following = list(range(1, len(digests) + 1))
         for rank in range(len(digests) - 2, -1, -1):
@@ -198,7 +198,7 @@ class AllowedPairs:
 
     @cached_property
     def _previous_answer(self) -> list[int]:
-        """For each rank the last one before it that holds another answer, or -1."""
+        """For each rank, the last one before it with a different answer, or -1."""
         digests = [self._digests[place] for place in self._worst_first]
         previous = list(range(-1, len(digests) - 1))
         for rank in range(1, len(digests)):
@@ -215,7 +215,7 @@ class AllowedPairs:
 
     @cached_property
     def _counts(self) -> list[int]:
-        """For each chosen place, how many pairs it and those before it have."""
+        """For each chosen candidate, how many pairs it and those before it have."""
         return list(accumulate(self._partners_of(chosen) for chosen in self.chosen))
 
     def _partners_of(self, chosen: int) -> int:

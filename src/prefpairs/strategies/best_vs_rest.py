@@ -1,4 +1,4 @@
-"""best-vs-rest: one chosen answer against every lower one."""
+"""best-vs-rest: pairs one chosen answer with every lower one."""
 
 from collections.abc import Iterator
 
@@ -7,16 +7,16 @@ from prefpairs.strategies.options import PairOptions
 
 
 def best_vs_rest(group: Group, options: PairOptions) -> Iterator[Positions]:
-    """Pair the best candidate that may be paired at all with each one it may meet.
+    """Pair the best candidate that has any allowed pair with each candidate allowed for it.
 
     >>> list(best_vs_rest(Group([1.0, 0.5, 0.0], [b"a", b"b", b"c"]), PairOptions()))
     [(0, 2), (0, 1)]
     """
     allowed = AllowedPairs(group, options)
     for chosen in allowed.chosen:
-        met = False
+        found = False
         for rejected in allowed.partners(chosen):
-            met = True
+            found = True
             yield chosen, rejected
-        if met:
+        if found:
             return

@@ -1,4 +1,4 @@
-"""best-vs-worst, of which same_prompt is the other name: the widest allowed pair."""
+"""best-vs-worst, also called same_prompt: the widest allowed pair."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from prefpairs.strategies.options import PairOptions
 
 
 def best_vs_worst(group: Group, options: PairOptions) -> Iterable[Positions]:
-    """Pair the best with the worst; where these may not meet, the next widest pair.
+    """Pair the best with the worst; if that pair is not allowed, take the next widest one.
 
     >>> list(best_vs_worst(Group([1.0, 0.5, 0.0], [b"a", b"b", b"c"]), PairOptions()))
     [(0, 2)]

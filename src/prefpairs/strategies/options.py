@@ -1,4 +1,4 @@
-"""The options of `pair`: which pairs are made, and in which order they are written."""
+"""The options of `pair`: which pairs are made, and the order in which they are written."""
 
 from prefpairs.errors import UsageError
 from prefpairs.option import flag, option, options
@@ -13,7 +13,7 @@ _RUN = "How it runs"
 
 @options
 class PairOptions:
-    """What is asked of pairs."""
+    """Which pairs are made of each group, and how the run works."""
 
     strategy: str = option(
         "same_prompt",
@@ -32,19 +32,21 @@ class PairOptions:
         None, metavar="SCORE", panel=_PAIR, help="Minimum score of a chosen answer."
     )
     max_pairs_per_group: int | None = option(
-        None, metavar="N", least=1, panel=_PAIR, help="N of a group: the widest."
+        None, metavar="N", least=1, panel=_PAIR, help="At most N pairs of each group, the widest."
     )
     high_threshold: float = option(
         0.7, metavar="SCORE", panel=_PAIR, help="stratified: chosen answers score this or more."
     )
     low_threshold: float = option(
-        0.4, metavar="SCORE", panel=_PAIR, help="stratified: rejected ones this or less."
+        0.4, metavar="SCORE", panel=_PAIR, help="stratified: rejected answers score this or less."
     )
-    across_prompts: bool = flag(
-        panel=_PAIR, help="stratified: let answers to different prompts meet."
-    )
+    across_prompts: bool = flag(panel=_PAIR, help="stratified: pair answers to different prompts.")
     rejected_per_chosen: int = option(
-        1, metavar="N", least=1, panel=_PAIR, help="With --across-prompts: N each."
+        1,
+        metavar="N",
+        least=1,
+        panel=_PAIR,
+        help="With --across-prompts: N rejected answers for each chosen one.",
     )
     seed: int = option(0, metavar="N", panel=_PAIR, help="Seed of random draws.")
     yes_all: bool = flag(panel=_PAIR, help="Allow more than 10 million pairs.")
@@ -52,11 +54,11 @@ class PairOptions:
         "input",
         choices=("input", "key"),
         panel=_RUN,
-        help="Groups as they first come, or in an order that no shuffling changes.",
+        help="Groups in the order of the input, or in an order that does not depend on it.",
     )
     assume_grouped: bool = flag(
         panel=_RUN,
-        help="Groups stand together in the input: pair them as they come, in constant memory.",
+        help="The rows of each group are adjacent: pair groups as they come, in constant memory.",
     )
     workers: int | None = option(
         None,
@@ -64,7 +66,7 @@ class PairOptions:
         least=1,
         most=1024,
         panel=_RUN,
-        help="Processes that read a file (default: one a core, for files that are worth it).",
+        help="Processes that read a file (default: one per core, for large files).",
     )
 
     @property
@@ -79,21 +81,21 @@ class PairOptions:
             raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
         for name in ("high_threshold", "low_threshold"):
             if strategy != "stratified" and getattr(self, name) != getattr(PairOptions, name):
-                raise UsageError(f"--{name.replace('_', '-')} goes with --strategy stratified")
+                raise UsageError(f"--{name.replace('_', '-')} requires --strategy stratified")
         if strategy == "stratified" and self.low_threshold > self.high_threshold:
             problem = f"--low-threshold {self.low_threshold:g} is above --high-threshold"
-            raise UsageError(f"{problem} {self.high_threshold:g}", "name them both")
+            raise UsageError(f"{problem} {self.high_threshold:g}", "give both")
         if self.across_prompts and strategy != "stratified":
             raise UsageError(
-                "--across-prompts goes with --strategy stratified only",
-                "answers to different prompts are no preference in any other strategy",
+                "--across-prompts requires --strategy stratified",
+                "no other strategy compares answers to different prompts",
             )
         if self.across_prompts and self.max_pairs_per_group is not None:
             raise UsageError(
                 "--max-pairs-per-group does not go with --across-prompts",
-                "there --rejected-per-chosen says how many pairs a chosen answer gets",
+                "use --rejected-per-chosen to set how many pairs a chosen answer gets",
             )
         if self.rejected_per_chosen > 1 and not self.across_prompts:
-            raise UsageError("--rejected-per-chosen goes with --across-prompts")
+            raise UsageError("--rejected-per-chosen requires --across-prompts")
         if self.assume_grouped and (self.across_prompts or self.order == "key"):
-            raise UsageError("--assume-grouped goes neither with --across-prompts nor --order key")
+            raise UsageError("--assume-grouped goes with neither --across-prompts nor --order key")

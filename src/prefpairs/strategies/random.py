@@ -1,4 +1,4 @@
-"""random: allowed pairs by chance, the same ones each time."""
+"""random: allowed pairs drawn at random, reproducibly."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from prefpairs.strategies.options import PairOptions
 
 
 def random(group: Group, options: PairOptions) -> Iterator[Positions]:
-    """Draw pairs uniformly, without putting any back; a larger number holds the smaller.
+    """Draw pairs uniformly without replacement; a larger sample contains every smaller one.
 
     >>> group = Group([1.0, 0.5, 0.0], [b"a", b"b", b"c"], b"group")
     >>> two = list(random(group, PairOptions(max_pairs_per_group=2)))
@@ -16,12 +16,12 @@ def random(group: Group, options: PairOptions) -> Iterator[Positions]:
     (2, True)
     """
     allowed = AllowedPairs(group, options)
-    left = len(allowed)
+    total = len(allowed)
     moved: dict[int, int] = {}
-    for number in range(min(left, options.max_pairs_per_group or 1)):
-        # A shuffle of the numbers 0 to left - 1 that writes down only what it moved.
-        last = left - 1 - number
-        chance = draw(options.seed, f"random {number}", group.identity)
-        place = chance * (last + 1) >> 64
+    for number in range(min(total, options.max_pairs_per_group or 1)):
+        # A Fisher-Yates shuffle of the numbers 0 to total - 1 that stores only those it moved.
+        last = total - 1 - number
+        drawn = draw(options.seed, f"random {number}", group.identity)
+        place = drawn * (last + 1) >> 64
         yield allowed[moved.get(place, place)]
         moved[place] = moved.get(last, last)

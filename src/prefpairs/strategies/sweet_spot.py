@@ -1,7 +1,7 @@
-"""sweet-spot: a rejected answer that is bad, but not the worst (arXiv 2502.16825).
+"""sweet-spot: rejects an answer that is bad, but not the worst (arXiv 2502.16825).
 
-With many candidates the very worst are outliers that teach little. Below about 16 of them
-the spot lies under the worst, and this equals best-vs-worst.
+With many candidates the worst ones are outliers that teach little. With fewer than about 16, the
+spot is below the worst one, and the result equals best-vs-worst.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,5 +29,5 @@ def sweet_spot(group: Group, options: PairOptions) -> Iterable[Positions]:
 
 
 def _spot(scores: Sequence[float]) -> float:
-    """The mean minus two population standard deviations, of exact sums."""
+    """The mean minus two population standard deviations, computed from exact sums."""
     return mean(scores) - 2 * pstdev(scores)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from prefpairs.targets.base import Target, TraceTarget
 
 TARGETS = {
-    "trl": "TRL: DPO, and the other trainers of preferences; explicit prompt, chat",
+    "trl": "TRL: DPO and other preference trainers; explicit prompt, chat",
     "nemo-rl": "NeMo RL: BinaryPreferenceDataset; text answers",
     "nemo-rl-ranked": "NeMo RL: PreferenceDataset; ranked answers with tool calls",
     "customizer": "NeMo Customizer of NeMo Microservices: chosen_response, rejected_response",
     "customizer-rl": "NeMo Customizer of NeMo Platform and Helix, its rl backend",
-    "trl-kto": "TRL: KTO; answers one by one, each with a label",
+    "trl-kto": "TRL: KTO; single answers with a label each",
     "openai": "OpenAI, Azure, Together and Fireworks: preferred_output, non_preferred_output",
     "llamafactory": "LLaMA-Factory: sharegpt form, with dataset_info.json",
     "ms-swift": "ms-swift: messages, rejected_messages",
@@ -54,7 +54,7 @@ KEY_COLUMNS = (
 HOSTS = ("openai", "azure", "together", "fireworks")
 """What --host may name."""
 
-OF_TRACES = {"sdpo": "traces as tokens, with and without hints before what mends an error"}
+OF_TRACES = {"sdpo": "traces as tokens, with and without hints before turns that fix an error"}
 """The targets that are made from traces, not from pairs."""
 
 
@@ -79,7 +79,7 @@ OF_TARGETS = frozenset(
         "kto.sh",
     }
 )
-"""What the targets write into a folder, cards aside: files of one would lie about another."""
+"""The files that targets write into a folder, except cards; old ones would not fit new data."""
 
 
 def target_named(name: str) -> "Target":

@@ -1,7 +1,7 @@
-"""Axolotl: chat_template.default. A conversation and two messages, of roles and texts alone.
+"""Axolotl: chat_template.default. A conversation and two messages, of roles and texts only.
 
-It finds an answer in the rendered conversation by searching for its text. So an answer must have
-no white space at its ends, where templates trim, and must not stand in what comes before it.
+It finds an answer in the rendered conversation by searching for its text. So an answer must not
+have whitespace at its ends, which templates trim, and must not occur before its own turn.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ Today Date: 26 Jul 2024
     f"<bos><start_of_turn>user\n{_DUMMY}<end_of_turn>\n<start_of_turn>model\n",
     f"<s>[INST] {_DUMMY} [/INST]",
 )
-"""What the templates of common models write before an answer."""
+"""What the chat templates of common models write before an answer."""
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -63,7 +63,7 @@ def _answer(message: Message) -> Message:
 
 
 def is_miscut(text: str) -> bool:
-    """Whether the text of an answer stands in what a template writes before it.
+    """Whether the text of an answer occurs in what a template writes before it.
 
     >>> is_miscut("2"), is_miscut("42")
     (True, False)
@@ -72,7 +72,7 @@ def is_miscut(text: str) -> bool:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What Axolotl makes of a row, besides what the rules say."""
+    """What Axolotl does with a row, in addition to the rules."""
     contents = []
     messages = row.get("messages")
     for place, message in enumerate(messages if isinstance(messages, list) else []):
@@ -96,7 +96,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def _messages(answer: object, side: str) -> object:
-    """An answer as a list; of a list axolotl takes the last message."""
+    """An answer as a list of messages; Axolotl uses the last message of a list."""
     if isinstance(answer, list) and not answer:
         raise BadField(side, answer, "a message")
     return [answer] if isinstance(answer, dict) else answer

@@ -1,7 +1,7 @@
 """NeMo Customizer of NeMo Microservices: prompt, chosen_response and rejected_response.
 
-The NeMo Agent Toolkit writes the same rows. By default it keeps the last message of a prompt only,
-which loses the system message and all earlier turns; here that takes --last-message.
+The NeMo Agent Toolkit writes the same rows. By default it keeps only the last message of a prompt,
+which loses the system message and all earlier turns; here that requires --last-message.
 """
 
 import json
@@ -33,7 +33,7 @@ _JOB = {
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
-    """The row of an example: these three columns, and no others."""
+    """The row of an example: these three columns and no others."""
     prompt = as_chat(example.prompt, "user")
     return [
         {

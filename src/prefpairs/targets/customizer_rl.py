@@ -1,6 +1,6 @@
-"""NeMo Customizer of NeMo Platform and NeMo Helix, its rl backend: binary preferences.
+"""The rl backend of NeMo Customizer in NeMo Platform and NeMo Helix: binary preferences.
 
-Every message has a role and a text. The first row of a file says what all of it is.
+Every message has a role and a text. The first row of a file determines the format of all rows.
 """
 
 import json
@@ -43,7 +43,7 @@ def read(row: Row) -> Row:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What the platform's validation says of a row, besides what the rules say."""
+    """What the platform's validation reports for a row, in addition to the rules."""
     if "chosen_response" in row and "chosen" not in row:
         yield Finding(Effect.NO_LOAD, "old_keys", "chosen_response")
     for place, message in enumerate(row["prompt"] if isinstance(row.get("prompt"), list) else []):

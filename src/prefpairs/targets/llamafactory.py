@@ -1,7 +1,7 @@
 """LLaMA-Factory: the sharegpt form of ranked pairs, with its dataset_info.json.
 
-Turns must alternate, tools and calls have speakers of their own, and an answer is one object;
-a row that is otherwise is dropped with a warning in the log.
+Turns must alternate, tools and calls have roles of their own, and an answer is one object. Other
+rows are dropped with a warning in the log.
 """
 
 import json
@@ -24,8 +24,8 @@ from prefpairs.targets.base import (
 )
 from prefpairs.targets.trl import PROVENANCE, provenance
 
-_SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
-_ROLES = {**{name: role for role, name in _SPEAKERS.items()}, "function_call": "assistant"}
+_NAMES = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
+_ROLES = {**{name: role for role, name in _NAMES.items()}, "function_call": "assistant"}
 _ASKING = ("human", "observation")
 _THOUGHT = re.compile(r"\A\s*<think>(.*?)</think>", re.DOTALL)
 _BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
@@ -61,7 +61,7 @@ def looks_like(row: Row) -> bool:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What LLaMA-Factory makes of a row: what does not fit is dropped."""
+    """What LLaMA-Factory does with a row: it drops what does not fit."""
     if "instruction" in row:
         for side in ("chosen", "rejected"):
             if not isinstance(row.get(side), str):
@@ -84,7 +84,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def _are_tools(tools: Any) -> bool:
-    """Whether tools are the text of a list, or not there."""
+    """Whether tools are the JSON text of a list, or missing."""
     if not tools:
         return not isinstance(tools, list)
     try:
@@ -101,14 +101,14 @@ def _check_answer(answer: Any, side: str) -> Iterator[Finding]:
 
 
 def _alternate(turns: list[Any]) -> bool:
-    """Whether the user and the model speak in turn, and the user last."""
+    """Whether the turns of user and model alternate, and end with the user."""
     names = [turn.get("from") if isinstance(turn, dict) else None for turn in turns]
     asking = [name in _ASKING for name in names[names[:1] == ["system"] :]]
     return len(asking) % 2 == 1 and asking == [place % 2 == 0 for place in range(len(asking))]
 
 
 def _is_broken_call(turn: Any) -> bool:
-    """Whether a call stands beside words; one thought is taken out of it first."""
+    """Whether a call is mixed with text; LLaMA-Factory removes one <think> block from it first."""
     if not isinstance(turn, dict) or turn.get("from") != "function_call":
         return False
     value = str(turn.get("value"))
@@ -118,7 +118,7 @@ def _is_broken_call(turn: Any) -> bool:
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
-    """The list of data sets, and a configuration to train with."""
+    """The list of datasets, and a configuration to train with."""
     columns = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"}
     if any(path.startswith("tools:") for path in dataset.shape):
         columns["tools"] = "tools"
@@ -158,7 +158,7 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 
 
 def _conversation(prompt: list[Message]) -> list[Row]:
-    """The prompt, with strictly alternating speakers behind a system message."""
+    """The prompt, with strictly alternating turns after the system message."""
     turns: list[Row] = []
     for message in prompt:
         turn = _turn(message)
@@ -175,12 +175,12 @@ def _conversation(prompt: list[Message]) -> list[Row]:
 
 
 def _turn(message: Message) -> Row:
-    """One message; calls stand alone, for the speaker has made text of others."""
+    """One message. Its calls have no text beside them: those with text became text before."""
     if calls := [_call(call["function"]) for call in message.get("tool_calls", [])]:
         value = encode(calls[0] if len(calls) == 1 else calls).decode()
-        # A thought is taken out of the value, also where it stands in an argument.
+        # LLaMA-Factory removes a <think> block from the value, even inside an argument.
         return {"from": "function_call", "value": value.replace("<think>", "\\u003cthink>")}
-    return {"from": _SPEAKERS[message["role"]], "value": message["content"]}
+    return {"from": _NAMES[message["role"]], "value": message["content"]}
 
 
 def _call(function: Mapping[str, str]) -> Row:
@@ -212,7 +212,7 @@ def _read_alpaca(row: Row) -> list[Row]:
 
 
 def _message(turn: Any, field: str) -> Row:
-    """One turn as a message; a call that is no JSON stays text."""
+    """One turn as a message; a call that is not JSON stays text."""
     if not isinstance(turn, dict) or str(turn.get("from")) not in _ROLES:
         raise BadField(field, turn, f"a turn from {', '.join(_ROLES)}")
     role, value = _ROLES[turn["from"]], turn.get("value")

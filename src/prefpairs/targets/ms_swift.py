@@ -1,8 +1,8 @@
 """ms-swift: the whole conversation twice, in `messages` and in `rejected_messages`.
 
-It trains on what follows the last user or tool message, and takes all before it for the prompt.
-The shorter form with `rejected_response` would replace all after the user's last turn, calls of
-tools that both sides share included.
+It trains on what follows the last user or tool message and treats everything before it as the
+prompt. The shorter form with `rejected_response` would replace everything after the user's last
+turn, including tool calls that both sides share.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row, with whichever column says what was rejected."""
+    """The pair of a row, from whichever column holds the rejected answer."""
     messages = row.get("messages")
     if not isinstance(messages, list):
         raise BadField("messages", messages, "a list of messages")
@@ -52,7 +52,7 @@ def read(row: Row) -> Row:
         raise BadField("rejected_messages", rejected, "a list of messages")
     tools = row.get("rejected_tools")
     if tools is not None and tools != row.get("tools"):
-        raise BadField("rejected_tools", tools, "what tools says")
+        raise BadField("rejected_tools", tools, "the same value as tools")
     known = ("messages", "rejected_messages", "rejected_response", "rejected_tools")
     messages, rejected = _plain(messages), _plain(rejected)
     others = {key: value for key, value in row.items() if key not in known}
@@ -60,7 +60,7 @@ def read(row: Row) -> Row:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What ms-swift makes of a row, besides what the rules say."""
+    """What ms-swift does with a row, in addition to the rules."""
     if row.get("rejected_messages") is not None:
         if row.get("tools") and not row.get("rejected_tools"):
             yield Finding(Effect.WRONG, "prompts_differ", "rejected_tools")
@@ -73,7 +73,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def _plain(messages: list[Any]) -> list[Any]:
-    """The messages with the roles that agents have here in the form of others."""
+    """The messages with ms-swift's roles for tools in the usual form."""
     return [_plain_message(message) for message in messages]
 
 
@@ -94,7 +94,7 @@ def _content(messages: list[Any]) -> Any:
 
 
 def _until_user(messages: list[Any]) -> list[Any]:
-    """The messages up to the user's last one, as ms-swift counts."""
+    """The messages up to the user's last one, as ms-swift counts them."""
     users = [at for at, message in enumerate(messages) if role_of(message) == "user"]
     return messages[: users[-1] + 1] if users else []
 

@@ -1,7 +1,7 @@
-"""NeMo RL: BinaryPreferenceDataset. A prompt in chat form, two answers of plain text.
+"""NeMo RL: BinaryPreferenceDataset. A prompt in chat form and two answers of plain text.
 
-Its loader puts an answer as it is into one message, renders the prompt without any tools, and
-trains on the last message alone. Releases up to 0.3 call the answers otherwise.
+Its loader puts each answer unchanged into one message, renders the prompt without tools, and trains
+on the last message only. Releases up to 0.3 have other names for the answers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions,
 
 OLDEST = "0.1"
 RELEASES = (OLDEST, "0.4", "0.6")
-"""The releases from which on files and words are others."""
+"""The releases at which its files or its options changed."""
 
 BATCH = 128
 SUFFIXES = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".txt")
-"""The endings of file names that its loader knows; any other is taken for a data set's name."""
+"""The file name extensions that its loader knows; any other name is read as a dataset's name."""
 
 TEXT = frozenset({"text"})
 
@@ -30,13 +30,13 @@ exec uv run examples/run_dpo.py{words} "$@"
 """
 
 
-# The shipped configuration names a tokenizer of its own, whatever the model.
+# The shipped configuration sets a tokenizer of its own, whatever the model is.
 _OWN_TOKENIZER = "'policy.tokenizer.name=${policy.model_name}'"
 _STAND_IN = (
     "# This release loads a validation file: it gets the training file, and never uses it.\n"
 )
 _NEVER_VALIDATE = ("dpo.val_period=0", "dpo.val_at_start=false", "checkpointing.metric_name=null")
-"""Without a validation set; checkpoints are then kept by age."""
+"""The options without a validation set; checkpoints are then kept by age."""
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
@@ -52,20 +52,20 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 def read(row: Row) -> Row:
     """The pair of a row."""
     renamed = {"chosen_response": "chosen", "rejected_response": "rejected"}
-    if "prompt" not in row:  # as argilla's data sets have it
+    if "prompt" not in row:  # as in Argilla's datasets
         renamed["instruction"] = "prompt"
     return {renamed.get(key, key): value for key, value in row.items()}
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What NeMo RL makes of a row, besides what the rules say."""
+    """What NeMo RL does with a row, in addition to the rules."""
     if "chosen_response" in row and "chosen" not in row:
         yield Finding(Effect.CRASH, "old_keys", "chosen_response")
     yield from check_prompt(row, "prompt")
 
 
 def check_prompt(row: Row, name: str) -> Iterator[Finding]:
-    """What becomes of a prompt: tools are not told, and thinking stands in it twice."""
+    """Find tools, which never reach the model, and reasoning that its template writes twice."""
     if row.get("tools"):
         yield Finding(Effect.WARNING, "tools_unseen", "tools")
     prompt = row.get(name)
@@ -85,7 +85,7 @@ REWARDS = dict.fromkeys(("pair_id", "chosen_reward", "rejected_reward", "reward_
 
 
 def rewards(example: Example) -> Row:
-    """The scores that are known, under the names that NeMo Gym's script has for them."""
+    """The known scores, under the names that NeMo Gym's script uses."""
     pair = example.pair
     scores = {
         "chosen_reward": pair.chosen_score,
@@ -101,9 +101,9 @@ def extras(dataset: Dataset) -> Mapping[str, str]:
 
 
 def command(dataset: Dataset, loader: str) -> str:
-    """The command that trains, in the words of the release."""
+    """The command that trains, with the options of the release."""
     train, val = dataset.train, dataset.files.get("val")
-    words = [_OWN_TOKENIZER, *_words(dataset.options.release, loader, train, val)]
+    words = [_OWN_TOKENIZER, *_overrides(dataset.options.release, loader, train, val)]
     stands_in = dataset.options.release == OLDEST and val is None
     return _SCRIPT.format(
         script="dpo.sh",
@@ -112,8 +112,8 @@ def command(dataset: Dataset, loader: str) -> str:
     )
 
 
-def _words(release: str, loader: str, train: str, val: str | None) -> list[str]:
-    """The overrides, with paths in the quotes of Hydra inside those of the shell."""
+def _overrides(release: str, loader: str, train: str, val: str | None) -> list[str]:
+    """The overrides, with paths in Hydra's quotes inside those of the shell."""
     path = "'$here/{}'".format
     if release in RELEASES[:2]:
         name = "prefpairs" if release == OLDEST else loader

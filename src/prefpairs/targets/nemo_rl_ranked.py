@@ -1,7 +1,7 @@
-"""NeMo RL: PreferenceDataset. A context and two ranked completions, with calls of tools.
+"""NeMo RL: PreferenceDataset. A context and two ranked completions, with tool calls.
 
-Lower ranks are better. The schemas of tools never reach its chat template, so they are told in
-the system message. `reward` stands where a loss that weighs pairs will look for it.
+Lower ranks are better. Tool schemas never reach its chat template, so they are written in the
+system message. `reward` is where a loss that weights pairs will look for it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row: the completion of the lower rank is the chosen one."""
+    """The pair of a row: the completion with the lower rank is the chosen one."""
     completions = row.get("completions")
     if not isinstance(completions, list) or len(completions) != 2:
         raise BadField("completions", completions, "two completions")
@@ -39,7 +39,7 @@ def read(row: Row) -> Row:
         if not isinstance(completion, dict) or not _is_number(completion.get("rank")):
             raise BadField(f"completions.{place}.rank", completion, "a number")
     if completions[0]["rank"] == completions[1]["rank"]:
-        raise BadField("completions.1.rank", completions[1]["rank"], "another rank than the first")
+        raise BadField("completions.1.rank", completions[1]["rank"], "a rank unlike the first")
     chosen, rejected = sorted(completions, key=lambda completion: completion["rank"])
     others = {key: value for key, value in row.items() if key not in ("context", "completions")}
     scores = {
@@ -52,7 +52,7 @@ def read(row: Row) -> Row:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What NeMo RL makes of a row, besides what the rules say."""
+    """What NeMo RL does with a row, in addition to the rules."""
     if "task_name" in row:
         yield Finding(Effect.NO_LOAD, "own_task_name", "task_name")
     completions = row.get("completions")

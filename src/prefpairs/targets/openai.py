@@ -1,7 +1,7 @@
-"""OpenAI's preference format, which Azure, Together and Fireworks read as well.
+"""OpenAI's preference format, which Azure, Together and Fireworks also read.
 
-`input` is an object, an answer is one message, and no other column is allowed. Together and
-Fireworks know neither tools nor their results.
+`input` is an object, an answer is one message, and no other columns are allowed. Together and
+Fireworks support neither tools nor tool results.
 """
 
 import json
@@ -53,7 +53,7 @@ def read(row: Row) -> Row:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What all hosts make of a row, besides what the rules say."""
+    """What all hosts do with a row, in addition to the rules."""
     for name in sorted(row.keys() - {*_COLUMNS}):
         yield Finding(Effect.NO_LOAD, "unknown_column", name)
     given = row.get("input")
@@ -69,7 +69,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def check_strictly(row: Row) -> Iterator[Finding]:
-    """What hosts make of a row that know roles and texts alone."""
+    """What hosts that support only roles and texts do with a row."""
     yield from check(row)
     given = row.get("input")
     prompt = given.get("messages") if isinstance(given, dict) else None
@@ -97,7 +97,7 @@ def extras_of_together(dataset: Dataset) -> Mapping[str, str]:
 
 
 def _job(dataset: Dataset, method: Row) -> Mapping[str, str]:
-    """A job in which the files and the model have to be named."""
+    """The body of a job, with placeholders for the files and the model."""
     job = {
         "training_file": "id of the uploaded train.jsonl",
         "model": "name of the model",

@@ -1,4 +1,4 @@
-"""OpenRLHF: prompt, chosen and rejected in chat form, of roles and texts alone."""
+"""OpenRLHF: prompt, chosen and rejected in chat form, of roles and texts only."""
 
 from collections.abc import Iterator, Mapping
 
@@ -32,12 +32,12 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row, whether the prompt stands by itself or in both answers."""
+    """The pair of a row, whether the prompt has its own column or is part of both answers."""
     return split_prompt(row)
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What OpenRLHF makes of a row, besides what the rules say."""
+    """What OpenRLHF does with a row, in addition to the rules."""
     texts = [row.get(name) for name in ("prompt", "chosen", "rejected")]
     if len({type(text) for text in texts if text is not None}) > 1:
         yield Finding(Effect.CRASH, "forms_differ")

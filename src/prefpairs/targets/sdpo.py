@@ -1,7 +1,7 @@
-"""Traces as rows for distilling hints: what the model saw, and the same with a hint in it.
+"""Traces as rows for self-distillation: what the model saw, and the same with hints.
 
-The teacher's sequence holds a hint before each turn that mends an error; the student's holds
-nothing there. Two lists of places say which tokens of the one are those of the other.
+The teacher's sequence has a hint before each turn that recovers from an error; the student's has
+none. Two lists of indexes say which tokens of one sequence are those of the other.
 """
 
 import re
@@ -26,12 +26,12 @@ from prefpairs.model.trace import Trace
 from prefpairs.targets.base import CannotExport, TraceOptions, TraceTarget
 
 _FIELD = re.compile(r"\{(\w+)\}")
-_OTHERWISE = "default"
-_NAMELESS = "tool_error"
+_DEFAULT = "default"
+_UNNAMED = "tool_error"
 
 
-class _Told(NamedTuple):
-    """A conversation as tokens: which the model wrote, and the places of each of its turns."""
+class _Tokens(NamedTuple):
+    """A conversation as tokens: a mask of those the model wrote, and the indexes of its turns."""
 
     ids: list[int]
     mask: list[int]
@@ -41,12 +41,12 @@ class _Told(NamedTuple):
 def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
     """The row of a trace, and a reason for each error that got no hint.
 
-    Raises CannotExport where the trace itself can be no row.
+    Raises CannotExport if the trace itself cannot become a row.
     """
     if not all(map(is_text_message, trace.turns)):
         raise CannotExport("not_text")
-    messages = [_sayable(turn, options.facts) for turn in trace.turns]
-    student = _told(messages, trace.tools, options)
+    messages = [_renderable(turn, options.facts) for turn in trace.turns]
+    student = _tokenized(messages, trace.tools, options)
     hinted, skipped = _hinted(trace, options.hints)
     row: Row = {
         "input_ids": student.ids,
@@ -60,33 +60,33 @@ def row_of(trace: Trace, options: TraceOptions) -> tuple[Row, list[str]]:
     if not hinted:
         return row, skipped
     try:
-        row |= _taught(messages, trace.tools, hinted, student, options)
+        row |= _teacher_columns(messages, trace.tools, hinted, student, options)
     except CannotExport as unfit:
         skipped += [unfit.reason] * len(hinted)
     return row, skipped
 
 
 def hint_of(error: Any, meta: Any, hints: Mapping[str, str]) -> str | None:
-    """The hint for a kind of error, its fields filled in; nothing where one is not known.
+    """The hint for a kind of error, with its fields filled in; None if a field is not known.
 
     >>> hint_of("gone", {"name": "a", "tools": ["b", "c"]}, {"gone": "No {name}. Try {tools}."})
     'No a. Try b, c.'
     """
-    hint = hints.get(error if isinstance(error, str) else _NAMELESS, hints.get(_OTHERWISE))
+    hint = hints.get(error if isinstance(error, str) else _UNNAMED, hints.get(_DEFAULT))
     known = meta if isinstance(meta, dict) else {}
     if hint is None or not {*_FIELD.findall(hint)} <= known.keys():
         return None
-    return _FIELD.sub(lambda found: _shown(known[found[1]]), hint).strip() or None
+    return _FIELD.sub(lambda found: _as_text(known[found[1]]), hint).strip() or None
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_as_text, value))
     return value if isinstance(value, str) else encode(value).decode()
 
 
 def _hinted(trace: Trace, hints: Mapping[str, str]) -> tuple[dict[int, str], list[str]]:
-    """The hint before each turn that gets one, and why the other errors get none."""
+    """The hint before each turn that gets one, and the reasons why other errors get none."""
     hinted: dict[int, str] = {}
     skipped: list[str] = []
     for error, details, recovery in trace.errors:
@@ -102,20 +102,20 @@ def _hinted(trace: Trace, hints: Mapping[str, str]) -> tuple[dict[int, str], lis
     return hinted, skipped
 
 
-def _taught(
+def _teacher_columns(
     messages: list[Message],
     tools: list[Any] | None,
     hinted: Mapping[int, str],
-    student: _Told,
+    student: _Tokens,
     options: TraceOptions,
 ) -> Row:
-    """The sequence with the hints, and the places at which both have the same tokens."""
-    taught: list[Message] = []
+    """The columns of the sequence with hints, and the indexes of the tokens that both share."""
+    with_hints: list[Message] = []
     for place, message in enumerate(messages):
         if place in hinted:
-            taught.append({"role": "system", "content": hinted[place]})
-        taught.append(message)
-    teacher = _told(taught, tools, options)
+            with_hints.append({"role": "system", "content": hinted[place]})
+        with_hints.append(message)
+    teacher = _tokenized(with_hints, tools, options)
     ours: list[int] = []
     theirs: list[int] = []
     spoken = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
@@ -133,24 +133,24 @@ def _taught(
     }
 
 
-def _told(messages: list[Message], tools: list[Any] | None, options: TraceOptions) -> _Told:
+def _tokenized(messages: list[Message], tools: list[Any] | None, options: TraceOptions) -> _Tokens:
     spoken = options.chat.rendered_trace(messages, tools)
     encoded = options.encode(spoken.text)
     side = tokens_of(spoken, lambda _: encoded)
     ids = [*side.prompt, *side.ids]
     if options.max_tokens is not None and len(ids) > options.max_tokens:
         raise CannotExport("too_many_tokens")
-    return _Told(ids, [*[0] * len(side.prompt), *side.mask], _places(encoded[1], spoken.spans))
+    return _Tokens(ids, [*[0] * len(side.prompt), *side.mask], _places(encoded[1], spoken.spans))
 
 
 def _places(offsets: Sequence[Span], spans: Sequence[Span]) -> list[range]:
-    """The tokens of each span."""
+    """The indexes of the tokens of each span."""
     starts, ends = [start for start, _ in offsets], [end for _, end in offsets]
     return [range(bisect_left(starts, start), bisect_right(ends, end)) for start, end in spans]
 
 
-def _sayable(turn: Message, facts: TemplateFacts) -> Message:
-    """A turn in the form that the template renders."""
+def _renderable(turn: Message, facts: TemplateFacts) -> Message:
+    """A turn in the form that the template supports."""
     said = turn if facts.reasoning else with_reasoning_as_text(turn)
     calls = said.get("tool_calls")
     if calls and (facts.tool_args is None or not have_object_arguments(calls)):

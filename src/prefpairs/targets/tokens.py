@@ -1,7 +1,7 @@
-"""Tokens: what trainers compute of a pair, computed once, exactly, and without a network.
+"""Tokens: what trainers compute from a pair, computed once, exactly, and without a network.
 
-A conversation is rendered once and tokenised once; offsets say which tokens the model wrote. Where
-rollouts brought their own ids, those are taken as they are.
+A conversation is rendered once and tokenized once; offsets say which tokens the model wrote. Ids
+that came with the rollouts are used unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     chosen, rejected = _sides(example, options)
     if chosen.prompt != rejected.prompt:
         raise CannotExport("prompt_ids_differ")
-    if chosen.ids == rejected.ids or _learnt(chosen) == _learnt(rejected):
+    if chosen.ids == rejected.ids or _trained_ids(chosen) == _trained_ids(rejected):
         raise CannotExport("sides_equal")
     if not (any(chosen.mask) and any(rejected.mask)):
         raise CannotExport("empty_answer")
@@ -63,17 +63,17 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def keeps(pair: Pair, options: ExportOptions) -> bool:
-    """Whether the tokens are written that came with a pair: nothing is asked that changes them."""
+    """Whether the tokens that came with a pair are written: no option changes them."""
     whole = options.turns != "first" and options.reasoning_as != "nothing"
-    return whole and _brings_tokens(pair)
+    return whole and _has_tokens(pair)
 
 
-def _brings_tokens(pair: Pair) -> bool:
+def _has_tokens(pair: Pair) -> bool:
     return pair.chosen_tokens is not None and pair.rejected_tokens is not None
 
 
-def _learnt(side: TokenSide) -> list[int]:
-    """The tokens of an answer that the model wrote."""
+def _trained_ids(side: TokenSide) -> list[int]:
+    """The ids of an answer that the model wrote."""
     return [one for one, own in zip(side.ids, side.mask, strict=True) if own]
 
 
@@ -82,7 +82,7 @@ def _sides(example: Example, options: ExportOptions) -> tuple[TokenSide, TokenSi
     if keeps(pair, options):
         return tokens_given(pair.chosen_tokens or {}), tokens_given(pair.rejected_tokens or {})
     if asked.chat is None or asked.encode is None:
-        raise CannotExport("own_tokens" if _brings_tokens(pair) else "no_tokens")
+        raise CannotExport("own_tokens" if _has_tokens(pair) else "no_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
     chosen, rejected = (asked.chat.rendered(prompt, answer, example.tools) for answer in answers)
@@ -90,14 +90,14 @@ def _sides(example: Example, options: ExportOptions) -> tuple[TokenSide, TokenSi
 
 
 def read(row: Row) -> Row:
-    """The pair of a row, its ids as words: enough to tell equal and empty sides."""
+    """The pair of a row with its ids as words: enough to detect equal and empty sides."""
     return {
         name: " ".join(map(str, row[f"{name}_ids"])) for name in ("prompt", "chosen", "rejected")
     }
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What is wrong with ids, masks and lengths, whoever wrote them."""
+    """What is wrong with ids, masks and lengths, whichever program wrote them."""
     prompt = row.get("prompt_ids")
     for name in ("prompt", "chosen", "rejected"):
         if isinstance(row.get(f"{name}_ids"), list) and not are_ids(row[f"{name}_ids"]):
@@ -117,7 +117,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def _agrees(row: Row, name: str, side: TokenSide) -> bool:
-    """Whether the padded columns of a side say what the others say; the padding may be any id."""
+    """Whether the padded columns of a side agree with the others; any padding id is accepted."""
     given = row.get(f"{name}_input_ids")
     if given is None:
         return True
@@ -132,7 +132,7 @@ def _agrees(row: Row, name: str, side: TokenSide) -> bool:
 
 
 def changes(written: list[Row]) -> frozenset[str]:
-    """What is told of rows that were written."""
+    """The reason codes of what was changed when these rows were made."""
     return frozenset({"prompt_head_cut"} if any("prompt_cut" in row for row in written) else ())
 
 

@@ -1,7 +1,7 @@
-"""Trinity-RFT: DPO from a folder of conversations, of roles and texts alone.
+"""Trinity-RFT: DPO from a folder of conversations, of roles and texts only.
 
-Its reader takes a folder and never a file, passes no schemas of tools on, and finds an answer by
-cutting as many characters off the rendered conversation as the rendered prompt has.
+Its reader takes a folder, never a file, ignores tool schemas, and finds an answer by removing as
+many characters from the rendered conversation as the rendered prompt has.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row, or of an experience that holds two whole conversations."""
+    """The pair of a row, or of an experience with two whole conversations."""
     if "chosen_messages" in row:
         return _of_experience(row)
     key = next((name for name in ("messages", "message") if name in row), None)
@@ -59,7 +59,7 @@ def read(row: Row) -> Row:
 
 
 def _of_experience(row: Row) -> Row:
-    """The pair of an experience out of a DPO buffer: it has no scores, and may have tokens."""
+    """The pair of an experience from a DPO buffer: it has no scores, and may have tokens."""
     sides = {"chosen": row["chosen_messages"], "rejected": row.get("rejected_messages")}
     pair = split_prompt(sides, whole=True)
     tools = {"tools": row["tools"]} if row.get("tools") else {}
@@ -70,7 +70,7 @@ def _of_experience(row: Row) -> Row:
 
 
 def _tokens(row: Row, side: str) -> dict[str, Any] | None:
-    """Prompt and answer in tokens, where the row has both."""
+    """Prompt and answer as tokens, if the row has both."""
     prompt, answer = row.get("tokens"), row.get(side)
     if not (isinstance(prompt, list) and isinstance(answer, list)):
         return None
@@ -78,7 +78,7 @@ def _tokens(row: Row, side: str) -> dict[str, Any] | None:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What Trinity-RFT makes of a row, besides what the rules say."""
+    """What Trinity-RFT does with a row, in addition to the rules."""
     if repeats(row.get("prompt"), row.get("chosen")):
         yield Finding(Effect.WRONG, "prompt_repeated", "chosen")
     if row.get("tools"):
@@ -86,7 +86,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def extras(dataset: Dataset) -> Mapping[str, str]:
-    """A card that types every column, and what belongs into the configuration."""
+    """A card that types every column, and a snippet for the configuration."""
     count = max(1, dataset.rows.get("train") or next(iter(dataset.rows.values())))
     batch = min(_BATCH, 1 << count.bit_length() - 1)
     return {

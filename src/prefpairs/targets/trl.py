@@ -1,8 +1,8 @@
-"""TRL: preferences with an explicit prompt, in chat form; DPO, rewards, ORPO and the like.
+"""TRL: preferences with an explicit prompt, in chat form; for DPO, reward models, ORPO and others.
 
-Read as it stands from TRL 0.24 to 1.16. An explicit prompt, because an implicit one is cut wrongly
-where one answer is the beginning of the other. The schemas of tools are the text of a list: a
-column of one type, whatever they hold.
+TRL 0.24 to 1.16 read it unchanged. The prompt is explicit because an implicit one is cut wrongly if
+one answer is the beginning of the other. Tool schemas are the JSON text of a list, so that the
+column has one type whatever they contain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,8 +18,7 @@ from prefpairs.model.json_codec import encode
 from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}
-"""What `load_dataset` calls the sides."""
-
+"""What `load_dataset` calls the sides of a split."""
 
 _SCRIPT = """#!/bin/sh
 # {method} with TRL on the files of this folder: MODEL=... OUTPUT=... sh {script}.sh [OPTION]...
@@ -43,12 +42,12 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row, whether the prompt stands by itself or in both answers."""
+    """The pair of a row, whether the prompt has its own column or is part of both answers."""
     return split_prompt(row)
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What TRL makes of a row, besides what the rules say."""
+    """What TRL does with a row, in addition to the rules."""
     prompt, chosen, rejected = (row.get(name) for name in ("prompt", "chosen", "rejected"))
     if prompt is None:
         yield Finding(Effect.WARNING, "prompt_in_both")
@@ -64,7 +63,7 @@ def check(row: Row) -> Iterator[Finding]:
 
 
 def check_columns(row: Row) -> Iterator[Finding]:
-    """What TRL makes of the columns around the texts."""
+    """What TRL does with the columns besides the texts."""
     if row.keys() >= _TRACE:
         yield Finding(Effect.NO_LOAD, "trace_columns")
     if not isinstance(row.get("chat_template_kwargs", {}), dict):
@@ -74,7 +73,7 @@ def check_columns(row: Row) -> Iterator[Finding]:
 
 
 def _takes_tools(tools: Any) -> bool:
-    """Whether TRL reads tools: it takes any text for JSON, so that empty text crashes it."""
+    """Whether TRL can read the tools: it parses any text as JSON, so empty text crashes it."""
     try:
         read_tools(tools, "tools")
     except BadField:
@@ -87,7 +86,7 @@ PROVENANCE = dict.fromkeys(("pair_id", "score_chosen", "score_rejected", "score_
 
 
 def provenance(example: Example) -> Row:
-    """What may travel along: TRL leaves columns of these names alone."""
+    """Where the row came from: TRL ignores columns with these names."""
     pair = example.pair
     known: Row = {"pair_id": pair.id}
     if pair.chosen_score is not None:
@@ -127,7 +126,7 @@ RESERVED = {
     "ref_rejected_logps": Effect.WRONG,
     "margin": Effect.WARNING,
 }
-"""What else a column of such a name is for."""
+"""Columns that TRL uses for something else."""
 
 _TRACE = frozenset({"id", "source", "model", "system_prompt", "messages"})
 

@@ -1,7 +1,7 @@
 """TRL: KTO. Answers one by one, each with a label.
 
-The trainer holds each answer against its neighbour's prompt, so neighbours are answers to
-different prompts (see unpaired.py).
+The trainer combines each answer with the prompt of its neighbour, so neighbours are answers to
+different prompts (see unpaired_answers.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,9 +25,9 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def check(row: Row) -> Iterator[Finding]:
-    """What TRL makes of a row, besides what the rules say."""
+    """What TRL does with a row, in addition to the rules."""
     if "completion" not in row and {"chosen", "rejected"} <= row.keys():
-        yield from trl.check(row)  # pairs are taken, too
+        yield from trl.check(row)  # pairs are accepted too
         return
     for name in ("prompt", "completion", "label"):
         if row.get(name) is None:
@@ -47,7 +47,7 @@ def _row(example: Example, answer: Text, score: float | None, *, label: bool) ->
 
 
 def read(row: Row) -> Row:
-    """The prompt of a row, and its one answer, or its two."""
+    """The prompt of a row, and its one or two answers."""
     if "completion" not in row:
         return trl.read(row)
     return {"prompt": row.get("prompt"), "chosen": row.get("completion")}

@@ -1,6 +1,6 @@
-"""The columns of ultrafeedback_binarized, which many recipes of the Hub are written for.
+"""The columns of ultrafeedback_binarized, which many recipes on the Hub are written for.
 
-`prompt` is the text of the question, and chosen and rejected are whole conversations.
+`prompt` is the text of the question; chosen and rejected are whole conversations.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
 
 
 def read(row: Row) -> Row:
-    """The pair of a row; what is a copy of something else goes."""
+    """The pair of a row, without columns that copy others."""
     copies = {"prompt_id"} | ({"messages"} if row.get("messages") == row.get("chosen") else set())
     return split_prompt({key: value for key, value in row.items() if key not in copies}, whole=True)
 

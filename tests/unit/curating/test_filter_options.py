@@ -17,7 +17,7 @@ from prefpairs.stages.filter import Filter
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ({}, "filter without a condition"),
+        ({}, "filter has no condition"),
         ({"min_gap": 0.5, "max_gap": 0.25}, "--min-gap 0.5 is above --max-gap 0.25"),
         (
             {"min_chosen_score": 1, "max_chosen_score": 0},

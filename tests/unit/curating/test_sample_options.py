@@ -17,7 +17,7 @@ from prefpairs.stages.sample import Sample
 @pytest.mark.parametrize("words", [{}, {"seed": 7}, {"order": "input"}])
 def test_sample_of_no_size(words: dict[str, Any]) -> None:
     """All of it is no sample."""
-    with pytest.raises(UsageError, match="of what size"):
+    with pytest.raises(UsageError, match="sample needs a size or an order"):
         with_files(filled(Sample, words))
 
 

@@ -261,8 +261,8 @@ def test_side_of_an_earlier_split() -> None:
     _, stage = _sides(Split(), train)
     assert stage.notes == [
         (
-            f"val got 0 of {len(train)} keys where 20.0% were due: this input seems to be one "
-            "side of an earlier split with seed 0; another --seed draws afresh"
+            f"val got 0 of {len(train)} keys where 20.0% was expected: this input seems to be "
+            "one side of an earlier split with seed 0; use another --seed"
         )
     ]
     assert [_sides(Split(), rows)[1].notes, _sides(Split(seed=1), train)[1].notes] == [[], []]

@@ -117,7 +117,7 @@ def test_what_renders_no_chat(source: str) -> None:
     """Both the question and the answer must come out."""
     with pytest.raises(UsageError) as caught:
         facts_of(source)
-    assert caught.value.problem == "--template: it renders no chat of a user and the model"
+    assert caught.value.problem == "--template: it does not render a chat of a user and the model"
     assert caught.value.hint == "is this the chat template?"
 
 
@@ -131,9 +131,9 @@ def test_syntax() -> None:
 
 def test_sandbox() -> None:
     """A template gets at nothing but the conversation."""
-    with pytest.raises(UsageError, match="renders no chat"):
+    with pytest.raises(UsageError, match="does not render a chat"):
         facts_of(_template(before="{{ ''.__class__.__mro__[1].__subclasses__() }}"))
-    with pytest.raises(UsageError, match="renders no chat"):
+    with pytest.raises(UsageError, match="does not render a chat"):
         facts_of(_template(before="{% set _ = messages.append(1) %}"))
 
 
@@ -152,21 +152,21 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             TemplateFacts("dict", reasoning=True, system=True),
             (
-                "the template wants arguments of calls as objects, thinking in reasoning_content, "
-                "system messages where they are"
+                "the template needs tool-call arguments as objects, reasoning in "
+                "reasoning_content, system messages where they are"
             ),
         ),
         (
             TemplateFacts("string", reasoning=False, system=False),
             (
-                "the template wants arguments of calls as text, thinking in the text, "
-                "system messages in the user's first one"
+                "the template needs tool-call arguments as text, reasoning in the text, "
+                "system messages in the first user message"
             ),
         ),
         (
             TemplateFacts(None, reasoning=False, system=True),
             (
-                "the template wants calls of tools as text, thinking in the text, "
+                "the template needs tool calls as text, reasoning in the text, "
                 "system messages where they are"
             ),
         ),

@@ -85,7 +85,7 @@ def test_what_a_template_says() -> None:
     """The sentence travels along, for people."""
     assert _plan().options.template_says == ""
     assert _plan(template="thinks.jinja").options.template_says == (
-        "the template wants arguments of calls as objects, thinking in reasoning_content, "
+        "the template needs tool-call arguments as objects, reasoning in reasoning_content, "
         "system messages where they are"
     )
 
@@ -99,7 +99,7 @@ def test_thinking_where_there_is_no_field() -> None:
     ("content", "problem"),
     [
         ("{% for %}", "--template: "),
-        ("Hello", "--template: it renders no chat of a user and the model"),
+        ("Hello", "--template: it does not render a chat of a user and the model"),
     ],
 )
 def test_template_that_is_none(content: str, problem: str) -> None:

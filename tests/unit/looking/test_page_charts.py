@@ -52,7 +52,7 @@ def test_every_section_has_its_chart() -> None:
     for looked_at in (survey(MODELS), survey(MODELS, [[0.0, 1.0], [0.5, 0.5, 1.0]])):
         titles = {section.title for section in sections(looked_at, ledger)}
         assert charts(looked_at, ledger).keys() >= titles - {"Who wins, by file"}
-    assert charts(survey([]), ledger).keys() == {"What became of it"}
+    assert charts(survey([]), ledger).keys() == {"What happened to the input"}
 
 
 def test_columns_are_the_figures_of_stats() -> None:
@@ -77,7 +77,7 @@ def test_the_funnel_names_every_loss() -> None:
     ledger.rows_dropped.update({"no_score": 7, "empty_answer": 2})
     ledger.candidates_dropped.update({"empty_answer": 2})
     ledger.groups_without_pair.update({"all_tied": 40})
-    funnel = charts(survey(MODELS, [[0.0, 1.0]] * 12), ledger)["What became of it"]
+    funnel = charts(survey(MODELS, [[0.0, 1.0]] * 12), ledger)["What happened to the input"]
     assert funnel.says == "1,000 rows gave 12 pairs about 12 prompts"
     assert words(funnel) == [
         *("rows read", "1,000", "no score", "-7", "bad rows", "-3"),
@@ -91,7 +91,7 @@ def test_sentences_say_what_is_to_be_seen() -> None:
     groups = [[0.0, 1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
     drawn = charts(survey(MODELS, groups), Ledger(rows_read=12))
     assert {title: chart.says for title, chart in drawn.items()} == {
-        "What became of it": "12 rows gave 12 pairs about 12 prompts",
+        "What happened to the input": "12 rows gave 12 pairs about 12 prompts",
         "Scores of candidates": "71% of candidates have the score 1",
         "Candidates per group": "Most groups have 2 candidates",
         "Gaps": "The scores of every pair differ by 1",

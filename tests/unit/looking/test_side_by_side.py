@@ -4,24 +4,24 @@ from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
 from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
+    Block,
     SideRow,
-    Stretch,
     TwoAnswers,
+    blocks,
     one_side,
     side_by_side,
-    stretches,
 )
 from prefpairs.render.terminal_text import Row, Span
 
 ELSEWHERE = "nothing of this stands over there"
 
 
-def _stretches(chosen: str, rejected: str) -> list[Stretch]:
-    return [*stretches(plain_lines(chosen), plain_lines(rejected))]
+def _stretches(chosen: str, rejected: str) -> list[Block]:
+    return [*blocks(plain_lines(chosen), plain_lines(rejected))]
 
 
 def _shape(chosen: str, rejected: str) -> list[tuple[bool, int, int]]:
-    """Whether each stretch is equal, and how many lines it has on both sides."""
+    """Whether each block is equal, and how many lines it has on both sides."""
     found = _stretches(chosen, rejected)
     return [(one.equal, len(one.chosen.lines), len(one.rejected.lines)) for one in found]
 
@@ -77,13 +77,13 @@ def test_headings_always_part() -> None:
         ]
         for first, second in (("aye", "well"), ("nay\nnay", "done"))
     )
-    found = stretches(*(turn_lines(chat, "") for chat in chats))
+    found = blocks(*(turn_lines(chat, "") for chat in chats))
     assert [one.chosen.lines[0].text for one in found if one.equal] == ["assistant", "user"]
 
 
 def test_the_same_words_of_another_kind_are_not_equal() -> None:
     """What is thought was not said."""
-    found = [*stretches([Line("a whole sentence", "thinking")], [Line("a whole sentence")])]
+    found = [*blocks([Line("a whole sentence", "thinking")], [Line("a whole sentence")])]
     assert [one.equal for one in found] == [False]
 
 
@@ -211,6 +211,6 @@ def test_one_side() -> None:
 def test_rows_of_bodies_stand_in() -> None:
     """All of them, also those that go on."""
     lines = turn_lines([{"role": "assistant", "content": "one two three"}], "")
-    found = TwoAnswers([*stretches(lines, lines)])
+    found = TwoAnswers([*blocks(lines, lines)])
     rows = [_text(row.chosen) for row in side_by_side(found, 9)]
     assert rows == ["assistant", "  one two", "  three"]

@@ -30,24 +30,24 @@ def test_unknown_words(words: dict[str, Any]) -> None:
             {"strategy": "stratified", "across_prompts": True, "max_pairs_per_group": 2},
             "--max-pairs-per-group does not go with --across-prompts",
         ),
-        ({"high_threshold": 0.8}, "--high-threshold goes with --strategy stratified"),
-        ({"low_threshold": 0.3}, "--low-threshold goes with --strategy stratified"),
-        ({"rejected_per_chosen": 2}, "--rejected-per-chosen goes with --across-prompts"),
+        ({"high_threshold": 0.8}, "--high-threshold requires --strategy stratified"),
+        ({"low_threshold": 0.3}, "--low-threshold requires --strategy stratified"),
+        ({"rejected_per_chosen": 2}, "--rejected-per-chosen requires --across-prompts"),
         (
             {"strategy": "stratified", "high_threshold": 0.3, "low_threshold": 0.4},
             "--low-threshold 0.4 is above --high-threshold 0.3",
         ),
         (
             {"across_prompts": True},
-            "--across-prompts goes with --strategy stratified only",
+            "--across-prompts requires --strategy stratified",
         ),
         (
             {"assume_grouped": True, "order": "key"},
-            "--assume-grouped goes neither with --across-prompts nor --order key",
+            "--assume-grouped goes with neither --across-prompts nor --order key",
         ),
         (
             {"assume_grouped": True, "strategy": "stratified", "across_prompts": True},
-            "--assume-grouped goes neither with --across-prompts nor --order key",
+            "--assume-grouped goes with neither --across-prompts nor --order key",
         ),
     ],
 )

@@ -209,9 +209,9 @@ def test_template_is_read_too() -> None:
         ),
         (f"{READ}[extract]\nmin_gap = 1\n", "r.toml:4: unknown word in [extract]: min_gap"),
         (f"{READ}[dedupe]\n\nconflicts = 'x'\n", "r.toml:5: unknown --conflicts: x"),
-        (f"{READ}[dedupe]\nnear-on = 'chosen'\n", "r.toml:3: --near-on goes with --near"),
-        (f"{READ}[filter]\n", "r.toml:3: filter without a condition"),
-        (f"{READ}[sample]\nseed = 1\n", "r.toml:3: sample of what size?"),
+        (f"{READ}[dedupe]\nnear-on = 'chosen'\n", "r.toml:3: --near-on requires --near"),
+        (f"{READ}[filter]\n", "r.toml:3: filter has no condition"),
+        (f"{READ}[sample]\nseed = 1\n", "r.toml:3: sample needs a size or an order"),
         (f"{READ}[sample]\norder = 'x'\n", "r.toml:4: unknown --order: x"),
         (
             f"{READ}[split]\nval_fraction = 1\ntest_fraction = 1\n",

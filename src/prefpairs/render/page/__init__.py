@@ -1,1 +1,1 @@
-"""The page that `report` writes: charts drawn in advance, and pairs to browse. Pure."""
+"""The page that `report` writes: charts as SVG, and pairs to browse. Pure: opens no files."""

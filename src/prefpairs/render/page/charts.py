@@ -1,6 +1,6 @@
-"""The charts: one function each, from a survey to a picture and the sentence that it shows.
+"""The charts: one function each, from a survey to a picture and a sentence that summarizes it.
 
-They tell what the tables of `stats` tell, and stand above those on the page.
+They show the figures of the tables of `stats`, and are above those on the page.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,25 +16,25 @@ from prefpairs.render.page.html import Markup
 from prefpairs.render.page.svg import Column, Row, dots, heat, rows, shortened
 
 _MOST = 0.5
-"""A value that so large a share has is the usual one."""
+"""A value with more than this share is the usual one."""
 
 _ALIKE = 1.1
-"""Lengths that differ by less than this factor are about the same."""
+"""Lengths that differ by at most this factor are about the same."""
 
 _LONGEST = 40
-"""So many characters of a name stand in a sentence."""
+"""The maximum length of a name in a sentence."""
 
 
 class Chart(NamedTuple):
-    """A picture, and what one should see in it; a sentence may be all that there is to see."""
+    """A picture and the sentence that summarizes it; there may be no picture."""
 
     says: str
     drawn: Markup | None
 
 
 def charts(survey: Survey, ledger: Ledger) -> dict[str, Chart]:
-    """All charts, by the titles of the sections whose figures they show."""
-    drawn = {"What became of it": funnel(survey, ledger)}
+    """All charts, by the titles of their sections."""
+    drawn = {"What happened to the input": funnel(survey, ledger)}
     for title, draw in _OF_GROUPS.items():
         if survey.groups is not None and (chart := draw(survey)) is not None:
             drawn[title] = chart
@@ -47,7 +47,7 @@ def charts(survey: Survey, ledger: Ledger) -> dict[str, Chart]:
 
 
 def funnel(survey: Survey, ledger: Ledger) -> Chart:
-    """From rows to pairs, with every loss on the way."""
+    """The numbers from rows to pairs, with every loss on the way."""
     pairs = survey.pairs
     steps: list[tuple[str, int, Mapping[str, int]]] = [
         ("rows read", ledger.rows_read, ledger.rows_dropped - ledger.candidates_dropped)
@@ -75,13 +75,13 @@ def _step(name: str, count: int, losses: Mapping[str, int], most: int) -> Iterat
 
 
 def candidate_scores(survey: Survey) -> Chart | None:
-    """How the scores of all candidates spread."""
+    """The distribution of the scores of all candidates."""
     spread = survey.groups.scores if survey.groups is not None else None
     return None if spread is None else _spread_chart(spread, "candidates", "score")
 
 
 def group_sizes(survey: Survey) -> Chart | None:
-    """How many candidates compete in a group."""
+    """The number of candidates per group."""
     spread = survey.groups.sizes if survey.groups is not None else None
     if spread is None:
         return None
@@ -95,7 +95,7 @@ def group_sizes(survey: Survey) -> Chart | None:
 
 
 def pair_scores(survey: Survey) -> Chart | None:
-    """How the scores of both sides spread, where those of all candidates are not known."""
+    """The distribution of the scores of both sides, if those of all candidates are not known."""
     scores = survey.pairs.scores()
     if len(scores) < 2 or survey.groups is not None:
         return None
@@ -106,7 +106,7 @@ def pair_scores(survey: Survey) -> Chart | None:
 
 
 def gaps(survey: Survey) -> Chart | None:
-    """How far apart the scores of the two answers are."""
+    """The distribution of the gaps between the scores of the two answers."""
     spread = survey.pairs.gaps()
     if spread is None:
         return None
@@ -140,7 +140,7 @@ def what_if(survey: Survey) -> Chart | None:
 
 
 def lengths(survey: Survey) -> Chart | None:
-    """How long chosen and rejected answers are."""
+    """The lengths of chosen and rejected answers."""
     spreads = survey.pairs.lengths()
     sides = {side: spreads[side] for side in ("chosen", "rejected")}
     chosen, rejected = (spread.quantiles["median"] for spread in sides.values())
@@ -153,17 +153,17 @@ def lengths(survey: Survey) -> Chart | None:
 
 
 def shortcuts(survey: Survey) -> Chart | None:
-    """How often each shortcut tells the chosen answer."""
+    """How often each shortcut predicts the chosen answer."""
     found = survey.pairs.shortcuts()
     if not found:
         return None
     unfair = [shortcut for shortcut in found if shortcut.warns]
     low, high = FAIR_SHARE
-    says = "No shortcut tells chosen from rejected"
+    says = "No shortcut predicts which answer is chosen"
     if not all(low <= (shortcut.share or 0.0) <= high for shortcut in found):
         says = "Too few pairs differ to call a shortcut unfair"
     if unfair:
-        says = _steers(unfair[0])
+        says = _prediction(unfair[0])
     drawn = [
         Row(
             SHORTCUTS[shortcut.name][1].removeprefix("the ").removesuffix(" wins"),
@@ -176,8 +176,8 @@ def shortcuts(survey: Survey) -> Chart | None:
     return Chart(says, dots(says, drawn, FAIR_SHARE))
 
 
-def _steers(shortcut: Shortcut) -> str:
-    """What the strongest shortcut does, as the larger of both shares."""
+def _prediction(shortcut: Shortcut) -> str:
+    """What the strongest shortcut predicts, as the larger of both shares."""
     share = shortcut.share or 0.0
     says = SHORTCUTS[shortcut.name][1]
     if share < 0.5:
@@ -186,7 +186,7 @@ def _steers(shortcut: Shortcut) -> str:
 
 
 def concentration(survey: Survey) -> Chart | None:
-    """How many pairs the prompts have."""
+    """The number of pairs per prompt."""
     spread = survey.pairs.pairs_per_prompt()
     if spread is None:
         return None

@@ -1,8 +1,8 @@
-"""The page as one file: no part of it is fetched, and nothing runs in it but its own script.
+"""The page as one file: it fetches nothing, and only its own script runs in it.
 
-Rollouts are text that strangers wrote. Charts and tables take it in escaped; pairs stand in the
-page as data, of which the script makes text. A policy in the page's head allows that one script
-and that one style by their digests, and no request at all.
+Rollouts are text that strangers wrote. Charts and tables escape it; pairs are in the page as data,
+which the script turns into text. A policy in the page's head allows that one script and that one
+style sheet by their digests, and no requests at all.
 """
 
 import re
@@ -24,18 +24,18 @@ _POLICY = (
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _UNSAFE = re.compile("[<>&\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""What JSON leaves as it is, and what could end a script or steer who reads its source."""
+"""Characters that JSON does not escape, but that could end a script or mislead its readers."""
 
-_PROMISE = "This page asks for nothing from any network and keeps nothing."
+_PROMISE = "This page makes no network requests and stores nothing."
 _FIRST_NAMES = 3
-_FUNNEL, _TALL = "What became of it", 6
-"""The section beside which two others have room, if it has more rows than that."""
+_FUNNEL, _TALL = "What happened to the input", 6
+"""This section is as tall as two others if it has more rows than this."""
 
 
 def page(
     survey: Survey, ledger: Ledger, gallery: Gallery, title: str | None = None
 ) -> Iterator[bytes]:
-    """The whole page in parts, its bytes the same wherever it is made."""
+    """The whole page in parts; its bytes do not depend on where it is made."""
     heading = title or _named(ledger)
     script, style = _own("page.js"), _own("page.css")
     body = lines(
@@ -50,14 +50,14 @@ def page(
 
 
 def _named(ledger: Ledger) -> str:
-    """The inputs, where the page has no title of its own."""
+    """The inputs, as a title for a page without one."""
     names = list(dict.fromkeys(name for name, _ in ledger.sources))
     more = f" and {len(names) - _FIRST_NAMES:,} more" if len(names) > _FIRST_NAMES else ""
     return ", ".join(names[:_FIRST_NAMES]) + more or "no input"
 
 
 def _own(name: str) -> Markup:
-    """A file that stands beside this module, as what an element holds."""
+    """A file next to this module, as the content of an element."""
     return Markup("\n" + files(__package__).joinpath(name).read_text("utf-8"))
 
 
@@ -103,7 +103,7 @@ def _top(heading: str, survey: Survey, ledger: Ledger) -> Markup:
 
 
 def _story(survey: Survey, ledger: Ledger) -> Iterator[Markup]:
-    """What should be looked at, then every section with its picture and its figures."""
+    """The warnings, then every section with its chart and its figures."""
     drawn = charts(survey, ledger)
     told = [*_worries(warnings(survey))]
     told += [_section(part, drawn.get(part.title)) for part in sections(survey, ledger)]
@@ -135,12 +135,12 @@ def _section(section: Section, chart: Chart | None) -> Markup:
 
 
 def _without_ticks(sentence: str) -> str:
-    """A sentence of the terminal, where names of commands stand in backticks."""
+    """A sentence without the backticks that the terminal has around commands."""
     return sentence.replace("`", "")
 
 
 def _figures(table: Table) -> Markup:
-    """The figures behind a picture, as a table that opens; bars were drawn already."""
+    """The figures of a chart, as a table that opens; its bars are in the chart."""
     places = [
         place
         for place in range(len(table.heads))
@@ -161,17 +161,17 @@ def _cell(table: Table, row: Sequence[Cell], place: int) -> Markup:
 
 
 def _browser(gallery: Gallery) -> Iterator[Markup]:
-    """Where the script shows pairs."""
+    """The section in which the script shows pairs."""
     if gallery.number:
         kicker = element("span", "Pairs", class_="kicker")
         heading = element("h2", kicker, element("span", _held(gallery), class_="says"))
-        without = element("p", "Browsing pairs needs the script of this page.", id="without")
+        without = element("p", "Browsing pairs requires the script of this page.", id="without")
         inside = [heading, without] if gallery.drawn else [heading]
         yield element("section", *inside, id="pairs", class_="pairs")
 
 
 def _held(gallery: Gallery) -> str:
-    """Which of the pairs are on the page."""
+    """A sentence on which of the pairs are on the page."""
     if not gallery.drawn:
         return f"None of {gallery.number:,} pairs is on this page"
     if gallery.drawn == gallery.number:
@@ -181,7 +181,7 @@ def _held(gallery: Gallery) -> str:
 
 
 def harmless(data: bytes) -> bytes:
-    r"""JSON in which no parser of HTML finds anything, and who reads the source nothing that turns.
+    r"""JSON without characters that have a meaning in HTML or change the direction of text.
 
     >>> harmless(b'["</script>"]')
     b'["\\u003c/script\\u003e"]'

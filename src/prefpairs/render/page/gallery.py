@@ -1,6 +1,6 @@
-"""The pairs that the page holds: some drawn by seed, and the most extreme ones.
+"""The pairs on the page: some drawn by seed, and the most extreme ones.
 
-Whether a pair is held hangs on the seed and on what it says, never on its place in the input.
+Which pairs are held depends on the seed and on their content, never on their place in the input.
 """
 
 from bisect import insort
@@ -15,23 +15,23 @@ from prefpairs.render.page.pair_excerpts import Shown, fair_limit, row_of, shown
 from prefpairs.stages.base import IndexedPair
 
 _EXTREMES = 20
-"""So many pairs of each extreme are held besides those that were drawn."""
+"""The number of pairs of each extreme, besides those that were drawn."""
 
 _LARGEST = 16_000_000
-"""So many bytes the pairs of a page may take."""
+"""The maximum size of the pairs of a page, in bytes."""
 
 _ROOM = 14_000_000
-"""So many characters their texts have at first; it is less where a character is many bytes."""
+"""The characters that their texts have at first; fewer if the characters take several bytes."""
 
 _HELD = 48_000_000
-"""So many of them are held at most until it is known which pairs stay."""
+"""The maximum number of characters held until it is known which pairs stay."""
 
 _LONGEST = 20_000
 _SIDES = 3
 
 
 class _Place(NamedTuple):
-    """A pair by its rank; copies of a pair, which draw the same, are told apart by the rest."""
+    """A pair by its rank; copies of a pair, whose draws are equal, differ in the other fields."""
 
     rank: tuple[float, int]
     copy: bytes
@@ -41,37 +41,37 @@ class _Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Foremost:
-    """The pairs of the lowest ranks, so many and no more."""
+class _LowestRanks:
+    """The pairs with the lowest ranks, up to a number of them."""
 
     most: int
     places: list[_Place] = field(default_factory=list)
 
     def wants(self, rank: tuple[float, int]) -> bool:
-        """Whether a pair of this rank has a place, or might have one."""
+        """Whether a pair of this rank is, or may be, among them."""
         return len(self.places) < self.most or bool(self.places and rank <= self.places[-1].rank)
 
     def add(self, place: _Place) -> None:
-        """Give a pair its place; who comes last then may lose his."""
+        """Add a pair; the one with the highest rank is dropped if there are too many."""
         insort(self.places, place, key=lambda held: held[:4])
         del self.places[self.most :]
 
 
 class Gallery:
-    """Takes pairs one after the other, and holds those that the page shows."""
+    """Holds the pairs that the page shows, of those that are added one by one."""
 
     def __init__(self, pairs: int, seed: int) -> None:
         self.seed = seed
         self._most = pairs
         extremes = min(_EXTREMES, pairs)
-        self._drawn = _Foremost(pairs)
-        self._narrow = _Foremost(extremes)
-        self._uneven = _Foremost(extremes)
+        self._drawn = _LowestRanks(pairs)
+        self._narrow = _LowestRanks(extremes)
+        self._uneven = _LowestRanks(extremes)
         self._longest = min(_LONGEST, _HELD // (_SIDES * (pairs + 2 * extremes) or 1))
         self.number = 0
 
     def add(self, indexed: IndexedPair, pair: Pair) -> None:
-        """Hold a pair, if it is one of those that are shown."""
+        """Hold a pair if it is one of those that are shown."""
         self.number += 1
         if not self._most:
             return
@@ -89,28 +89,28 @@ class Gallery:
 
     @property
     def drawn(self) -> int:
-        """How many pairs were drawn."""
+        """The number of pairs that were drawn."""
         return len(self._drawn.places)
 
     def data(self) -> bytes:
-        """The pairs as JSON, in the order in which they came; texts are cut until it is small."""
+        """The pairs as JSON, in the order of the input; texts are cut until it is small enough."""
         room = _ROOM
         while len(told := encode(self._rows(room))) > _LARGEST and room > _SIDES * self._most:
             room = int(room * 0.9 * _LARGEST / len(told))
         return told
 
     def _rows(self, room: int) -> list[dict[str, Any]]:
-        """The pairs, each with why it is held; all of their texts have room together."""
+        """The pairs, each with why it is held; their texts fit into `room` together."""
         held: dict[int, tuple[Shown, list[str]]] = {}
-        for why, foremost in self._reasons():
-            for place in foremost.places:
+        for why, lowest in self._reasons():
+            for place in lowest.places:
                 held.setdefault(place.number, (place.shown, []))[1].append(why)
         texts = [text for told, _ in held.values() for text in told.texts]
         most = fair_limit((len(piece.text) for text in texts for piece in text), room)
         return [{**row_of(told, most), "why": why} for _, (told, why) in sorted(held.items())]
 
-    def _reasons(self) -> list[tuple[str, _Foremost]]:
-        """Extremes are told apart only where not all pairs are held anyway."""
+    def _reasons(self) -> list[tuple[str, _LowestRanks]]:
+        """The reasons to hold pairs; extremes count only if not all pairs are held anyway."""
         drawn = [("drawn", self._drawn)]
         if self.number <= self._most:
             return drawn
@@ -118,7 +118,7 @@ class Gallery:
 
 
 def unevenness(pair: Pair) -> float:
-    """How many times the longer answer is as long as the other one."""
+    """The ratio of the longer answer's length to the shorter one's."""
     longer, shorter = len(flat_text(pair.chosen)), len(flat_text(pair.rejected))
     if longer < shorter:
         longer, shorter = shorter, longer

@@ -1,4 +1,4 @@
-"""How numbers spread, as columns: the values or the bins of a `Spread`, drawn."""
+"""Histograms: the values or the bins of a `Spread` as columns."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ _THOUSAND, _MILLION, _BILLION = 10**3, 10**6, 10**9
 
 
 def histogram(label: str, spread: Spread, what: str) -> Markup | None:
-    """How numbers spread; nothing where they are one number."""
+    """The distribution of numbers, or None if they are all equal."""
     if spread.kind == "constant":
         return None
     bins = _trimmed(spread.bins)
@@ -22,7 +22,7 @@ def histogram(label: str, spread: Spread, what: str) -> Markup | None:
 
 
 def both_sides(label: str, sides: Mapping[str, Spread]) -> Markup:
-    """Chosen above, rejected below, over all values or bins that either of them has."""
+    """Chosen above and rejected below, over all values or bins that either of them has."""
     chosen, rejected = sides["chosen"], sides["rejected"]
     if chosen.values or rejected.values:
         values = sorted({value for spread in sides.values() for value, _ in spread.values})
@@ -44,13 +44,13 @@ def both_sides(label: str, sides: Mapping[str, Spread]) -> Markup:
 
 
 def _filled(bins: list[list[Bin]]) -> tuple[int, int]:
-    """Where the bins begin and end that hold anything at all."""
+    """The range of the bins that are not empty on all sides."""
     full = [place for of in bins for place, told in enumerate(of) if told.number]
     return min(full), max(full) + 1
 
 
 def _trimmed(bins: list[Bin]) -> list[Bin]:
-    """The bins less the empty ones at both ends."""
+    """The bins without the empty ones at both ends."""
     if not bins:
         return []
     first, last = _filled([bins])

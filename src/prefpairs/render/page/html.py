@@ -1,4 +1,4 @@
-"""HTML and SVG in which everything is text that was not made here."""
+"""HTML and SVG in which everything that was not made here is escaped text."""
 
 import html
 import re
@@ -7,20 +7,20 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
-"""What turns, hides or ends text, as page.js has it; halves of signs stand in names of files."""
+"""Characters that reorder, hide or end text, as in page.js; file names may have surrogates."""
 
 _ALONE = frozenset({"meta"})
 """Elements that have no end tag."""
 
 
 class Markup(str):
-    """Text that is markup already; any other text is escaped on its way in."""
+    """Text that is already markup; any other text is escaped when it is inserted."""
 
     __slots__ = ()
 
 
 def element(name: str, /, *children: str, **attributes: str | float | None) -> Markup:
-    """An element. Underscores stand for dashes in names of attributes, and end those Python has.
+    """An element. In attribute names, underscores become dashes, and final ones are removed.
 
     >>> element("p", "a < b", element("b", "!"), class_="x", aria_label='"')
     '<p class="x" aria-label="&quot;">a &lt; b<b>!</b></p>'
@@ -36,17 +36,17 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
 
 
 def joined(*parts: str) -> Markup:
-    """Parts one after the other."""
+    """The concatenation of parts, escaped unless they are markup."""
     return Markup("".join(part if isinstance(part, Markup) else escaped(part) for part in parts))
 
 
 def lines(*parts: Markup) -> Markup:
-    """Parts with a line each."""
+    """Parts, one a line."""
     return Markup("".join(f"\n{part}" for part in parts) + "\n")
 
 
 def escaped(text: str) -> str:
-    r"""The text as it may stand anywhere in a page; what would not be seen is written out.
+    r"""The text as it may be inserted anywhere in a page, with invisible characters escaped.
 
     >>> escaped("<b>\u202e")
     '&lt;b&gt;\\u202e'
@@ -55,7 +55,7 @@ def escaped(text: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """The text with escapes for what turns, hides or ends text."""
+    """The text with escapes for characters that reorder, hide or end text."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

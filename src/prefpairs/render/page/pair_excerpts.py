@@ -9,25 +9,25 @@ from prefpairs.model.message import Message, Text, flat_text
 from prefpairs.model.pair import Pair
 
 _MOST_PIECES = 200
-"""So many pieces of a text are shown: its first ones and its last."""
+"""The number of pieces of a text that are shown: its first and last ones."""
 
 _MOST_META = 20
 _MOST_TOOLS = 50
 _LONGEST_META = 400
 _LONGEST_NAME = 200
 _HEAD = 0.75
-"""Of a text that is cut so much is its beginning; the rest is its end."""
+"""The share of a cut text that is taken from its beginning; the rest is from its end."""
 
 
 class Piece(NamedTuple):
-    """A part of a text: what somebody says or thinks, a call of a tool, or its result."""
+    """A part of a text: the text or reasoning of a message, a tool call, or its result."""
 
     role: str
     kind: str
     text: str
     name: str = ""
     cut: tuple[int, int] | None = None
-    """Where characters were left out, and how many."""
+    """Where characters were omitted, and how many."""
 
 
 class Shown(NamedTuple):
@@ -35,11 +35,11 @@ class Shown(NamedTuple):
 
     facts: dict[str, Any]
     texts: tuple[list[Piece], list[Piece], list[Piece]]
-    """Of the prompt, of the chosen and of the rejected answer."""
+    """The pieces of the prompt, the chosen and the rejected answer."""
 
 
 def shown(pair: Pair, longest: int) -> Shown:
-    """What the page holds of a pair, each text cut to a number of characters."""
+    """A pair as the page shows it, with each text cut to a number of characters."""
     told = [pair.prompt, pair.chosen, pair.rejected]
     facts = {
         "id": pair.id,
@@ -65,7 +65,7 @@ def shown(pair: Pair, longest: int) -> Shown:
 
 
 def pieces_of(text: Text) -> Iterator[Piece]:
-    """The pieces of a text, in the order in which they are read.
+    """The pieces of a text, in reading order.
 
     >>> [piece.kind for piece in pieces_of([{"role": "user", "content": "Hi"}])]
     ['text']
@@ -95,14 +95,14 @@ def _pieces_of_message(message: Message) -> Iterator[Piece]:
 
 
 def _piece_of_part(part: dict[str, Any], role: str, kind: str, name: str) -> Piece:
-    """Parts that are no text (images) are shown as the JSON they are."""
+    """A part that is not text, such as an image, is shown as JSON."""
     if part["type"] == "text":
         return Piece(role, kind, part["text"], name)
     return Piece(role, "part", encode(part).decode(), str(part["type"]))
 
 
 def _cut_together(pieces: list[Piece], longest: int) -> list[Piece]:
-    """The pieces of a text, so many of them and so long that it can be held."""
+    """The pieces of a text, reduced in number and length."""
     if len(pieces) > _MOST_PIECES:
         half = _MOST_PIECES // 2
         between = pieces[half : len(pieces) - half]
@@ -114,7 +114,7 @@ def _cut_together(pieces: list[Piece], longest: int) -> list[Piece]:
 
 
 def fair_limit(lengths: Iterable[int], room: int) -> int:
-    """To how much texts must be cut to have room together; the shorter ones stay whole.
+    """The length to which texts must be cut to fit together; shorter ones stay whole.
 
     >>> fair_limit([10, 100, 1000], 210)
     100
@@ -129,7 +129,7 @@ def fair_limit(lengths: Iterable[int], room: int) -> int:
 
 
 def cut(piece: Piece, most: int) -> Piece:
-    """A piece of at most so many characters, its end among them.
+    """A piece cut to at most this many characters, keeping its beginning and its end.
 
     >>> cut(Piece("", "text", "abcdefghij"), 4)
     Piece(role='', kind='text', text='abcj', name='', cut=(3, 6))
@@ -165,7 +165,7 @@ def _meta(pair: Pair) -> Iterator[Sequence[str]]:
 
 
 def _name_of(tool: dict[str, Any]) -> str:
-    """The name of a tool schema, in whichever form it stands there."""
+    """The name of a tool, in either form of its schema."""
     inner = tool.get("function", tool)
     name = inner.get("name") if isinstance(inner, dict) else None
     return name if isinstance(name, str) else "?"

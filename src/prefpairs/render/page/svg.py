@@ -1,7 +1,7 @@
 """The shapes that charts are made of, as SVG.
 
-Widths are shares of the room there is and heights are pixels, so that a chart fits a phone and a
-large screen, and its words are as large on both.
+Widths are percentages and heights are pixels, so that a chart fits a phone and a large screen, and
+its text has the same size on both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,32 +14,32 @@ _HEIGHT = 150
 _ABOVE = 20
 _BELOW = 22
 _NAMED = 18
-"""The room for a side's name."""
+"""The height of a side's name."""
 
 _BETWEEN = 28
-"""The room for ticks between two charts that face each other."""
+"""The height of the ticks between two mirrored charts."""
 
 _WIDEST = 20.0
-"""No column is wider than that, in percent."""
+"""The maximum width of a column, in percent."""
 
 _MANY = 8
-"""Of more columns only the highest one has a number on a phone, and every other one a tick."""
+"""With more columns, on a phone only the highest has a number and every second one a tick."""
 
 _NAMES = 24.0
-"""The names beside a heat map have so much room, in percent."""
+"""The width of the names next to a heat map, in percent."""
 
 _CROWD = 13
-"""More squares beside each other are too narrow for numbers, and on a phone more than many are."""
+"""With more squares in a row, they are too narrow for numbers (on a phone, with more than many)."""
 
 _FEW, _SHORT, _LONG = 4, 10, 16
-"""So few names, and so short ones, stand above a heat map, too; longer ones are cut beside it."""
+"""Up to this many names of this length are above a heat map too; names next to it are cut."""
 
 _LEAST = 0.4
-"""What is there at all is that wide, in percent."""
+"""The minimum width of a bar that is not zero, in percent."""
 
 
 class Box(NamedTuple):
-    """A place: left and width in percent of the room, top and height in pixels."""
+    """A box: left and width in percent, top and height in pixels."""
 
     left: float
     top: float
@@ -48,25 +48,25 @@ class Box(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A bar that lies, with words and a number above it."""
+    """A horizontal bar, with a label and a number above it."""
 
     label: str
     number: str
     share: float
     kind: str = ""
     mark: float | None = None
-    """Where a second, thinner measure ends."""
+    """The end of a second, thinner bar."""
 
 
 class Column(NamedTuple):
-    """A bar that stands: its share of all, and what to tell of it."""
+    """A vertical bar: its share of all, and its tooltip."""
 
     share: float
     told: str
 
 
 def picture(label: str, high: float, shapes: Sequence[Markup]) -> Markup:
-    """An SVG that says in words what it shows."""
+    """An SVG with a text that says what it shows."""
     title = element("title", label)
     return element(
         "svg",
@@ -81,7 +81,7 @@ def picture(label: str, high: float, shapes: Sequence[Markup]) -> Markup:
 
 
 def rows(label: str, given: Sequence[Row], caption: str = "") -> Markup:
-    """Bars under each other, and words under them all."""
+    """Horizontal bars, with a caption below them."""
     drawn = [shape for place, row in enumerate(given) for shape in _row(row, place * _ROW)]
     end = len(given) * _ROW
     if caption:
@@ -100,10 +100,10 @@ def _row(row: Row, top: float) -> Iterator[Markup]:
 
 
 def columns(label: str, given: Sequence[Column], ticks: Sequence[str]) -> Markup:
-    """Bars beside each other. There is a tick under each, or one at each edge of all."""
+    """Vertical bars, with a tick under each, or one at each edge."""
     width = _width(given)
     base = _ABOVE + _HEIGHT
-    drawn = [*_standing(given, base, ""), _axis(base, width * len(given))]
+    drawn = [*_bars(given, base, ""), _axis(base, width * len(given))]
     drawn += _ticks(ticks, given, base + 16)
     return picture(label, base + _BELOW, drawn)
 
@@ -117,18 +117,18 @@ def mirror(
     other = base + _BETWEEN
     bottom = other + _HEIGHT + _ABOVE
     end = _width(above) * len(above)
-    drawn = [*_standing(above, base, "chosen", most), _axis(base, end)]
-    drawn += [*_standing(below, other, "rejected", most, hangs=True), _axis(other, end)]
+    drawn = [*_bars(above, base, "chosen", most), _axis(base, end)]
+    drawn += [*_bars(below, other, "rejected", most, hangs=True), _axis(other, end)]
     drawn += _ticks(ticks, above, base + _BETWEEN / 2 + 4)
     drawn.append(text("chosen", 0, 12, class_="chosen"))
     drawn.append(text("rejected", 0, bottom + 12, class_="rejected"))
     return picture(label, bottom + _NAMED, drawn)
 
 
-def _standing(
+def _bars(
     given: Sequence[Column], base: float, kind: str, most: float = 0.0, *, hangs: bool = False
 ) -> Iterator[Markup]:
-    """Columns on a base, or hanging from it, each with its number; hovering tells more."""
+    """Columns above or below a base line, each with its number and a tooltip."""
     width = _width(given)
     most = most or max(column.share for column in given) or 1.0
     highest = max(given, key=lambda column: column.share)
@@ -147,7 +147,7 @@ def _standing(
 
 
 def _ticks(ticks: Sequence[str], given: Sequence[Column], top: float) -> Iterator[Markup]:
-    """Words under columns, or at their edges."""
+    """Labels under columns, or at their edges."""
     width = _width(given)
     at_edges = len(ticks) > len(given)
     for place, tick in enumerate(ticks):
@@ -166,7 +166,7 @@ def _axis(base: float, end: float) -> Markup:
 
 
 def dots(label: str, given: Sequence[Row], fair: tuple[float, float]) -> Markup:
-    """A dot for each share on a line from never to always, the fair part of which is shaded."""
+    """A dot for each share on a line from never to always, with the fair part shaded."""
     low, high = (bound * 100 for bound in fair)
     top, end = _ABOVE, _ABOVE + len(given) * _ROW
     drawn = [rectangle(Box(low, top, high - low, end - top), "fair")]
@@ -227,7 +227,7 @@ def _square(square: Column | None, box: Box, number: int) -> Iterator[Markup]:
 
 
 def text(words: str, at: float, top: float, **attributes: str | float | None) -> Markup:
-    """Words that begin, end or are centred at a share of the width."""
+    """Text that starts, ends or is centred at a percentage of the width."""
     return element("text", words, x=f"{at:.2f}%", y=top, **attributes)
 
 
@@ -256,7 +256,7 @@ def line(begin: tuple[float, float], end: tuple[float, float], kind: str) -> Mar
 
 
 def shortened(words: str, most: int) -> str:
-    """Words of at most so many characters.
+    """A text cut in the middle to at most this many characters.
 
     >>> shortened("checkpoint-1200", 9)
     'chec…1200'
