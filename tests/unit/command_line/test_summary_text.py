@@ -39,7 +39,7 @@ def test_summary_of_pair() -> None:
         "                 5  rows lost every candidate, for the reasons below",
         "candidates          2,000 found = 1,993 kept + 7 dropped",
         "                 6  no_score: the score is missing",
-        ("                 1  empty_answer: the model said nothing: no text and no tool call"),
+        ("                 1  empty_answer: the answer is empty: it has no text and no tool call"),
         "noticed             3",
         (
             "                 3  trailing_turn_cut: tool or user turns after the model's last turn "
@@ -136,7 +136,7 @@ def test_summary_of_sieves() -> None:
         "                 3  duplicate: same as another pair in the --by fields",
         (
             "                 2  contradiction: another pair prefers the other answer; --conflicts "
-            "decides what happens to both"
+            "sets what happens to both"
         ),
         "noticed             4",
         (
@@ -194,6 +194,6 @@ def test_early_losses() -> None:
     assert early_losses(_ledger()) == [
         "                 6  no_score: the score is missing",
         "                 4  placeholder: a placeholder line instead of a rollout",
-        "                 1  empty_answer: the model said nothing: no text and no tool call",
+        "                 1  empty_answer: the answer is empty: it has no text and no tool call",
     ]
     assert early_losses(Ledger()) == []

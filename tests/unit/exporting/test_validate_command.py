@@ -172,15 +172,15 @@ def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
     assert (caught.value.files, caught.value.exit_code) == ([], 4)
     captured = capfd.readouterr()
     assert captured.out == (
-        "in.jsonl:2: trains on nothing: chosen and rejected are the same: the loss stays at ln 2 "
-        "(equal_sides)\n"
+        "in.jsonl:2: trains on nothing: chosen and rejected are the same, so the loss stays "
+        "at ln 2 (equal_sides)\n"
         "in.jsonl:3: warning: margin: a column that changes what the trainer does "
         "(reserved_column)\n"
     )
     assert captured.err == (
         "rows                3 read = 2 fine + 1 lost\n"
-        "                 1  trains on nothing: chosen and rejected are the same: the loss stays "
-        "at ln 2 (equal_sides)\n"
+        "                 1  trains on nothing: chosen and rejected are the same, so the loss "
+        "stays at ln 2 (equal_sides)\n"
         "warnings            1\n"
         "                 1  reserved_column: a column that changes what the trainer does\n"
     )
@@ -234,7 +234,7 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
             "effect": "trains on nothing",
             "code": "equal_sides",
             "field": "",
-            "message": "chosen and rejected are the same: the loss stays at ln 2",
+            "message": "chosen and rejected are the same, so the loss stays at ln 2",
         },
         {
             "file": "in.jsonl",
@@ -242,7 +242,8 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
             "effect": "warning",
             "code": "fewer_than_a_batch",
             "field": "",
-            "message": "fewer rows than a batch (--batch-size): no training step",
+            "message": "there are fewer rows than a batch (--batch-size), so there is no training "
+            "step",
         },
     ]
 

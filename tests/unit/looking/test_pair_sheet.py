@@ -97,7 +97,7 @@ def test_tools_and_meta() -> None:
         ),
         (
             {"chosen": "a\tb", "rejected": "a    b"},
-            "note      the difference is not to be seen: blanks, or signs without width",
+            "note      the difference is invisible: whitespace, or characters without width",
         ),
     ],
 )

@@ -217,7 +217,10 @@ def test_what_is_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     ("rows", "hint"),
     [
         ([], "the input has no rows"),
-        ([{**ROWS[0], "chosen": " "}], "1 row: the model said nothing: no text and no tool call"),
+        (
+            [{**ROWS[0], "chosen": " "}],
+            "1 row: the answer is empty: it has no text and no tool call",
+        ),
     ],
 )
 def test_nothing_to_show(rows: list[Any], hint: str) -> None:
