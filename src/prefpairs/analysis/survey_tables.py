@@ -45,14 +45,14 @@ class Section(NamedTuple):
 def sections(survey: Survey, ledger: Ledger) -> list[Section]:
     """All sections of a survey, in the order in which readers need them."""
     pairs, groups = survey.pairs, survey.groups
-    told = [_funnel(survey, ledger)]
+    found = [_funnel(survey, ledger)]
     if groups is not None:
-        told += [_candidate_scores(groups), _group_sizes(groups)]
+        found += [_candidate_scores(groups), _group_sizes(groups)]
     if pairs.pairs:
-        told += [] if groups is not None else [_pair_scores(pairs)]
-        told += [_gaps(pairs), _what_if(survey), _lengths(pairs), _shortcuts(pairs)]
-        told += [_concentration(pairs), *_wins(pairs.wins)]
-    return [section for section in told if section.table is not None or section.notes]
+        found += [] if groups is not None else [_pair_scores(pairs)]
+        found += [_gaps(pairs), _what_if(survey), _lengths(pairs), _shortcuts(pairs)]
+        found += [_concentration(pairs), *_wins(pairs.wins)]
+    return [section for section in found if section.table is not None or section.notes]
 
 
 def warnings(survey: Survey) -> list[str]:
@@ -133,8 +133,8 @@ def _losses(reasons: Mapping[str, int]) -> Iterator[tuple[str, str, str]]:
 def _candidate_scores(groups: GroupSurvey) -> Section:
     notes = [*_kind(groups.scores)]
     if any(groups.all_equal.values()):
-        told = ", ".join(f"{count:,} {side}" for side, count in groups.all_equal.items() if count)
-        notes.append(f"groups whose scores are all equal: {told} (of the range of all scores)")
+        counts = ", ".join(f"{count:,} {side}" for side, count in groups.all_equal.items() if count)
+        notes.append(f"groups whose scores are all equal: {counts} (of the range of all scores)")
     if groups.tied_pairs:
         share = groups.tied_pairs / groups.possible_pairs
         notes.append(
@@ -160,13 +160,13 @@ def _what_if(survey: Survey) -> Section:
     pairs, prompts = survey.pairs.pairs, survey.pairs.prompts
     rows = [
         (
-            f"{told.min_gap:g}",
-            _count(told.pairs),
-            f"{told.pairs / pairs:.0%}",
-            _count(told.prompts),
-            f"{told.prompts / prompts:.0%}",
+            f"{left.min_gap:g}",
+            _count(left.pairs),
+            f"{left.pairs / pairs:.0%}",
+            _count(left.prompts),
+            f"{left.prompts / prompts:.0%}",
         )
-        for told in survey.what_if
+        for left in survey.what_if
     ]
     heads = ("--min-gap", "pairs", "of all", "prompts", "of all")
     known = survey.pairs.without_gap < pairs
@@ -259,8 +259,8 @@ def _histograms(
 def _kind(spread: Spread | None) -> Iterator[str]:
     """A note if scores are binary or constant."""
     if spread is not None and spread.kind in ("binary", "constant"):
-        told = " or ".join(_range(value, value) for value, _ in spread.values)
-        yield f"{spread.kind} scores: each is {told}"
+        values = " or ".join(_range(value, value) for value, _ in spread.values)
+        yield f"{spread.kind} scores: each is {values}"
 
 
 def _bars(spread: Spread) -> dict[tuple[float, float], int]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from prefpairs.chat.rendered_chat import ChatRenderer, RenderedChat, Span
-from prefpairs.dataset.row_rules import Row
 from prefpairs.model.candidate import TOKENS_END
 from prefpairs.targets.base import CannotExport
 
@@ -46,7 +45,9 @@ def tokens_to_remove(prompt: int, answer: int, asked: TokenOptions) -> int:
     return cut
 
 
-def padded(name: str, prompt: list[int], side: TokenSide, length: int, pad: int) -> Row:
+def padded(
+    name: str, prompt: list[int], side: TokenSide, length: int, pad: int
+) -> dict[str, list[int]]:
     """One side, padded to a length; the attention mask, not the padding id, marks the padding."""
     real = len(prompt) + len(side.ids)
     rest = [0] * (length - real)

@@ -191,24 +191,27 @@ def _read_turns(row: Row) -> list[Row]:
     turns = row.get("conversations")
     if not isinstance(turns, list):
         raise BadField("conversations", turns, "a list of turns")
-    told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
-    return [*told, *(_message(turn, f"conversations.{at}") for at, turn in enumerate(turns))]
+    messages = [{"role": "system", "content": row["system"]}] if row.get("system") else []
+    return [*messages, *(_message(turn, f"conversations.{at}") for at, turn in enumerate(turns))]
 
 
 def _read_alpaca(row: Row) -> list[Row]:
-    told = [{"role": "system", "content": row["system"]}] if row.get("system") else []
+    messages = [{"role": "system", "content": row["system"]}] if row.get("system") else []
     history = row.get("history") or []
     if not isinstance(history, list):
         raise BadField("history", history, "a list of questions and answers")
     for place, turn in enumerate(history):
         if not isinstance(turn, list) or len(turn) != 2:
             raise BadField(f"history.{place}", turn, "a question and its answer")
-        told += [{"role": "user", "content": turn[0]}, {"role": "assistant", "content": turn[1]}]
+        messages += [
+            {"role": "user", "content": turn[0]},
+            {"role": "assistant", "content": turn[1]},
+        ]
     for name in ("instruction", "input"):
         if not isinstance(row.get(name) or "", str):
             raise BadField(name, row[name], "text")
     question = "\n".join(filter(None, (row.get("instruction"), row.get("input"))))
-    return [*told, {"role": "user", "content": question}]
+    return [*messages, {"role": "user", "content": question}]
 
 
 def _message(turn: Any, field: str) -> Row:

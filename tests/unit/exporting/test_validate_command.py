@@ -174,7 +174,7 @@ def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
     assert captured.out == (
         "in.jsonl:2: trains on nothing: chosen and rejected are the same, so the loss stays "
         "at ln 2 (equal_sides)\n"
-        "in.jsonl:3: warning: margin: a column that changes what the trainer does "
+        "in.jsonl:3: warning: margin: this column changes what the trainer does "
         "(reserved_column)\n"
     )
     assert captured.err == (
@@ -182,7 +182,7 @@ def test_findings(capfd: pytest.CaptureFixture[str]) -> None:
         "                 1  trains on nothing: chosen and rejected are the same, so the loss "
         "stays at ln 2 (equal_sides)\n"
         "warnings            1\n"
-        "                 1  reserved_column: a column that changes what the trainer does\n"
+        "                 1  reserved_column: this column changes what the trainer does\n"
     )
 
 

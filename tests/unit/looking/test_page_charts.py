@@ -11,7 +11,8 @@ from prefpairs.analysis.survey_figures import figures
 from prefpairs.analysis.survey_tables import sections
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.charts import Chart, charts
-from prefpairs.render.page.svg import Column, columns, dots, heat, rows, shortened
+from prefpairs.render.page.histograms import columns
+from prefpairs.render.page.svg import Column, dots, heat, rows, shortened
 from prefpairs.render.page.svg import Row as Line
 
 

@@ -129,12 +129,12 @@ def what_if(survey: Survey) -> Chart | None:
         return Chart(f"A --min-gap of up to {last.min_gap:g} would leave every pair", None)
     drawn = [
         Row(
-            f"--min-gap {told.min_gap:g}",
-            f"{_count(told.pairs, 'pair')}, {told.prompts / whole.prompts:.0%} of prompts",
-            min(1.0, told.pairs / whole.pairs),
-            mark=min(1.0, told.prompts / whole.prompts),
+            f"--min-gap {left.min_gap:g}",
+            f"{_count(left.pairs, 'pair')}, {left.prompts / whole.prompts:.0%} of prompts",
+            min(1.0, left.pairs / whole.pairs),
+            mark=min(1.0, left.prompts / whole.prompts),
         )
-        for told in survey.what_if
+        for left in survey.what_if
     ]
     return Chart(says, rows(says, drawn, "thick: pairs, thin: prompts"))
 
@@ -213,8 +213,8 @@ def _square(matrix: Matrix, one: int, other: int) -> Column | None:
     won, lost = matrix.wins[one][other], matrix.wins[other][one]
     if one == other or not won + lost:
         return None
-    told = f"{matrix.names[one]} over {matrix.names[other]}: {won:,} of {won + lost:,}"
-    return Column(won / (won + lost), told)
+    tooltip = f"{matrix.names[one]} over {matrix.names[other]}: {won:,} of {won + lost:,}"
+    return Column(won / (won + lost), tooltip)
 
 
 def _won(matrix: Matrix, place: int) -> float:

@@ -80,12 +80,12 @@ def _digest(text: str) -> str:
 
 
 def _top(heading: str, survey: Survey, ledger: Ledger) -> Markup:
-    told = [("rows", ledger.rows_read)]
+    totals = [("rows", ledger.rows_read)]
     if survey.groups is not None:
-        told += [("candidates", ledger.candidates_found), ("groups", survey.groups.groups)]
-    told += [("pairs", survey.pairs.pairs), ("prompts", survey.pairs.prompts)]
+        totals += [("candidates", ledger.candidates_found), ("groups", survey.groups.groups)]
+    totals += [("pairs", survey.pairs.pairs), ("prompts", survey.pairs.prompts)]
     numbers = [
-        element("div", element("dt", name), element("dd", f"{count:,}")) for name, count in told
+        element("div", element("dt", name), element("dd", f"{count:,}")) for name, count in totals
     ]
     return element(
         "header",
@@ -105,14 +105,14 @@ def _top(heading: str, survey: Survey, ledger: Ledger) -> Markup:
 def _story(survey: Survey, ledger: Ledger) -> Iterator[Markup]:
     """The warnings, then every section with its chart and its figures."""
     drawn = charts(survey, ledger)
-    told = [*_worries(warnings(survey))]
-    told += [_section(part, drawn.get(part.title)) for part in sections(survey, ledger)]
-    yield element("div", lines(*told), id="charts", class_="charts")
+    shown = [*_warnings(warnings(survey))]
+    shown += [_section(part, drawn.get(part.title)) for part in sections(survey, ledger)]
+    yield element("div", lines(*shown), id="charts", class_="charts")
 
 
-def _worries(worrying: Sequence[str]) -> Iterator[Markup]:
-    if worrying:
-        listed = [element("li", _without_ticks(worry)) for worry in worrying]
+def _warnings(found: Sequence[str]) -> Iterator[Markup]:
+    if found:
+        listed = [element("li", _without_ticks(warning)) for warning in found]
         heading = element("h2", "Worth a look")
         yield element("section", heading, element("ul", *listed), class_="worries")
 
@@ -121,17 +121,17 @@ def _section(section: Section, chart: Chart | None) -> Markup:
     parts = [element("span", section.title, class_="kicker")]
     if chart is not None:
         parts.append(element("span", chart.says, class_="says", dir="auto"))
-    told = [element("h2", *parts)]
+    inside = [element("h2", *parts)]
     if chart is not None and chart.drawn is not None:
-        told.append(chart.drawn)
+        inside.append(chart.drawn)
     if section.notes:
         notes = [element("li", _without_ticks(note)) for note in section.notes]
-        told.append(element("ul", *notes, class_="notes"))
+        inside.append(element("ul", *notes, class_="notes"))
     if section.table is not None:
-        told.append(_figures(section.table))
+        inside.append(_figures(section.table))
     rows = len(section.table.rows) if section.table is not None else 0
     tall = section.title == _FUNNEL and rows > _TALL
-    return element("section", *told, class_="tall" if tall else None)
+    return element("section", *inside, class_="tall" if tall else None)
 
 
 def _without_ticks(sentence: str) -> str:
@@ -176,8 +176,8 @@ def _held(gallery: Gallery) -> str:
         return f"None of {gallery.number:,} pairs is on this page"
     if gallery.drawn == gallery.number:
         return f"All {gallery.number:,} of them" if gallery.number > 1 else "The only one"
-    told = f"{gallery.drawn:,} of {gallery.number:,} pairs, drawn by seed {gallery.seed}"
-    return f"{told}, and those with the most uneven lengths and the narrowest gaps"
+    drawn = f"{gallery.drawn:,} of {gallery.number:,} pairs, drawn by seed {gallery.seed}"
+    return f"{drawn}, and those with the most uneven lengths and the narrowest gaps"
 
 
 def harmless(data: bytes) -> bytes:

@@ -83,9 +83,9 @@ class Gallery:
         if wanted:
             copy = digest("copy", without_origins(pair))
             origins = pair.chosen_origin, pair.rejected_origin
-            told = shown(pair, self._longest)
+            excerpt = shown(pair, self._longest)
             for held, rank in wanted:
-                held.add(_Place(rank, copy, origins, indexed.number, told))
+                held.add(_Place(rank, copy, origins, indexed.number, excerpt))
 
     @property
     def drawn(self) -> int:
@@ -95,9 +95,9 @@ class Gallery:
     def data(self) -> bytes:
         """The pairs as JSON, in the order of the input; texts are cut until it is small enough."""
         room = _ROOM
-        while len(told := encode(self._rows(room))) > _LARGEST and room > _SIDES * self._most:
-            room = int(room * 0.9 * _LARGEST / len(told))
-        return told
+        while len(data := encode(self._rows(room))) > _LARGEST and room > _SIDES * self._most:
+            room = int(room * 0.9 * _LARGEST / len(data))
+        return data
 
     def _rows(self, room: int) -> list[dict[str, Any]]:
         """The pairs, each with why it is held; their texts fit into `room` together."""
@@ -105,9 +105,9 @@ class Gallery:
         for why, lowest in self._reasons():
             for place in lowest.places:
                 held.setdefault(place.number, (place.shown, []))[1].append(why)
-        texts = [text for told, _ in held.values() for text in told.texts]
+        texts = [text for excerpt, _ in held.values() for text in excerpt.texts]
         most = fair_limit((len(piece.text) for text in texts for piece in text), room)
-        return [{**row_of(told, most), "why": why} for _, (told, why) in sorted(held.items())]
+        return [{**row_of(excerpt, most), "why": why} for _, (excerpt, why) in sorted(held.items())]
 
     def _reasons(self) -> list[tuple[str, _LowestRanks]]:
         """The reasons to hold pairs; extremes count only if not all pairs are held anyway."""

@@ -25,14 +25,14 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
     >>> element("p", "a < b", element("b", "!"), class_="x", aria_label='"')
     '<p class="x" aria-label="&quot;">a &lt; b<b>!</b></p>'
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(_attribute(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in _ALONE:
-        return Markup(f"<{name}{told}>")
-    return Markup(f"<{name}{told}>{joined(*children)}</{name}>")
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{joined(*children)}</{name}>")
 
 
 def joined(*parts: str) -> Markup:

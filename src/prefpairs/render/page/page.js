@@ -1,8 +1,8 @@
 'use strict';
-// Browses the pairs of the page. Whatever a pair says becomes text: nothing here makes markup of it.
+// Browses the pairs of the page. Everything from a pair is inserted as text, never as markup.
 (() => {
-  const MOST_WORDS = 40000; // of an answer; longer ones are not compared
-  const MOST_CHANGES = 3000; // words that differ; beyond, answers count as different throughout
+  const MOST_WORDS = 40000; // per answer; longer answers are not compared
+  const MOST_CHANGES = 3000; // words that differ; with more, answers count as entirely different
   const LONG_PROMPT = 700;
   const PRINTED = 5;
   const UNSEEN = /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
@@ -30,7 +30,7 @@
   });
   const state = { found: pairs, at: 0, text: '', compare: true, wide: false };
 
-  // ---- making elements
+  // ---- elements
 
   const make = (name, attributes = {}, ...children) => {
     const made = document.createElement(name);
@@ -49,11 +49,11 @@
   const large = (word) => word[0].toUpperCase() + word.slice(1);
   const score = (value) => (value === null ? 'unknown' : number(value));
 
-  // ---- text that is seen as it is
+  // ---- visible text
 
   const code = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-  /** Text nodes, with marks for what would not be seen. */
+  /** Text nodes, with marks for invisible characters. */
   const written = (text) => {
     const nodes = [];
     let place = 0;
@@ -64,7 +64,7 @@
     return [...nodes, text.slice(place)];
   };
 
-  /** Text nodes, with what is searched for marked. */
+  /** Text nodes, with the search term marked. */
   const found = (text) => {
     if (!state.text) return written(text);
     const nodes = [];
@@ -80,7 +80,7 @@
     return [...nodes, ...written(text.slice(place))];
   };
 
-  /** In small letters, and as long as before, so that places stay the same. */
+  /** In lower case, with the same length, so that positions stay the same. */
   const lower = (text) => {
     const low = text.toLowerCase();
     return low.length === text.length ? low : text.replace(/./gsu, (sign) => {
@@ -89,13 +89,13 @@
     });
   };
 
-  // ---- what differs
+  // ---- differences
 
   const wordsOf = (pieces) => pieces.flatMap((piece, of) => Array.from(
     piece.text.matchAll(WORDS), ({ 0: seen, index }) => ({ of, start: index, end: index + seen.trimEnd().length, next: index + seen.length, word: seen.trim() }),
   ));
 
-  /** The words that both sides have, in one order: Myers' greedy search, given up when too long. */
+  /** The words that both sides have, in order: Myers' greedy search, abandoned if it takes too long. */
   const common = (left, right) => {
     let start = 0;
     let [endLeft, endRight] = [left.length, right.length];
@@ -155,7 +155,7 @@
     return same.reverse();
   };
 
-  /** Where both sides run alike, as [first left, first right, words]. */
+  /** The runs that are equal on both sides, as [first left, first right, words]. */
   const runsOf = (same) => {
     const runs = [];
     for (const [one, other] of same) {
@@ -166,7 +166,7 @@
     return runs;
   };
 
-  /** Which words of each side the other one lacks; words in common between larger changes are chance. */
+  /** The words of each side that the other one lacks; short matches between larger changes are ignored. */
   const different = (pair) => {
     const sides = [wordsOf(pair.chosen), wordsOf(pair.rejected)];
     if (Math.max(sides[0].length, sides[1].length) > MOST_WORDS) return null;
@@ -222,7 +222,7 @@
 
   const leftOut = (count) => make('span', { class: 'cut' }, `${number(count)} characters left out`);
 
-  /** The pieces of a text; words that follow each other are one span. */
+  /** The pieces of a text; consecutive words form one span. */
   const showPieces = (pieces, only) => {
     const spans = pieces.map(() => []);
     for (const { of, start, end, next } of only ?? []) {
@@ -284,7 +284,7 @@
       ...showMore(pair));
   };
 
-  // ---- which pairs
+  // ---- filtering
 
   const textOf = (pair) => (pair.low ??= lower([...pair.prompt, ...pair.chosen, ...pair.rejected].map((piece) => `${piece.name ?? ''} ${piece.text}`).join('\n')));
 
@@ -331,7 +331,7 @@
     parts.differ.setAttribute('aria-pressed', String(state.compare));
   };
 
-  /** The pair that the address names, whatever is asked for. */
+  /** The pair that the address names, whatever the filters are. */
   const visit = () => {
     const pair = pairs.find(({ id }) => `#${id}` === location.hash);
     if (!pair) return;
@@ -344,7 +344,7 @@
     look();
   };
 
-  // ---- the controls
+  // ---- controls
 
   const fields = {};
   const parts = {};
@@ -356,7 +356,7 @@
       later = setTimeout(ask, name === 'text' ? 120 : 0);
     };
     made.addEventListener(event, soon);
-    made.addEventListener('search', soon); // a field that Esc empties says no more than that
+    made.addEventListener('search', soon); // emptying a field with Esc fires no other event
     fields[name] = made;
     return made;
   };

@@ -40,13 +40,13 @@ class Shown(NamedTuple):
 
 def shown(pair: Pair, longest: int) -> Shown:
     """A pair as the page shows it, with each text cut to a number of characters."""
-    told = [pair.prompt, pair.chosen, pair.rejected]
+    texts = [pair.prompt, pair.chosen, pair.rejected]
     facts = {
         "id": pair.id,
         "group": _clipped(pair.group, _LONGEST_NAME),
         "scores": [pair.chosen_score, pair.rejected_score],
         "gap": pair.gap,
-        "chars": [len(flat_text(text)) for text in told],
+        "chars": [len(flat_text(text)) for text in texts],
         "origins": [
             _clipped(origin, _LONGEST_NAME) for origin in (pair.chosen_origin, pair.rejected_origin)
         ],
@@ -60,7 +60,7 @@ def shown(pair: Pair, longest: int) -> Shown:
         ],
         "meta": list(_meta(pair)),
     }
-    prompt, chosen, rejected = (_cut_together(list(pieces_of(text)), longest) for text in told)
+    prompt, chosen, rejected = (_cut_together(list(pieces_of(text)), longest) for text in texts)
     return Shown(facts, (prompt, chosen, rejected))
 
 
@@ -153,15 +153,15 @@ def row_of(given: Shown, most: int) -> dict[str, Any]:
 
 
 def _as_data(piece: Piece) -> dict[str, Any]:
-    told = {"role": piece.role, "kind": piece.kind, "name": _clipped(piece.name, _LONGEST_NAME)}
+    facts = {"role": piece.role, "kind": piece.kind, "name": _clipped(piece.name, _LONGEST_NAME)}
     cut_at = {} if piece.cut is None else {"cut": piece.cut}
-    return {**{key: value for key, value in told.items() if value}, "text": piece.text, **cut_at}
+    return {**{key: value for key, value in facts.items() if value}, "text": piece.text, **cut_at}
 
 
 def _meta(pair: Pair) -> Iterator[Sequence[str]]:
     for key, value in list((pair.meta or {}).items())[:_MOST_META]:
-        told = value if isinstance(value, str) else encode(value).decode()
-        yield _clipped(key, _LONGEST_NAME), _clipped(told, _LONGEST_META)
+        text = value if isinstance(value, str) else encode(value).decode()
+        yield _clipped(key, _LONGEST_NAME), _clipped(text, _LONGEST_META)
 
 
 def _name_of(tool: dict[str, Any]) -> str:

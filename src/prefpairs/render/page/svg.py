@@ -10,19 +10,9 @@ from typing import NamedTuple
 from prefpairs.render.page.html import Markup, element
 
 _ROW = 42
-_HEIGHT = 150
-_ABOVE = 20
-_BELOW = 22
-_NAMED = 18
-"""The height of a side's name."""
-
-_BETWEEN = 28
-"""The height of the ticks between two mirrored charts."""
-
-_WIDEST = 20.0
-"""The maximum width of a column, in percent."""
-
-_MANY = 8
+ABOVE = 20
+BELOW = 22
+MANY = 8
 """With more columns, on a phone only the highest has a number and every second one a tick."""
 
 _NAMES = 24.0
@@ -62,7 +52,7 @@ class Column(NamedTuple):
     """A vertical bar: its share of all, and its tooltip."""
 
     share: float
-    told: str
+    tooltip: str
 
 
 def picture(label: str, high: float, shapes: Sequence[Markup]) -> Markup:
@@ -86,7 +76,7 @@ def rows(label: str, given: Sequence[Row], caption: str = "") -> Markup:
     end = len(given) * _ROW
     if caption:
         drawn.append(text(caption, 0, end + 14, class_="tick"))
-    return picture(label, end + (_BELOW if caption else 0), drawn)
+    return picture(label, end + (BELOW if caption else 0), drawn)
 
 
 def _row(row: Row, top: float) -> Iterator[Markup]:
@@ -99,76 +89,10 @@ def _row(row: Row, top: float) -> Iterator[Markup]:
         yield rectangle(Box(0, top + 33, _seen(row.mark), 2), "second")
 
 
-def columns(label: str, given: Sequence[Column], ticks: Sequence[str]) -> Markup:
-    """Vertical bars, with a tick under each, or one at each edge."""
-    width = _width(given)
-    base = _ABOVE + _HEIGHT
-    drawn = [*_bars(given, base, ""), _axis(base, width * len(given))]
-    drawn += _ticks(ticks, given, base + 16)
-    return picture(label, base + _BELOW, drawn)
-
-
-def mirror(
-    label: str, above: Sequence[Column], below: Sequence[Column], ticks: Sequence[str]
-) -> Markup:
-    """Chosen above and rejected below, over the same values."""
-    most = max(column.share for column in (*above, *below))
-    base = _NAMED + _ABOVE + _HEIGHT
-    other = base + _BETWEEN
-    bottom = other + _HEIGHT + _ABOVE
-    end = _width(above) * len(above)
-    drawn = [*_bars(above, base, "chosen", most), _axis(base, end)]
-    drawn += [*_bars(below, other, "rejected", most, hangs=True), _axis(other, end)]
-    drawn += _ticks(ticks, above, base + _BETWEEN / 2 + 4)
-    drawn.append(text("chosen", 0, 12, class_="chosen"))
-    drawn.append(text("rejected", 0, bottom + 12, class_="rejected"))
-    return picture(label, bottom + _NAMED, drawn)
-
-
-def _bars(
-    given: Sequence[Column], base: float, kind: str, most: float = 0.0, *, hangs: bool = False
-) -> Iterator[Markup]:
-    """Columns above or below a base line, each with its number and a tooltip."""
-    width = _width(given)
-    most = most or max(column.share for column in given) or 1.0
-    highest = max(given, key=lambda column: column.share)
-    for place, column in enumerate(given):
-        if not column.share:
-            continue
-        left, high = place * width, max(1.0, column.share / most * _HEIGHT)
-        box = Box(left + width * 0.06, base if hangs else base - high, width * 0.88, high)
-        bar = rectangle(box, f"bar {kind}".strip())
-        yield element("g", element("title", column.told), bar)
-        minor = "minor" if len(given) > _MANY and column is not highest else None
-        top = base + high + 14 if hangs else base - high - 6
-        yield text(
-            _percent(column.share), left + width / 2, top, class_=minor, text_anchor="middle"
-        )
-
-
-def _ticks(ticks: Sequence[str], given: Sequence[Column], top: float) -> Iterator[Markup]:
-    """Labels under columns, or at their edges."""
-    width = _width(given)
-    at_edges = len(ticks) > len(given)
-    for place, tick in enumerate(ticks):
-        at = place * width + (0 if at_edges else width / 2)
-        anchor = "start" if at == 0 else "end" if at > 100 - width / 4 else "middle"
-        minor = len(given) > _MANY and place % 2
-        yield text(tick, at, top, class_="tick minor" if minor else "tick", text_anchor=anchor)
-
-
-def _width(given: Sequence[Column]) -> float:
-    return min(_WIDEST, 100 / len(given))
-
-
-def _axis(base: float, end: float) -> Markup:
-    return line((0, base), (end, base), "axis")
-
-
 def dots(label: str, given: Sequence[Row], fair: tuple[float, float]) -> Markup:
     """A dot for each share on a line from never to always, with the fair part shaded."""
     low, high = (bound * 100 for bound in fair)
-    top, end = _ABOVE, _ABOVE + len(given) * _ROW
+    top, end = ABOVE, ABOVE + len(given) * _ROW
     drawn = [rectangle(Box(low, top, high - low, end - top), "fair")]
     drawn.append(line((50, top), (50, end), "half"))
     drawn.append(text("fair", 50, 12, class_="tick", text_anchor="middle"))
@@ -178,7 +102,7 @@ def dots(label: str, given: Sequence[Row], fair: tuple[float, float]) -> Markup:
     edges += [(f"{bound:.0f}%", bound, "middle") for bound in (low, high)]
     for words, at, anchor in edges:
         drawn.append(text(words, at, end + 16, class_="tick", text_anchor=anchor))
-    return picture(label, end + _BELOW, drawn)
+    return picture(label, end + BELOW, drawn)
 
 
 def _dot(row: Row, top: float) -> Iterator[Markup]:
@@ -193,7 +117,7 @@ def _dot(row: Row, top: float) -> Iterator[Markup]:
 def heat(label: str, names: Sequence[str], squares: Sequence[Sequence[Column | None]]) -> Markup:
     """A square for each two names: the further from a half, the deeper its colour."""
     side = (100 - _NAMES) / len(names)
-    high = 44 if len(names) <= _MANY else 26
+    high = 44 if len(names) <= MANY else 26
     fit = len(names) <= _FEW and all(len(name) <= _SHORT for name in names)
     heads = names if fit else [str(place + 1) for place in range(len(names))]
     drawn = [
@@ -203,8 +127,8 @@ def heat(label: str, names: Sequence[str], squares: Sequence[Sequence[Column | N
     ]
     for down, (name, of_row) in enumerate(zip(names, squares, strict=True)):
         top = 22 + down * high
-        told = shortened(name, _LONG) if fit else f"{down + 1}. {shortened(name, _LONG)}"
-        drawn.append(text(told, 0, top + high / 2 + 4))
+        shown = shortened(name, _LONG) if fit else f"{down + 1}. {shortened(name, _LONG)}"
+        drawn.append(text(shown, 0, top + high / 2 + 4))
         for right, square in enumerate(of_row):
             box = Box(_NAMES + right * side, top, side, high)
             drawn += _square(square, box, len(names))
@@ -219,9 +143,9 @@ def _square(square: Column | None, box: Box, number: int) -> Iterator[Markup]:
     share = square.share
     kind = "heat chosen" if share > 0.5 else "heat rejected"
     deep = rectangle(inner, kind, fill_opacity=round(abs(share - 0.5), 3))
-    yield element("g", element("title", square.told), deep)
+    yield element("g", element("title", square.tooltip), deep)
     if number <= _CROWD:
-        minor = "minor" if number > _MANY else None
+        minor = "minor" if number > MANY else None
         at, top = box.left + box.width / 2, box.top + box.high / 2 + 4
         yield text(f"{share:.0%}", at, top, class_=minor, text_anchor="middle")
 
@@ -265,10 +189,6 @@ def shortened(words: str, most: int) -> str:
         return words
     tail = most // 2
     return f"{words[: most - 1 - tail]}…{words[-tail:]}"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 else "<1%"
 
 
 def _seen(share: float) -> float:
