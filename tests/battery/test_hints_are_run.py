@@ -236,7 +236,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --strategy stratified --across-prompts --max-pairs-per-group 2 alone.jsonl",
-        "there --rejected-per-chosen says how many pairs a chosen answer gets",
+        "use --rejected-per-chosen to set how many pairs a chosen answer gets",
         "prefpairs pair --strategy stratified --across-prompts --rejected-per-chosen 2 alone.jsonl",
     ),
     Run(
@@ -272,13 +272,13 @@ RUNS = [
     ),
     Run(
         "prefpairs split pairs.jsonl --like leak --exact --out-dir new",
-        "leave --exact out",
+        "omit --exact",
         "prefpairs split pairs.jsonl --like leak --out-dir new",
     ),
     Run(
         "prefpairs pair --strategy stratified --across-prompts alone.jsonl -o across.jsonl; "
         "prefpairs split --for trl across.jsonl --out-dir new",
-        "without --for, split keeps both prompts on one side, and export drops what would leak",
+        "without --for, split keeps both prompts on one side, and export drops pairs that would leak",
         "prefpairs split across.jsonl --out-dir new --exact --val-fraction 0.5 && "
         "prefpairs export --to trl new --out-dir made --allow-empty",
     ),
