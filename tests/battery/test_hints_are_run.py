@@ -278,7 +278,8 @@ RUNS = [
     Run(
         "prefpairs pair --strategy stratified --across-prompts alone.jsonl -o across.jsonl; "
         "prefpairs split --for trl across.jsonl --out-dir new",
-        "without --for, split keeps both prompts on one side, and export drops pairs that would leak",
+        "without --for, split keeps both prompts on one side, and export drops pairs that would "
+        "leak",
         "prefpairs split across.jsonl --out-dir new --exact --val-fraction 0.5 && "
         "prefpairs export --to trl new --out-dir made --allow-empty",
     ),
