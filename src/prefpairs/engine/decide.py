@@ -15,7 +15,6 @@ from prefpairs.model.canonical_json import canonical_json
 from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named
 from prefpairs.strategies.options import MOST_PAIRS, PairOptions
-from prefpairs.strategies.stratified import stratified_across_prompts
 
 _MOST_CACHED = 1024
 
@@ -83,6 +82,8 @@ def pairs_across_prompts(
     candidates: Candidates, plan: PairPlan, ledger: Ledger
 ) -> Iterator[Numbers]:
     """The stratified pairs of the whole input."""
+    from prefpairs.strategies.stratified import stratified_across_prompts
+
     columns = candidates.columns
     keys = columns.group_keys()
     ledger.groups = len(keys)

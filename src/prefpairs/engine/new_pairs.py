@@ -19,14 +19,11 @@ from prefpairs.engine.decide import (
     refuse_too_many,
     step_of_groups,
 )
-from prefpairs.engine.pair_store import entry_of
 from prefpairs.engine.pair_writer import WHOLE, PairLines, Sink
 from prefpairs.engine.processes import CAN_FORK, processes_for
 from prefpairs.engine.record_store import RecordStore
-from prefpairs.engine.write_workers import WriteWorkers
 from prefpairs.errors import BadInput, TooManyPairs
 from prefpairs.fields.answer import Reading
-from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.output import Output
 from prefpairs.files.record_files import Spool
 from prefpairs.ledger import Ledger, StageCounts
@@ -86,6 +83,8 @@ class NewPairs:
             ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
             self._put(map(store.fetch_pair, decide(store, plan, ledger)), sink)
             return
+        from prefpairs.engine.write_workers import WriteWorkers
+
         refuse_too_many(store, plan)
         groups = group_order(store, plan)
         workers = WriteWorkers(self._write_groups, groups, number, plan.temp_dir)
@@ -146,6 +145,9 @@ class NewPairs:
         """Return None: a new pair has no line in a file."""
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
+        from prefpairs.engine.pair_store import entry_of
+        from prefpairs.fields.pair_row import PairReading
+
         pair = self._ready.pair(slot)
         digests = digests_of(pair.prompt, pair.tools, pair.chosen, pair.rejected)
         return entry_of(PairReading(pair, digests, b"", None), number, _READY + slot, 0)

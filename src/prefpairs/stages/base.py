@@ -1,12 +1,14 @@
 """What a stage is: indexed pairs in, those that stay out, in the order to write them in."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest_pair
 from prefpairs.model.pair import Pair
-from prefpairs.stages.contamination import ReferencePrompts
+
+if TYPE_CHECKING:
+    from prefpairs.stages.contamination import ReferencePrompts
 
 
 class IndexedPair(NamedTuple):
@@ -50,7 +52,7 @@ class StageFiles(Protocol):
 
     def prompts(
         self, paths: Sequence[str], field: str | None, /, *, near: float | None
-    ) -> ReferencePrompts:
+    ) -> "ReferencePrompts":
         """The prompts of a benchmark."""
         ...
 
