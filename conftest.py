@@ -16,7 +16,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 # How many of a hundred examples `make quick`, `make test` and `make stress` try. How long one takes
 # says more about the machine than about the code.
-for profile, share in (("quick", 3), ("usual", 30), ("thorough", 100)):
+for profile, share in (("quick", 3), ("usual", 20), ("thorough", 100)):
     settings.register_profile(profile, max_examples=share, deadline=None)
 settings.load_profile("usual")
 

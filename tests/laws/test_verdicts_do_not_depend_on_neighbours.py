@@ -145,7 +145,16 @@ def test_extract_judges_as_pair_does(source: str, data: Any, value: str) -> None
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("value", [_nested(260, "lists"), "1" * 5000, "[" + "[]," * 400_000 + "0]"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        _nested(260, "lists"),
+        "1" * 5000,
+        "[" + "[]," * 70_000 + "0]",
+        pytest.param("[" + "[]," * 700_000 + "0]", marks=pytest.mark.stress),
+    ],
+    ids=["nested", "long number", "many lists", "very many lists"],
+)
 def test_what_is_not_read_makes_no_row_bad(source: str, value: str) -> None:
     """Nor do the rows around it."""
     rows = _rows(source, ("note",), value)
