@@ -47,9 +47,9 @@ from prefpairs.files.inputs import Input
 from prefpairs.files.json_array import array_elements
 from prefpairs.files.lines import Record, Refused
 from prefpairs.files.open_input import CONTAINERS, open_input
+from prefpairs.files.option_files import read_template
 from prefpairs.files.parquet_reader import parquet_rows
 from prefpairs.files.sqlite_reader import sqlite_rows
-from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.files.trxp_reader import trxp_rows
 from prefpairs.ledger import Ledger, ValidationLedger

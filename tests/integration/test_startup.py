@@ -74,7 +74,7 @@ NOT_FOR_PAIRS = (
     "prefpairs.engine.validate",
     "prefpairs.files.parquet_reader",
     "prefpairs.files.parquet_writer",
-    "prefpairs.files.template_file",
+    "prefpairs.files.option_files",
     "prefpairs.analysis",
     "prefpairs.model.schema",
     "prefpairs.dataset.card",

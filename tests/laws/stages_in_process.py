@@ -11,7 +11,8 @@ from threading import Thread
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary
 from prefpairs.plan import InputPlan, Plan

@@ -25,7 +25,7 @@ from hypothesis_examples import examples
 from prefpairs.dataset.example import trainer_prompt_of
 from prefpairs.engine.earlier_split import with_earlier_sides
 from prefpairs.engine.validate import ValidatePlan, validate
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.split import Split

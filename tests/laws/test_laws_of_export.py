@@ -23,7 +23,7 @@ from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Effect
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response
 from prefpairs.plan import ExportPlan, InputPlan, Plan

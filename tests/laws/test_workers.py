@@ -31,7 +31,7 @@ from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, DataError, UsageError
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.plan import PairPlan, ReadPlan

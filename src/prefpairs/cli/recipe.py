@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.input_stamps import read_noted
+from prefpairs.files.file_stamps import read_small_input
 from prefpairs.option import Option, filled, options_in
 from prefpairs.plan import ReadPlan
 from prefpairs.plan.export_plan import FormForTarget, ToTargetOrPairs
@@ -146,7 +146,7 @@ class Recipe:
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
     try:
-        text = TextIOWrapper(BytesIO(read_noted(path)), "utf-8-sig").read()
+        text = TextIOWrapper(BytesIO(read_small_input(path)), "utf-8-sig").read()
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
     try:

@@ -24,7 +24,7 @@ from prefpairs.engine.record_store import Cache, RecordStore
 from prefpairs.errors import InputChanged
 from prefpairs.fields.answer import Reading, read_candidate
 from prefpairs.files.byte_ranges import byte_ranges, lines_between
-from prefpairs.files.open_input import NamingTrouble
+from prefpairs.files.open_input import InputErrorsNamed
 from prefpairs.files.record_files import RecordFile
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate, candidate_line
@@ -184,7 +184,7 @@ class CandidateStore(Candidates):
             return
         longest, progress = source.limits.line, reader.ledger.progress
         progress.own_bytes = given.bytes_before  # the rows that told the format are read once more
-        with NamingTrouble(source):
+        with InputErrorsNamed(source):
             ranges = byte_ranges(opened.descriptor, start, end, number)
             with IndexWorkers(given, reader.plan, ranges[1:], progress) as workers:
                 for place, (begin, stop) in enumerate(ranges):

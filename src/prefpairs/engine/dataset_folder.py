@@ -13,7 +13,7 @@ from prefpairs.engine.foreign_files import (
     refuse_strangers,
 )
 from prefpairs.errors import FileError, UsageError
-from prefpairs.files.file_system import errors_named, exists, is_file
+from prefpairs.files.file_system import exists, head_of
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import Output, open_output_folder
@@ -118,7 +118,4 @@ def _with_card(
 
 def _is_our_card(path: str) -> bool:
     """Whether a README.md is one that we wrote."""
-    if not is_file(path):
-        return False
-    with errors_named(path), open(path, "rb") as file:
-        return is_signed(file.read(1 << 16))
+    return is_signed(head_of(path))

@@ -17,14 +17,13 @@ from prefpairs.files.file_system import (
 )
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.folder_handle import keep_files
-from prefpairs.files.inputs import Input
+from prefpairs.files.inputs import Input, side_of
 from prefpairs.files.output import (
     Output,
     is_special,
     open_output,
     refuse_same_file,
 )
-from prefpairs.files.split_names import side_of
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, Plan

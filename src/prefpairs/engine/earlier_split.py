@@ -7,9 +7,9 @@ from prefpairs.engine.pair_store import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.files.file_system import exists, is_folder
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input, side_in_name
 from prefpairs.files.open_input import open_input
-from prefpairs.files.split_names import side_named
 from prefpairs.stages.split import Split
 from prefpairs.stages.split_sides import SideOwners
 
@@ -60,4 +60,4 @@ def _keys(reading: PairReading, split: Split) -> list[bytes]:
 
 
 def _side_of(given: Input, folder: str) -> str | None:
-    return side_named(os.path.relpath(given.path, folder))
+    return side_in_name(os.path.relpath(given.path, folder))

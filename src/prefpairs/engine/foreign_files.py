@@ -17,8 +17,8 @@ from typing import Any
 
 from prefpairs.dataset.card import SIGNED
 from prefpairs.errors import BadInput, FileError, InputChanged, NotJson, UsageError
-from prefpairs.files.file_digest import digest_file
-from prefpairs.files.file_system import errors_named, is_file, status_of
+from prefpairs.files.file_stamps import digest_file
+from prefpairs.files.file_system import errors_named, is_file, opened_if_regular, status_of
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
@@ -64,16 +64,8 @@ def _is_strange(path: str, is_ours: IsOurs) -> bool:
 
 def _begin_of(path: str) -> bytes | None:
     """The first row of a file and some more; None if it is no regular file."""
-    with errors_named(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
-            with open(descriptor, "rb", closefd=False) as file:
-                return file.readline(_LOOKED_AT) + file.read(1 << 16)
-        finally:
-            with suppress(OSError):
-                os.close(descriptor)
+    with opened_if_regular(path) as file:
+        return None if file is None else file.readline(_LOOKED_AT) + file.read(1 << 16)
 
 
 def _listed(folder: str) -> dict[str, tuple[int, str]]:

@@ -25,7 +25,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.byte_ranges import LongLine, lines_between
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record, lines_of, record_of
-from prefpairs.files.open_input import Fingerprint, fingerprint
+from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.ledger.progress import Progress
 from prefpairs.model import memory_guard, value_size
@@ -274,7 +274,7 @@ def _indexed(job: Job, passed: Counter) -> tuple[IndexedRange, CandidateColumns]
     sample = [] if job.sample is None else [Record(1, 0, job.sample)]
     given, _ = reader.formats.open(label, iter(sample))
     indexer = LineIndexer(given.how, job.source, columns, {}, reader)
-    descriptor = 0 if job.source.is_stdin else os.open(job.source.path, os.O_RDONLY)
+    descriptor = input_descriptor(job.source)
     lines = lines_between(descriptor, job.start, job.end, job.source.limits.line, passed.add)
     try:
         indexer.index(lines, job.start)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -12,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from prefpairs import __version__
 from prefpairs.engine.destination import Destination
 from prefpairs.errors import BadInput, FileError, UsageError
-from prefpairs.files.file_digest import digest_file, stamp_of
-from prefpairs.files.file_system import errors_named, exists, is_file
+from prefpairs.files.file_stamps import Stamp, digest_file, stamp_of
+from prefpairs.files.file_system import exists, is_file, is_folder, opened_if_regular
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.input_stamps import Stamp
+from prefpairs.files.nonblocking import CountBytes
 from prefpairs.files.output import write_file
-from prefpairs.files.read_counter import Passed
 from prefpairs.files.staged_file import FileDigest
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.ledger import Ledger
@@ -274,28 +272,25 @@ def read_manifest(path: str) -> ManifestModel:
 
 
 def _text_of(path: str) -> bytes:
-    """All of a file that is a regular one, and no larger than manifests are."""
-    with errors_named(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
-            status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                raise FileError(path, "is a directory")
-            if not stat.S_ISREG(status.st_mode):
-                raise BadInput(path, "no manifest: it is no regular file")
-            if status.st_size > _MOST_BYTES:
-                raise BadInput(path, f"no manifest: it has {status.st_size:,} bytes")
-            with open(descriptor, "rb", closefd=False) as file:
-                return file.read(_MOST_BYTES)
-        finally:
-            os.close(descriptor)
+    """All of a regular file, if it is no larger than manifests are."""
+    if is_folder(path):
+        raise FileError(path, "is a directory")
+    with opened_if_regular(path) as file:
+        if file is None:
+            raise BadInput(path, "no manifest: it is no regular file")
+        size = os.fstat(file.fileno()).st_size
+        if size > _MOST_BYTES:
+            raise BadInput(path, f"no manifest: it has {size:,} bytes")
+        return file.read(_MOST_BYTES)
 
 
-def differences(path: str, manifest: ManifestModel, passed: Passed | None = None) -> Sequence[str]:
+def differences(
+    path: str, manifest: ManifestModel, count_bytes: CountBytes | None = None
+) -> Sequence[str]:
     """What is not as the manifest says, a sentence a file."""
     folder = os.path.dirname(os.path.realpath(path))
     problems = [
-        (kind, file, _problem(os.path.join(folder, file.path), file, passed))
+        (kind, file, _problem(os.path.join(folder, file.path), file, count_bytes))
         for kind, file in files_of(manifest)
     ]
     return [f"{kind} {file.path} {problem}" for kind, file, problem in problems if problem]
@@ -318,14 +313,14 @@ def files_of(manifest: ManifestModel) -> list[tuple[str, FileModel]]:
     return files + [("output", file) for file in manifest.outputs]
 
 
-def _problem(path: str, file: FileModel, passed: Passed | None) -> str | None:
+def _problem(path: str, file: FileModel, count_bytes: CountBytes | None) -> str | None:
     if not exists(path):
         return "is missing"
     if not is_file(path):  # a device has no end
         return "is no file"
     if (size := os.path.getsize(path)) != file.size:
         return f"has {size:,} bytes, not {file.size:,}"
-    digest = digest_file(path, passed=passed)
+    digest = digest_file(path, count_bytes=count_bytes)
     if digest.size != file.size:
         return f"has {digest.size:,} bytes, not {file.size:,}"
     return None if digest.sha256 == file.sha256 else "has other bytes"

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from prefpairs.engine.benchmark_prompts import read_reference
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input
 from prefpairs.files.tokenizer import open_tokenizer
 from prefpairs.stages.base import Stage
 from prefpairs.stages.contamination import ReferencePrompts

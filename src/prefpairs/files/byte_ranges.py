@@ -5,8 +5,8 @@ import os
 from itertools import pairwise
 from typing import Any
 
-from prefpairs.files.lines import pass_over_line
-from prefpairs.files.read_counter import Passed
+from prefpairs.files.lines import skip_line
+from prefpairs.files.nonblocking import CountBytes
 
 _BUFFER = 1 << 18
 """With Python's default of 8 KB, finding the lines takes five times as long."""
@@ -27,7 +27,7 @@ class _ByteRange(io.RawIOBase):
     """
 
     def __init__(
-        self, descriptor: int, start: int, end: int, longest: int | None, passed: Passed | None
+        self, descriptor: int, start: int, end: int, longest: int | None, passed: CountBytes | None
     ) -> None:
         self._descriptor = descriptor
         self._position = start
@@ -73,7 +73,7 @@ def lines_between(
     start: int,
     end: int,
     longest: int | None = None,
-    passed: Passed | None = None,
+    passed: CountBytes | None = None,
 ) -> io.BufferedReader:
     """The lines of a file from one offset to another; LongLine if one exceeds `longest` by far."""
     return io.BufferedReader(_ByteRange(descriptor, start, end, longest, passed), _BUFFER)
@@ -84,6 +84,6 @@ def byte_ranges(descriptor: int, start: int, end: int, number: int) -> list[tupl
     cuts = [start]
     for part in range(1, number):
         target = max(cuts[-1], start + (end - start) * part // number)
-        cuts.append(target + pass_over_line(lines_between(descriptor, target, end)))
+        cuts.append(target + skip_line(lines_between(descriptor, target, end)))
     cuts.append(end)
     return [(begin, stop) for begin, stop in pairwise(cuts) if begin < stop] or [(start, end)]

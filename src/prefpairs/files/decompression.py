@@ -1,4 +1,4 @@
-"""What packed streams hold, told by their first bytes."""
+"""Decompression of gzip and zstd, within the limits of an input."""
 
 import gzip
 import io
@@ -11,31 +11,32 @@ from prefpairs.optional_libraries import missing_library
 
 _BUFFER, _STEP = 1 << 18, 1 << 14
 _FRAMES, _BYTES_A_FRAME = 10_000, 32
-"""So many frames may be in a file, and another one for so many bytes: a row takes more."""
+"""How many frames a file may have at least, and one more for every 32 bytes: a row has more."""
 
 HEAD = 1 << 16
-"""So much of a stream is looked at to tell what it is."""
+"""How much of a stream is looked at to recognise its format."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_PASSED_OVER = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
-"""Frames of zstd that hold no data, as pzstd writes them in front."""
+_SKIPPABLE = tuple(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))
+"""Zstd frames without data, as pzstd writes at the beginning."""
 
-PACKED = (_GZIP, _ZSTD, *_PASSED_OVER)
-"""How packed streams begin."""
+COMPRESSED = (_GZIP, _ZSTD, *_SKIPPABLE)
+"""How compressed streams begin."""
 
 
-def unpacked(packed: "Counted", head: bytes, source: Input) -> io.BufferedReader:
-    """What a packed stream holds, as long as it is no more than the input's limit."""
-    unpacking = _open_gzip(packed) if head.startswith(_GZIP) else _open_zstd(packed, source)
-    return with_head(io.BufferedReader(_Unpacked(unpacking, packed, source), _BUFFER))
+def decompressed(compressed: "CountedStream", head: bytes, source: Input) -> io.BufferedReader:
+    """The content of a compressed stream, up to the limit of the input."""
+    is_gzip = head.startswith(_GZIP)
+    content = _open_gzip(compressed) if is_gzip else _open_zstd(compressed, source)
+    return with_head(io.BufferedReader(_LimitedStream(content, compressed, source), _BUFFER))
 
 
 def with_head(stream: io.BufferedIOBase) -> io.BufferedReader:
-    """A stream whose first bytes are there to be peeked at, however slowly they come."""
-    return io.BufferedReader(_Rejoined(stream.read(HEAD), stream), _BUFFER)
+    """A stream whose first bytes can be peeked at, however slowly they come."""
+    return io.BufferedReader(_StreamWithHead(stream.read(HEAD), stream), _BUFFER)
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream together with the head that was read from it."""
+class _StreamWithHead(io.RawIOBase):
+    """A stream, and the head that was already read from it."""
 
     def __init__(self, head: bytes, rest: io.BufferedIOBase) -> None:
         self._head = head
@@ -54,34 +55,34 @@ class _Rejoined(io.RawIOBase):
         return count
 
 
-class Counted(io.RawIOBase):
-    """A stream that knows how much was read from it."""
+class CountedStream(io.RawIOBase):
+    """A stream that counts how much is read from it."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
         self.count = 0
 
-    def passed(self) -> int:
-        """How much was read."""
+    def bytes_read(self) -> int:
+        """How many bytes were read."""
         return self.count
 
     def readable(self) -> bool:
-        """It is."""
+        """It always is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read, and count."""
+        """Read a block and count it."""
         count = self._stream.readinto(buffer)
         self.count += count
         return count
 
 
-class _Unpacked(io.RawIOBase):
-    """What a packed stream unpacks to, as long as it is no more than the input's limit."""
+class _LimitedStream(io.RawIOBase):
+    """Decompressed content, up to the limit of the input."""
 
-    def __init__(self, stream: io.BufferedIOBase, packed: Counted, source: Input) -> None:
+    def __init__(self, stream: io.BufferedIOBase, compressed: CountedStream, source: Input) -> None:
         self._stream = stream
-        self._packed = packed
+        self._compressed = compressed
         self._source = source
         self._count = 0
 
@@ -91,7 +92,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         count = self._stream.readinto1(buffer)
         self._count += count
-        if self._count > self._source.limits.unpacked_from(self._packed.count):
+        if self._count > self._source.limits.unpacked_from(self._compressed.count):
             raise too_much(self._source)
         return count
 
@@ -100,23 +101,23 @@ def _open_gzip(stream: io.RawIOBase) -> io.BufferedIOBase:
     return gzip.GzipFile(fileobj=cast("IO[bytes]", io.BufferedReader(stream, _BUFFER)))
 
 
-def _open_zstd(packed: Counted, source: Input) -> io.BufferedIOBase:
+def _open_zstd(compressed: CountedStream, source: Input) -> io.BufferedIOBase:
     try:
         from backports import zstd
     except ImportError:
         raise missing_library("reading .zst", "zstd") from None
-    return io.BufferedReader(_Frames(packed, zstd.ZstdDecompressor, source), _BUFFER)
+    return io.BufferedReader(_Frames(compressed, zstd.ZstdDecompressor, source), _BUFFER)
 
 
 class _Frames(io.RawIOBase):
-    """What frames of zstd hold, one after the other; those that hold next to nothing are counted.
+    """The content of zstd frames, one after the other. The number of tiny frames is limited.
 
     Each takes the library 8 us: 24 MB of empty ones would take 20 seconds.
     """
 
-    def __init__(self, packed: Counted, begin: Callable[[], Any], source: Input) -> None:
-        self._packed = packed
-        self._stream = io.BufferedReader(packed, _BUFFER)
+    def __init__(self, compressed: CountedStream, begin: Callable[[], Any], source: Input) -> None:
+        self._compressed = compressed
+        self._stream = io.BufferedReader(compressed, _BUFFER)
         self._begin = begin
         self._source = source
         self._frame = begin()
@@ -135,7 +136,7 @@ class _Frames(io.RawIOBase):
                     return 0
                 self._frame = self._begin()
                 self._frames += 1
-                if self._frames > _FRAMES + self._packed.count // _BYTES_A_FRAME:
+                if self._frames > _FRAMES + self._compressed.count // _BYTES_A_FRAME:
                     problem = "it holds more frames of next to no bytes than a file of rows should"
                     raise BadInput(
                         self._source.label, problem, "`zstd -dc FILE | zstd > NEW` packs it anew"

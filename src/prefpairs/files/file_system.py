@@ -1,10 +1,11 @@
-"""What exists at a path, and temporary folders. Errors always name the file."""
+"""What exists at a path, safe ways to open files, and temporary folders. Errors name the file."""
 
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import IO
 
 from prefpairs.errors import FileError
 
@@ -86,3 +87,27 @@ def temporary_folder() -> str:
         usual = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - only tried out
         with errors_named(usual), tempfile.TemporaryFile(dir=usual):
             return usual
+
+
+@contextmanager
+def opened_if_regular(path: str) -> Iterator[IO[bytes] | None]:
+    """A file for reading; None if it is a directory, a pipe or a device. Never waits for a pipe."""
+    with errors_named(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                yield None
+                return
+            with open(descriptor, "rb", closefd=False) as file:
+                yield file
+        finally:
+            with suppress(OSError):
+                os.close(descriptor)
+
+
+def head_of(path: str, size: int = 1 << 16) -> bytes:
+    """The first bytes of a regular file; nothing if there is no such file."""
+    if not is_file(path):
+        return b""
+    with errors_named(path), open(path, "rb") as file:
+        return file.read(size)

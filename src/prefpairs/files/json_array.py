@@ -1,9 +1,9 @@
 """The elements of a JSON array, one after the other, however large the array is.
 
-Only the borders of the elements are found here; whoever reads an element parses it. What stands
-between the first two elements is looked for behind the next ones: all that is JSON by itself up
-to there is one element. Counting brackets finds every border, but takes fifteen times as long,
-and is left for the first element, the last, and those where that fails.
+This module only finds where elements end; they are parsed later. Whatever separates the first two
+elements (such as `}, {"id"`) is searched for after each element: if the text up to there is valid
+JSON, it is one element. Counting brackets always works, but takes fifteen times as long. It is used
+for the first and last element, and where the search fails.
 """
 
 import re
@@ -21,12 +21,12 @@ _FAR = 1 << 22
 _MOST_TRIES = 4
 _MOST_MISSES = 16
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
-_JOINT = re.compile(rb'\}\s*,\s*\{\s*"[^"\\]*"')
+_SEPARATOR = re.compile(rb'\}\s*,\s*\{\s*"[^"\\]*"')
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def array_elements(stream: BinaryIO, offset: int, source: Input) -> Iterator[tuple[int, bytes]]:
-    """The elements of the array that a stream holds, each with its offset in the stream.
+    """The elements of the array in a stream, each with its offset.
 
     >>> import io
     >>> x = Input("x.json", "x.json")
@@ -46,11 +46,11 @@ class _Array:
         self._longest = source.limits.line
         self._buffer = b""
         self._start = 0
-        self._joint: bytes | None = None
+        self._separator: bytes | None = None
         self._misses = 0
 
     def elements(self) -> Iterator[tuple[int, bytes]]:
-        """What stands between the commas; only an empty array has nothing there."""
+        """The text between commas. Only an empty array has none."""
         self._open()
         closing, any_before = b",", False
         while closing == b",":
@@ -74,7 +74,7 @@ class _Array:
         self._start = self._buffer.index(b"[") + 1
 
     def _load(self) -> bool:
-        """Read on, and let go what stands before the next element; whether anything came."""
+        """Read on, and drop everything before the next element. False at the end of the stream."""
         chunk = self._stream.read(max(_CHUNK, len(self._buffer) - self._start))
         self._buffer = self._buffer[self._start :] + chunk
         self._offset += self._start
@@ -82,24 +82,24 @@ class _Array:
         return bool(chunk)
 
     def _learn(self, end: int) -> None:
-        """Remember what the border looks like between an element that ends here and the next."""
-        if self._joint is None and self._misses < _MOST_MISSES:
-            found = _JOINT.match(self._buffer, max(0, end - 1))
-            self._joint = found and found[0]
+        """Remember what separates an element that ends here from the next one."""
+        if self._separator is None and self._misses < _MOST_MISSES:
+            found = _SEPARATOR.match(self._buffer, max(0, end - 1))
+            self._separator = found and found[0]
 
     def _quick_end(self) -> int | None:
-        """Where the element ends that begins here, if the next one begins as others did."""
-        end = None if self._joint is None else self._end_at(self._joint)
+        """Where this element ends, if the next one begins as others did."""
+        end = None if self._separator is None else self._end_at(self._separator)
         if end is None:
             self._misses += 1
-            self._joint = None
+            self._separator = None
         return end
 
-    def _end_at(self, joint: bytes) -> int | None:
+    def _end_at(self, separator: bytes) -> int | None:
         ahead = 0
         for _ in range(_MOST_TRIES):
-            while (place := self._buffer.find(joint, self._start + ahead)) < 0:
-                ahead = max(0, len(self._buffer) - self._start - len(joint))
+            while (place := self._buffer.find(separator, self._start + ahead)) < 0:
+                ahead = max(0, len(self._buffer) - self._start - len(separator))
                 if ahead > _FAR or not self._load():
                     return None
             try:
@@ -107,11 +107,11 @@ class _Array:
             except (msgspec.DecodeError, RecursionError):
                 ahead = place + 1 - self._start
             else:
-                return place + joint.index(b",")
+                return place + separator.index(b",")
         return None
 
     def _counted_end(self) -> int:
-        """Where the element ends that begins here: at a comma, or where the array is closed."""
+        """Where this element ends: at a comma, or at the end of the array."""
         ahead, depth = 0, 1
         while True:
             for token in _TOKEN.finditer(self._buffer, self._start + ahead):

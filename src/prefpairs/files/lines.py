@@ -1,24 +1,26 @@
-"""The lines of a stream. They end in \\n only: U+2028 and its like are data."""
+"""The lines of a stream. Only \\n ends a line: U+2028 and the like are data."""
 
 import io
+import json
 import resource
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple, cast
+from decimal import Decimal
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from prefpairs.errors import BadRecord, NotJson
 from prefpairs.model import value_size
 
 _HEAD_OF_LONG = 1 << 12
-"""So much is kept of a line that is too long, to be told from others."""
+"""How much of a line that is too long is kept, to tell it from others."""
 
 _BUFFER = 1 << 18
 
 
 class Record(NamedTuple):
-    """The bytes of one row: its number in the file, counted from 1, and where it stands.
+    """The bytes of one row, its number in the file (from 1), and its offset.
 
-    Of a row that is longer than the input's limit there is only the head; of one that its
-    container refuses, only the reason.
+    Of a row that is longer than the limit there is only the head. Of one that its container
+    cannot give, there is only the reason.
     """
 
     number: int
@@ -28,11 +30,11 @@ class Record(NamedTuple):
     refused: str | None = None
 
     def is_blank(self) -> bool:
-        """Whether there is nothing in it; of one that is too long nobody can tell."""
+        """Whether the line is blank. One that is too long is not."""
         return self.whole and self.data.isspace()
 
     def complete(self) -> bytes:
-        """The bytes, if they are all there, and their values fit into memory."""
+        """The bytes. Raises if they are incomplete, or if their values do not fit into memory."""
         if self.refused is not None:
             raise Refused(self.refused)
         if not self.whole:
@@ -43,14 +45,14 @@ class Record(NamedTuple):
 
 
 def what_allows() -> str:
-    """What a line is too long for, in words."""
+    """What a line is too long for, as part of a sentence."""
     bounded = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     more = ", or than the limit on memory does (ulimit -v)" if bounded else ""
     return f"--max-line allows{more}"
 
 
 class Refused(BadRecord):
-    """A row that cannot be taken out of its container, while others can."""
+    """A row that cannot be read from its container, although others can."""
 
     code = "refused_row"
 
@@ -58,7 +60,7 @@ class Refused(BadRecord):
 def lines_of(
     stream: BinaryIO, offset: int, longest: int, *, blank: bool = True
 ) -> Iterator[Record]:
-    """All lines; the first of them begins at the offset. `blank` ones may be left out."""
+    """All lines; the first one begins at the offset. Without `blank`, blank ones are omitted."""
     number = 1
     while line := stream.readline(longest + 1):
         record = record_of(number, offset, line, longest)
@@ -70,11 +72,11 @@ def lines_of(
         number += 1 + passed.count(b"\n")
         offset += len(line) + len(passed)
         if len(line) > longest and not line.endswith(b"\n"):
-            offset += pass_over_line(stream)
+            offset += skip_line(stream)
 
 
 def lines_in(content: bytes, start: int, longest: int) -> Iterator[Record]:
-    """All lines that are not blank of a file that is in memory, from a place on.
+    """The lines of a file in memory from an offset on, without blank ones.
 
     >>> [record[:3] for record in lines_in(b"[]\\n\\n{}", 0, 99)]
     [(1, 0, b'[]\\n'), (3, 4, b'{}')]
@@ -89,7 +91,7 @@ def lines_in(content: bytes, start: int, longest: int) -> Iterator[Record]:
 
 
 def _blank_lines(stream: io.BufferedReader, longest: int) -> bytes:
-    """Whole blank lines that come next, taken at once: a small packed file may hold millions."""
+    """The blank lines that follow, read at once: a small compressed file may hold millions."""
     ahead = stream.peek()
     if len(ahead) > longest:  # one of them may be too long
         return b""
@@ -98,17 +100,49 @@ def _blank_lines(stream: io.BufferedReader, longest: int) -> bytes:
 
 
 def record_of(number: int, offset: int, data: bytes, longest: int) -> Record:
-    """The record of a row, or of its head if it is too long."""
+    """The record of a row, or only its head if it is too long."""
     if len(data) > longest:
         return Record(number, offset, data[:_HEAD_OF_LONG], whole=False)
     return Record(number, offset, data)
 
 
-def pass_over_line(stream: BinaryIO) -> int:
-    """Read to the end of a line; how many bytes that were."""
+def skip_line(stream: BinaryIO) -> int:
+    """Read to the end of a line, and return how many bytes that was."""
     passed = 0
     while part := stream.readline(_BUFFER):
         passed += len(part)
         if part.endswith(b"\n"):
             break
     return passed
+
+
+def json_line(row: Any) -> bytes:
+    """A row of any values as JSON. Different rows always give different JSON."""
+    try:
+        return json.dumps(row, ensure_ascii=False, default=_json_value).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair; the reader of the row replaces it
+        return json.dumps(row, default=_json_value).encode()
+
+
+def _json_value(value: Any) -> Any:
+    """A value that JSON does not have, as a number or text.
+
+    Bytes that are not UTF-8 become an object, so that a prompt or an answer of such bytes is a bad
+    row. With U+FFFD in them, different values would become equal.
+    """
+    if isinstance(value, Decimal):
+        return _number(value)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            from base64 import b64encode
+
+            return {"raw_base64": b64encode(value).decode()}
+    return str(value)
+
+
+def _number(value: Decimal) -> int | float:
+    """A float, or an integer if no float is equal to it, as with long ids."""
+    near, whole = float(value), int(value)
+    return whole if whole == value != near else near

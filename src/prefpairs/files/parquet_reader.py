@@ -15,7 +15,7 @@ from typing import IO, Any
 from prefpairs.errors import BadInput
 from prefpairs.files.arrow_values import OUT_OF_MEMORY, rows_of, without_nanoseconds
 from prefpairs.files.inputs import Input, too_much
-from prefpairs.files.value_lines import json_line
+from prefpairs.files.lines import json_line
 from prefpairs.limited_process import memory_taken
 from prefpairs.model.memory_guard import LIMITED
 from prefpairs.optional_libraries import missing_library

@@ -1,4 +1,4 @@
-"""What comes through a pipe put aside, for those who must look at it twice."""
+"""Pipes copied to temporary files, so that they can be read twice."""
 
 import os
 import stat
@@ -10,15 +10,15 @@ from typing import IO
 from prefpairs.files.file_system import BUFFER, errors_named, exists, is_file, temporary_folder
 from prefpairs.files.held_signals import held_signals
 from prefpairs.files.inputs import Input
+from prefpairs.files.nonblocking import CountingFile
 from prefpairs.files.open_input import OpenInput, open_input
-from prefpairs.files.read_counter import WatchedFile
 
 _STDIN, _NAME = 0, "stdin"
 
 
 @contextmanager
 def seekable_inputs(inputs: Sequence[Input], folder: str | None) -> Iterator[list[Input]]:
-    """The inputs, each of which can be read twice."""
+    """The inputs, all of which can be read twice."""
     with ExitStack() as stack:
         yield [stack.enter_context(_seekable(source, folder)) for source in inputs]
 
@@ -33,30 +33,30 @@ def _seekable(source: Input, folder: str | None) -> Iterator[Input]:
     else:
         where = folder or temporary_folder()
         with held_signals(), errors_named(where):
-            aside = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
-        with aside:
+            copy = tempfile.NamedTemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115
+        with copy:
             with errors_named(source.label):
-                pipe = WatchedFile(source.path, None)
+                pipe = CountingFile(source.path, None)
             with pipe:
-                _put_aside(pipe, source.label, aside.file, where)
-            yield source._replace(path=aside.name)
+                _copy(pipe, source.label, copy.file, where)
+            yield source._replace(path=copy.name)
 
 
 @contextmanager
 def seekable_stdin(folder: str | None) -> Iterator[None]:
-    """Let standard input be a regular file: a pipe is read to its end, and put into one."""
-    if _is_file():
+    """Make standard input a regular file: a pipe is read to its end and copied to one."""
+    if _stdin_is_file():
         yield
         return
     with held_signals():
-        where = folder or temporary_folder()  # which tries it out with a file
+        where = folder or temporary_folder()  # which may create a file to try it out
     with errors_named(where), held_signals():
-        aside = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
-    with aside:
-        with WatchedFile(_STDIN, None, closefd=False) as pipe:
-            _put_aside(pipe, _NAME, aside, where)
+        copy = tempfile.TemporaryFile(dir=folder, prefix="prefpairs-")  # noqa: SIM115 - below
+    with copy:
+        with CountingFile(_STDIN, None, closefd=False) as pipe:
+            _copy(pipe, _NAME, copy, where)
         before = os.dup(_STDIN)
-        os.dup2(aside.fileno(), _STDIN)
+        os.dup2(copy.fileno(), _STDIN)
         try:
             yield
         finally:
@@ -64,19 +64,19 @@ def seekable_stdin(folder: str | None) -> Iterator[None]:
             os.close(before)
 
 
-def _put_aside(pipe: WatchedFile, name: str, aside: IO[bytes], where: str) -> None:
-    """Read a pipe to its end into a file, which is then read from its beginning."""
+def _copy(pipe: CountingFile, name: str, copy: IO[bytes], where: str) -> None:
+    """Copy a pipe to a file, up to its end, and rewind the file."""
     with errors_named(name):
         while block := pipe.read(BUFFER):
             with errors_named(where):
-                aside.write(block)
+                copy.write(block)
     with errors_named(where):
-        aside.seek(0)
+        copy.seek(0)
 
 
 @contextmanager
 def peeked_input(source: Input) -> Iterator[OpenInput]:
-    """The records of an input that will be read once more from where it begins."""
+    """The records of an input that will be read again from its beginning."""
     start = os.lseek(_STDIN, 0, os.SEEK_CUR) if source.is_stdin else 0
     with open_input(source) as opened:
         yield opened
@@ -84,6 +84,6 @@ def peeked_input(source: Input) -> Iterator[OpenInput]:
         os.lseek(_STDIN, start, os.SEEK_SET)
 
 
-def _is_file() -> bool:
+def _stdin_is_file() -> bool:
     with errors_named(_NAME):
         return stat.S_ISREG(os.fstat(_STDIN).st_mode)

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import IO
 
 from prefpairs.errors import FileError, InputChanged
+from prefpairs.files.file_stamps import TICK
 from prefpairs.files.file_system import BUFFER, errors_named, temporary_folder
 from prefpairs.files.held_signals import held_signals
-from prefpairs.files.input_stamps import TICK
 from prefpairs.files.inputs import Input
 from prefpairs.files.open_input import fingerprint
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from prefpairs.errors import BadInput, BadRecord, FileError, NotJson
+from prefpairs.files.file_stamps import read_small_input, record_input
 from prefpairs.files.file_system import errors_named, is_file, is_folder
-from prefpairs.files.input_stamps import note, read_noted
 from prefpairs.files.inputs import Limits, within_memory
 from prefpairs.files.tokenizer_bounds import (
     decoder_runs_away,
@@ -64,7 +64,7 @@ def model_at(path: str) -> Model:
 def special_tokens(path: str) -> dict[str, str]:
     """The special tokens that a tokenizer_config.json names: bos_token, eos_token and the like."""
     try:
-        config = decode(read_noted(path))
+        config = decode(read_small_input(path))
     except NotJson as error:
         raise BadInput(path, f"no tokenizer_config.json: {error.problem}") from None
     if not isinstance(config, dict):
@@ -196,7 +196,7 @@ def _opened(path: str, *, exact: bool) -> Any:
         raise missing_library("--tokenizer", "tokens") from None
     if not is_file(path):
         raise FileError(path, "is a directory" if is_folder(path) else "no such file")
-    note(path)
+    record_input(path)
     made = (Tokenizer.from_str, _exact(path)) if exact else (Tokenizer.from_file, path)
     make = partial(_whole_texts, *made)
     tried = Limited(lambda: lambda _: _try(make()), _SECONDS)

@@ -18,7 +18,7 @@ import orjson
 
 from prefpairs.errors import BadInput
 from prefpairs.files.inputs import Input, too_much
-from prefpairs.files.lines import Refused
+from prefpairs.files.lines import Refused, json_line
 from prefpairs.files.pickle_reader import unpickled
 from prefpairs.files.pickle_sizes import Sizes
 from prefpairs.files.pickle_values import Damaged, NotRead
@@ -28,7 +28,6 @@ from prefpairs.files.safetensors import (
     numbers_of,
     read_header,
 )
-from prefpairs.files.value_lines import json_line
 from prefpairs.model.memory_guard import LIMITED
 
 MAGIC = b"TRXP"

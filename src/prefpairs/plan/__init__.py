@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from prefpairs.errors import UsageError
-from prefpairs.files.input_stamps import Stamp
-from prefpairs.files.inputs import Input
-from prefpairs.files.split_names import side_of
+from prefpairs.files.file_stamps import Stamp
+from prefpairs.files.inputs import Input, side_of
 from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
 from prefpairs.plan.write_plan import WritePlan

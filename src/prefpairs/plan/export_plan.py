@@ -220,7 +220,7 @@ class ExportForm(TokenForm):
 
     def trace_plan(self, to: str) -> TracePlan:
         """How rows of tokens are made of traces."""
-        from prefpairs.files.hint_table import read_hints
+        from prefpairs.files.option_files import read_hints
         from prefpairs.targets.base import TraceOptions
 
         target = trace_target_named(to)
@@ -298,7 +298,7 @@ class ExportForm(TokenForm):
 def facts_at(path: str) -> "TemplateFacts":
     """What the chat template of a file renders."""
     from prefpairs.chat.template import facts_of
-    from prefpairs.files.template_file import read_template
+    from prefpairs.files.option_files import read_template
 
     try:
         return facts_of(read_template(path))
@@ -392,7 +392,7 @@ class ToTargetOrPairs(ExportForm, _MaybeTo):  # a dataclass begins with the fiel
 def _with_model(asked: "TokenOptions", model: "Model", template: str | None) -> "TokenOptions":
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import compiled
-    from prefpairs.files.template_file import read_template
+    from prefpairs.files.option_files import read_template
     from prefpairs.files.tokenizer import Tokens, special_tokens
 
     if template is None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Self
 from prefpairs.errors import UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
 from prefpairs.files.file_system import is_folder
-from prefpairs.files.inputs import Input, Limits, databases_in, find_inputs
+from prefpairs.files.input_paths import databases_in, find_inputs
+from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.option import argument, option, options, size_of
 from prefpairs.sources import SOURCES, TRACES, check_source, companions_of
@@ -225,7 +226,7 @@ def _with_files(rows: ReadOptions) -> ReadOptions:
     if rows.prompt_template is None:
         return rows
     from prefpairs.chat.unrender import Unrenderer
-    from prefpairs.files.template_file import read_template
+    from prefpairs.files.option_files import read_template
 
     unrender = Unrenderer(read_template(rows.prompt_template))
     try:

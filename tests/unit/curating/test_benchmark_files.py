@@ -9,7 +9,7 @@ import pytest
 
 from prefpairs.engine.benchmark_prompts import read_reference
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.model.message import Text
 from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
 

@@ -16,7 +16,7 @@ from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import pair_line, pair_of

@@ -20,7 +20,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairReading
 from prefpairs.fields.pair_row_fast import read_pair_fast
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.json_codec import encode_line

@@ -20,7 +20,7 @@ from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.fields.pair_row import PairReading
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, pair_line

@@ -11,7 +11,7 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.targets import target_named

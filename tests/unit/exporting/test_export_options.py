@@ -10,7 +10,7 @@ from command_call import called
 
 from prefpairs.cli.commands.export import export
 from prefpairs.errors import CannotHold, GateNotMet, NothingCameOut, UnknownWord, UsageError
-from prefpairs.files.split_names import side_of
+from prefpairs.files.inputs import side_of
 from prefpairs.option import filled
 from prefpairs.plan.export_plan import ExportForm
 from prefpairs.targets import TARGETS, target_named

@@ -12,7 +12,7 @@ from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, NothingCameOut
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, Plan, TracePlan
 from prefpairs.targets.base import TraceOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileError, InputChanged
-from prefpairs.files.file_digest import digest_file, stamp_of
+from prefpairs.files.file_stamps import digest_file, stamp_of
 from prefpairs.files.staged_file import FileDigest
 
 

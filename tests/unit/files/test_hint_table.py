@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import BadInput, FileError
-from prefpairs.files.hint_table import read_hints
+from prefpairs.files.option_files import read_hints
 
 
 def test_hints(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileError, UsageError
-from prefpairs.files.inputs import Input, find_inputs, labels
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input, labels
 
 
 @pytest.fixture(autouse=True)

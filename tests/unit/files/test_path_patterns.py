@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefpairs.errors import FileError
-from prefpairs.files.inputs import find_inputs
-from prefpairs.files.path_patterns import is_pattern, paths_like
+from prefpairs.files.input_paths import find_inputs, is_pattern, paths_like
 
 NAMES = ("a", "b", "a.d", ".h", "[x]", "r.jsonl")
 PARTS = (

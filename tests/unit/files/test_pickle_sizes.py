@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefpairs.files.lines import json_line
 from prefpairs.files.pickle_sizes import Sizes
 from prefpairs.files.pickle_values import Damaged, NotRead
-from prefpairs.files.value_lines import json_line
 
 SINGLE = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab")
 VALUES = st.recursive(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileError
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.pipe_spool import peeked_input, seekable_stdin
 
 

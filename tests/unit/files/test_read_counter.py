@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from prefpairs.files.byte_ranges import lines_between
-from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.inputs import Input
+from prefpairs.files.nonblocking import CountingFile
 from prefpairs.files.open_input import open_input
-from prefpairs.files.read_counter import WatchedFile
 
 LINES = b"".join(b'{"a": %d}\n' % number for number in range(100_000))
 
@@ -19,7 +19,7 @@ def test_blocks_are_told_as_they_are_read(tmp_path: Path) -> None:
     """Each one, the empty one at the end included."""
     (tmp_path / "f").write_bytes(b"abcde")
     told: list[int] = []
-    with WatchedFile(str(tmp_path / "f"), told.append) as file:
+    with CountingFile(str(tmp_path / "f"), told.append) as file:
         buffer = bytearray(2)
         while file.readinto(buffer):
             pass

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadInput, FileError
-from prefpairs.files.template_file import read_template
+from prefpairs.files.option_files import read_template
 
 
 def _read(folder: Path, content: bytes, name: str = "chat_template.jinja") -> str:

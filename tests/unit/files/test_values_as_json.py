@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefpairs.files.value_lines import json_line
+from prefpairs.files.lines import json_line
 from prefpairs.model.json_codec import decode
 
 BYTES = st.binary(max_size=3) | st.sampled_from([b"\xff1", b"\xfe1", "\ufffd1".encode()])

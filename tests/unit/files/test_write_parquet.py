@@ -8,7 +8,7 @@ import pytest
 from pyarrow.parquet import read_schema, read_table
 
 from prefpairs.errors import UsageError
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.open_input import open_input
 from prefpairs.files.parquet_writer import Table, open_table
 

@@ -11,7 +11,7 @@ from rows_and_output import data_of
 from prefpairs.analysis.comparison import compare
 from prefpairs.engine.diff import DiffPlan, read_both
 from prefpairs.errors import BadRecords
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import pair_line, pair_of
 from prefpairs.plan import InputPlan

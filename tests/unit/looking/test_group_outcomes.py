@@ -13,7 +13,7 @@ from prefpairs.engine.group_outcomes import ShownGroup, show_group
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import NotThere, UsageError
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES

@@ -13,7 +13,7 @@ from rows_and_output import Row, data_of
 
 from prefpairs.engine.pair_picker import Found, ShowPlan, show
 from prefpairs.errors import BadRecords, NotThere
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import pair_of

@@ -13,7 +13,8 @@ from prefpairs.analysis.survey import WhatIf
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
-from prefpairs.files.inputs import Input, find_inputs
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan
 from prefpairs.strategies.options import PairOptions

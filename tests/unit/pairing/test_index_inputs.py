@@ -13,7 +13,7 @@ from prefpairs.engine import candidate_store
 from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.engine.index_lines import IndexWorkers
 from prefpairs.errors import FileError
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.plan import PairPlan, ReadPlan

@@ -20,7 +20,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.processes import CAN_FORK, Counter
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.byte_ranges import lines_between
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress, Step
 from prefpairs.plan import PairPlan, ReadPlan

@@ -20,7 +20,7 @@ from prefpairs.engine.new_pairs import SeenGroups
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies import STRATEGIES

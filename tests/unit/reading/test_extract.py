@@ -6,7 +6,7 @@ import pytest
 from rows_and_output import Lines
 
 from prefpairs.errors import BadRecords, NothingCameOut
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
 from run_plans import extract

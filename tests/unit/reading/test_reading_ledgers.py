@@ -12,7 +12,7 @@ from prefpairs.engine.candidate_reader import reading_inputs, with_origin
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
 from prefpairs.fields.answer import Reading
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import find_inputs
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.plan import ReadPlan

@@ -13,7 +13,7 @@ from prefpairs.engine.destination import Destination
 from prefpairs.engine.manifest import ManifestWriter
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadInput, FileError, FilesDiffer
-from prefpairs.files.file_digest import digest_file
+from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
@@ -156,7 +156,7 @@ def test_a_pipe_in_the_place_of_a_file() -> None:
     with pytest.raises(FilesDiffer) as caught:
         verify(asked=VerifyWords(manifest="m.json"))
     assert caught.value.differences == ["output o.jsonl is no file"]
-    with pytest.raises(FileError, match="is no regular file"):
+    with pytest.raises(FileError, match="is not a regular file"):
         digest_file("o.jsonl")
 
 

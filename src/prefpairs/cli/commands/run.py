@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from prefpairs.cli.run_plan import run_plan
 from prefpairs.driver import prepare
-from prefpairs.files.input_stamps import noting
+from prefpairs.files.file_stamps import recorded_inputs
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.option import argument, flag, option, options
@@ -83,7 +83,7 @@ def run(*, asked: RunOptions) -> None:
     from prefpairs.cli.recipe import read_recipe
     from prefpairs.cli.recipe_plan import outline_of, plan_of
 
-    with noting() as noted:
+    with recorded_inputs() as noted:
         recipe = read_recipe(asked.recipe, asked.settings or [])
         write = asked.with_recipe(recipe.group("write", WriteRecipe))
         plan = plan_of(recipe, write)

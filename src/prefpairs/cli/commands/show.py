@@ -22,7 +22,7 @@ from prefpairs.errors import MeansNothing, NotThere, UsageError
 from prefpairs.fields.read_options import READ, ReadOptions
 from prefpairs.files.file_system import errors_named
 from prefpairs.files.inputs import STDIN
-from prefpairs.files.read_counter import WatchedFile
+from prefpairs.files.nonblocking import CountingFile
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
 from prefpairs.plan import InputPlan, PairPlan, ReadPlan
@@ -141,7 +141,7 @@ class ShowInputs(ReadPlan):
             raise UsageError("--id - reads standard input, which is an input already", "name files")
         if sys.stdin is None:
             return []
-        with errors_named("stdin"), WatchedFile(0, None, closefd=False) as stdin:
+        with errors_named("stdin"), CountingFile(0, None, closefd=False) as stdin:
             return stdin.readall().decode("utf-8", "replace").lower().split()
 
     def group_plan(self, rows: ReadOptions, pairing: PairOptions, temp_dir: str | None) -> PairPlan:

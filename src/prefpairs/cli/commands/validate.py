@@ -20,12 +20,12 @@ from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run
 from prefpairs.errors import UsageError, WouldBeLost
-from prefpairs.files.file_system import errors_named, is_file
-from prefpairs.files.inputs import Input, Limits, find_inputs
+from prefpairs.files.file_system import head_of, is_file
+from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.inputs import Input, Limits, side_of
+from prefpairs.files.option_files import read_template
 from prefpairs.files.output import open_output, write_file
-from prefpairs.files.split_names import side_of
 from prefpairs.files.standard_output import STDOUT, refuse_stdout
-from prefpairs.files.template_file import read_template
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.ledger import ValidationLedger
 from prefpairs.ledger.summaries import validate_summary
@@ -208,9 +208,5 @@ def _typed(inputs: list[Input]) -> frozenset[Input]:
 
 def _has_card(folder: str) -> bool:
     """Whether a card in a folder gives every column of its files a type."""
-    card = os.path.join(folder, "README.md")
-    if not is_file(card):
-        return False
-    with errors_named(card), open(card, "rb") as file:
-        head = file.read(1 << 16)
+    head = head_of(os.path.join(folder, "README.md"))
     return head.startswith(b"---") and b"\ndataset_info:" in head

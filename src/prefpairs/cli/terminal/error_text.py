@@ -9,7 +9,6 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.did_you_mean import MOST_TOLD, listed, near_of, nearest
@@ -38,6 +37,7 @@ from prefpairs.errors import (
     UsageError,
     WouldBeLost,
 )
+from prefpairs.files.input_paths import folder_entries
 from prefpairs.model.pair import Pair
 from prefpairs.reasons import ALL
 
@@ -260,8 +260,8 @@ def _is_quoted_number(bad: BadRecord) -> bool:
 def _like(path: str) -> str | None:
     """A file in the same directory with a similar name."""
     folder, name = os.path.split(path)
-    with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
-        names = [entry.name for entry in islice(found, _MOST_NAMES)]
+    with suppress(OSError, ValueError):
+        names = [entry.name for entry in folder_entries(folder or ".")[:_MOST_NAMES]]
         if near := near_of(name, names, _LIKE):
             return f"did you mean {os.path.join(folder, near[0])}?"
     return None
