@@ -18,7 +18,7 @@ from hostile_kit import run
 from pyarrow.parquet import write_table
 
 from prefpairs.files.inputs import Limits
-from prefpairs.model import value_size
+from prefpairs.model import memory_guard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
 
@@ -181,7 +181,7 @@ def test_the_largest_row_that_is_read(
     begin: bytes, unit: bytes, end: bytes, tmp_path: Path
 ) -> None:
     """It takes no more than is promised: 400 MB, and twelve times its bytes."""
-    signs = sum(each * unit.count(sign) for sign, each in value_size._WEIGHTS)  # noqa: SLF001
+    signs = sum(each * unit.count(sign) for sign, each in memory_guard._WEIGHTS)  # noqa: SLF001
     most = 60 * MEGABYTE // len(unit)
     if signs > 2 * len(unit):
         most = min(most, 250 * MEGABYTE // (signs - 2 * len(unit)))

@@ -28,7 +28,7 @@ from prefpairs.files.lines import Record, lines_of, record_of
 from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.ledger.progress import Progress
-from prefpairs.model import memory_guard, value_size
+from prefpairs.model import memory_guard
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import Opened, Scanned
@@ -68,7 +68,7 @@ class LineIndexer:
         self._how = how
         self._label = source.label
         self._longest = source.limits.line
-        self._light = min(self._longest, value_size.LIGHT)
+        self._light = min(self._longest, memory_guard.LIGHT)
         self._columns = columns
         self._groups = groups
         self._reader = reader
@@ -107,7 +107,7 @@ class LineIndexer:
         if max(map(len, lines)) > self._light:
             light = [b"" if len(line) > self._light else line for line in lines]
         if memory_guard.LIMITED:
-            memory_guard.spare(max(map(value_size.most_taken_by, light)))
+            memory_guard.require(max(map(memory_guard.memory_of, light)))
         scanned = [None] * len(lines) if shortcut is None else shortcut.scan(light)
         start, groups = 0, self._groups
         for place, found in enumerate(scanned):

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from prefpairs.errors import BadRecord, NotJson
-from prefpairs.model import value_size
+from prefpairs.model import memory_guard
 
 _HEAD_OF_LONG = 1 << 12
 """How much of a line that is too long is kept, to tell it from others."""
@@ -39,8 +39,8 @@ class Record(NamedTuple):
             raise Refused(self.refused)
         if not self.whole:
             raise NotJson(f"the line is longer than {what_allows()}", "line_too_long")
-        if len(self.data) > value_size.LOOKED_AT_FROM:
-            value_size.look_at(self.data)
+        if len(self.data) > memory_guard.CHECKED_FROM:
+            memory_guard.check_values(self.data)
         return self.data
 
 

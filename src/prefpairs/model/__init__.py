@@ -1,4 +1,4 @@
-"""The nouns: candidate, pair, message, and what makes two of them the same.
+"""The records: candidate, pair and message, and what makes two of them the same.
 
-Everything here is pure and knows nothing of files, formats or the command line.
+Everything here is pure, and knows nothing about files, formats or the command line.
 """

@@ -9,17 +9,17 @@ from prefpairs.model.number import read_score
 
 LARGEST_INDEX = 2**63 - 1
 TOKENS_END = 2**31
-"""No vocabulary is so large, and Parquet has room for the ids below it."""
+"""No vocabulary is that large, and smaller ids fit into a Parquet column."""
 
 
 class Candidate(NamedTuple):
-    """One scored answer to one prompt. The order of the fields is the order on the wire."""
+    """One scored answer to one prompt. The order of the fields is the order of keys in a line."""
 
     group: str
     prompt: Text
     response: Text
     score: float
-    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which nobody needs
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index, which is not needed
     origin: str = ""
     tools: list[Any] | None = None
     tokens: dict[str, Any] | None = None
@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
 
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
-    """The candidate as the object of its line; what it does not have is left out.
+    """The candidate as the object of its line, without empty fields.
 
     >>> list(candidate_row(Candidate("g", "Hi", "Ho", 1.0)))
     ['group', 'prompt', 'response', 'score', 'index', 'origin']
@@ -45,7 +45,7 @@ def candidate_line(candidate: Candidate) -> bytes:
 
 
 def candidate_of(row: dict[str, Any], *, cast_score: bool = False) -> Candidate:
-    """The candidate of a line's object, each field held to its type."""
+    """The candidate of a line's object, with the type of each field checked."""
     return Candidate(
         group=_typed(row, "group", str, "text"),
         prompt=read_text(row.get("prompt"), "prompt"),
@@ -69,9 +69,9 @@ def read_text(value: Any, field: str) -> Text:
 
 
 def read_tools(value: Any, field: str) -> list[Any] | None:
-    """Tool schemas: a list of objects, or the JSON text of one, as data sets often store it.
+    """Tool schemas: a list of objects, or its JSON text, as datasets often store it.
 
-    Empty text is no tools.
+    Empty text means no tools.
     """
     if isinstance(value, str):
         if not value.strip():
@@ -88,7 +88,7 @@ def read_tools(value: Any, field: str) -> list[Any] | None:
 
 
 def read_index(value: Any, field: str) -> int | None:
-    """The source's own number for a candidate, where it has one."""
+    """The source's own number for a candidate, if it has one."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():  # as pandas writes a column with gaps

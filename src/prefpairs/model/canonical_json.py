@@ -1,7 +1,7 @@
-"""The one JSON text of a value, whatever library writes it: what digests of structures see.
+"""Canonical JSON: one text for each value, from which digests of structures are computed.
 
-Specified in docs/concepts.md. orjson writes nearly all values so; its releases disagree about
-numbers that need an exponent, and it refuses integers above 64 bits.
+Specified in docs/concepts.md. orjson writes nearly all values this way. Its releases disagree about
+numbers with an exponent, and it rejects integers above 64 bits.
 """
 
 from math import isfinite
@@ -12,11 +12,11 @@ import orjson
 from prefpairs.model.memory_guard import dumps
 
 _PLAIN_FROM, _PLAIN_BELOW = 1e-4, 1e16
-"""Numbers between these, in absolute terms, are written without an exponent."""
+"""Numbers whose absolute value is between these are written without an exponent."""
 
 
 def canonical_json(value: Any) -> bytes:
-    """A value as JSON: no white space, keys in the order of code points, shortest numbers.
+    """A value as JSON: no whitespace, keys sorted by code point, shortest numbers.
 
     NaN and the infinities are null.
 
@@ -32,7 +32,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether lists and objects are nested in more levels than that.
+    """Whether lists and objects are nested more than `levels` deep.
 
     >>> is_deeper([[{}]], 3), is_deeper([[{}]], 2)
     (False, True)

@@ -1,7 +1,7 @@
-"""The content of a message: words, and parts that are no words. No content is lost in reading.
+"""The content of a message: text, and parts of other types. Reading loses no content.
 
-Whatever a message holds besides words stays a part of its content, whole and as it was given, so
-that messages which differ in it differ. Targets say what they make of such parts.
+Whatever a message has besides text remains a part of its content, exactly as it was given, so
+messages that differ in it are different. Targets decide what to do with such parts.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ CONTENT_KEYS = (
     "tools",
     "functions",
 )
-"""The keys beside `content` under which a message holds content, in the order in which it is read.
+"""The keys other than `content` that hold content, in the order in which they are read.
 
 No other key of a message is content: ids, annotations, log probabilities, timings, weights.
 """
@@ -54,10 +54,10 @@ MEDIA = {
     "attachment": "attachment",
     "attachments": "attachment",
 }
-"""Keys of images and the like, and the type of the part that each item becomes."""
+"""Keys of images, audio and the like, and the type of the part that each item becomes."""
 
 ANSWER_FORM = "answer_form"
-"""The type of a part that says which form an answer must have, and holds no words of anyone."""
+"""The type of a part that says which format an answer must have. It is not part of the text."""
 
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal"})
 _CONTENT_KEYS = frozenset(CONTENT_KEYS)
@@ -68,7 +68,7 @@ _OF_IMAGES = {"type", "image_url", "detail"}
 
 
 def read_content(value: Any, field: str) -> str | list[Any]:
-    """The content of a message: null is empty, and parts that are all text are one text.
+    """The content of a message. Null is empty; parts that are all text become one text.
 
     >>> read_content([{"type": "output_text", "text": "a"}, {"type": "text", "text": "b"}], "m")
     'ab'
@@ -83,7 +83,7 @@ def read_content(value: Any, field: str) -> str | list[Any]:
 
 
 def with_content_beside(content: str | list[Any], message: dict[str, Any]) -> str | list[Any]:
-    """The content with what the message holds under other keys: images and the like come first.
+    """The content, with what the message has under other keys. Images and the like come first.
 
     >>> with_content_beside("Who?", {"images": ["a.png"], "audio": None})
     [{'type': 'image', 'image': 'a.png'}, {'type': 'text', 'text': 'Who?'}]
@@ -104,7 +104,7 @@ def as_parts(content: str | list[Any]) -> list[Any]:
 
 
 def parts_of(key: str, value: Any) -> list[dict[str, Any]]:
-    """The parts that a value under a key of content is: of images and the like one for each.
+    """The parts for a value under a content key: one for each image, audio and the like.
 
     >>> parts_of("images", ["a.png", "b.png"])
     [{'type': 'image', 'image': 'a.png'}, {'type': 'image', 'image': 'b.png'}]

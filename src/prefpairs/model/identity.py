@@ -1,9 +1,9 @@
-"""What makes two records the same, and the draws that depend on it.
+"""What makes two records the same, and random draws that depend on it.
 
-The forms below are public interface, specified in docs/concepts.md and held by test vectors:
-pair ids, samples and splits rest on them, so a change to any of them is a new identity version.
-Digests are SHA-256 cut to 128 bits. What is hashed begins with its kind and a NUL, so no two
-kinds of content have the same bytes.
+The byte formats below are public interface, specified in docs/concepts.md and fixed by test
+vectors. Pair ids, samples and splits depend on them, so any change is a new identity version.
+Digests are SHA-256, truncated to 128 bits. Hashed bytes begin with their kind and a NUL, so that
+contents of different kinds never have the same bytes.
 """
 
 import re
@@ -18,23 +18,23 @@ from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import answered_calls, without_ids
 
 IDENTITY_VERSION = 2
-"""Version 1 (prefpairs 0.1) was xxh3, and did not know parts of content or results of calls."""
+"""Version 1 (prefpairs 0.1) used xxh3, and ignored parts of content and results of calls."""
 
 DIGEST = 16
 """The length of a digest, in bytes."""
 
 NO_TOOLS = b""
 BY_PROMPT = "prompt:"
-"""How the group of candidates begins that nothing but their prompt holds together."""
+"""How a group key begins if the candidates have only their prompt in common."""
 
 _ROLE_AND_CONTENT = 2
 _ODD_NUMBER = re.compile("NaN|Infinity|[0-9][eE]|[0-9]{300}")
-"""How numbers are written that may be too large for a double."""
+"""What numbers that may be too large for a double contain."""
 _ABSENT = bytes(DIGEST)
 
 
 def digest(kind: str, content: bytes) -> bytes:
-    """The digest of some bytes, unlike that of the same bytes of another kind."""
+    """The digest of bytes of some kind; the same bytes of another kind have another digest."""
     return sha256(b"%b\0%b" % (kind.encode(), content)).digest()[:DIGEST]
 
 
@@ -57,7 +57,7 @@ def digest_response(response: Text) -> bytes:
 
 
 def digest_turn(words: str, thoughts: str) -> bytes:
-    """The digest of a response that is one turn of the model, without tools.
+    """The digest of a response of one assistant message without tool calls.
 
     >>> turn = {"role": "assistant", "content": "Hi", "reasoning_content": "hm"}
     >>> digest_turn("Hi", "hm") == digest_response([turn])
@@ -69,35 +69,35 @@ def digest_turn(words: str, thoughts: str) -> bytes:
 
 
 def digest_tools(tools: list[Any] | None) -> bytes:
-    """The digest of tool schemas; no tools and an empty list are the same."""
+    """The digest of tool schemas. No tools and an empty list are the same."""
     return digest("tools", canonical_json(tools)) if tools else NO_TOOLS
 
 
 def digest_group(key: str, prompt: bytes, tools: bytes) -> bytes:
-    """What candidates must share to compete: the prompt, the tools and the key."""
+    """What candidates must have in common to be paired: prompt, tools and key."""
     return digest("group", b"%b%b%b" % (prompt, tools or _ABSENT, key.encode()))
 
 
 def group_of_prompt(prompt: bytes) -> str:
-    """The group of candidates whose source has no name for their task."""
+    """The group of candidates whose source does not name their task."""
     return f"{BY_PROMPT}{prompt.hex()}"
 
 
 def pair_id(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> str:
-    """The name of a pair: the same four contents, the same name, wherever they came from."""
+    """The id of a pair, which depends on these four contents only, not on where they came from."""
     return digest_pair(prompt, tools, chosen, rejected).hex()
 
 
 def digest_pair(prompt: bytes, tools: bytes, chosen: bytes, rejected: bytes) -> bytes:
-    """What the name of a pair spells out."""
+    """The id of a pair as bytes."""
     return digest("pair", b"%b%b%b%b" % (prompt, tools or _ABSENT, chosen, rejected))
 
 
 def draw(seed: int, purpose: str, identity: bytes) -> int:
-    """A uniform number below 2**64 that depends on what is drawn, and never on when.
+    """A uniform number below 2**64 that depends on what is drawn, never on when.
 
-    The purpose keeps one use of chance from steering another: a sample drawn with seed 0
-    says nothing about a split with seed 0.
+    The purpose makes draws independent: a sample drawn with seed 0 says nothing about a split
+    with seed 0.
 
     >>> draw(0, "random", b"a") == draw(0, "random", b"a") != draw(0, "split", b"a")
     True
@@ -107,9 +107,9 @@ def draw(seed: int, purpose: str, identity: bytes) -> int:
 
 
 def canonical(text: Text, plain_role: str) -> list[bytes]:
-    """The bytes of each message that a digest sees: what makes two texts the same content.
+    """The bytes of each message from which digests are computed.
 
-    The order of keys, the white space in arguments and the ids of calls do not count.
+    The order of keys, whitespace in arguments and the ids of calls make no difference.
     """
     if isinstance(text, str):
         return [_said(plain_role, text)]
@@ -120,12 +120,12 @@ def canonical(text: Text, plain_role: str) -> list[bytes]:
 
 
 def _binds_calls(message: Message) -> bool:
-    """Whether a message may have the id of a call that counts by its number."""
+    """Whether a message may refer to a call, which counts by its number and not by its id."""
     return message["role"] == "tool" or type(message["content"]) is list
 
 
 def _digest_chat(messages: list[Message]) -> bytes:
-    """The digest of one message is that of the chat; of several, the digests are digested."""
+    """The digest of a chat: of its only message, or of the digests of all its messages."""
     parts = canonical(messages, "")
     if len(parts) == 1:
         return _digest(parts[0])
@@ -137,41 +137,42 @@ def _digest(tagged: bytes) -> bytes:
 
 
 def _said(role: str, words: str) -> bytes:
-    """A message that is words alone."""
+    """A message with text only."""
     return f"text\0{role}\0{words}".encode()
 
 
 def _thought(role: str, words: str, thoughts: str) -> bytes:
-    """A message of words and thinking."""
+    """A message with text and reasoning."""
     return b"message\0" + dumps({"content": words, "reasoning": thoughts, "role": role})
 
 
 def _canonical_message(message: Message, content: str | list[Any], answers: int | str) -> bytes:
-    """A message of words alone as text; any other as an object that holds what it has."""
+    """A message with text only as text, any other as an object of what it has."""
     if isinstance(content, str) and not answers and len(message) == _ROLE_AND_CONTENT:
         return _said(message["role"], content)
-    told = {
+    others = {
         "answers": answers,
         "calls": [_called(call) for call in message.get("tool_calls") or ()],
         "name": message.get("name"),
         "reasoning": message.get("reasoning_content"),
     }
-    told = {key: value for key, value in told.items() if value}
-    if isinstance(content, str) and not told:
+    others = {key: value for key, value in others.items() if value}
+    if isinstance(content, str) and not others:
         return _said(message["role"], content)
-    return b"message\0" + canonical_json({**told, "content": content, "role": message["role"]})
+    return b"message\0" + canonical_json({**others, "content": content, "role": message["role"]})
 
 
 def _called(call: dict[str, Any]) -> list[Any]:
-    """The name of a called function and its arguments; and the type, where it is another one."""
+    """The name of a called function and its arguments; and the type, if it is not a function."""
     called = [call["function"]["name"], _arguments(call["function"]["arguments"])]
     return called if call["type"] == "function" else [*called, call["type"]]
 
 
 def _arguments(text: str) -> Any:
-    """Arguments in a list as the JSON that they are, or the text itself where they are none.
+    """The value of arguments in a list, or the text itself if it is not JSON.
 
-    Text that cannot be read exactly is none: half an emoji, a number that no double holds.
+    Text that cannot be read exactly does not count as JSON: a lone surrogate, a number that is too
+    large for a double.
     """
     try:
         value, replaced = decode_counting(text.encode())

@@ -1,8 +1,7 @@
 """JSON text to values and back, exactly.
 
-msgspec reads: as fast as orjson, and exact where that rounds (integers above 64 bits). orjson
-writes. The standard library steps in for the rare line where they are too strict (NaN, a cut
-emoji).
+msgspec reads: it is as fast as orjson, which rounds integers above 64 bits. orjson writes. The
+standard library handles the rare lines for which they are too strict (NaN, lone surrogates).
 """
 
 import json
@@ -15,19 +14,19 @@ import msgspec
 import orjson
 
 from prefpairs.errors import NotJson
-from prefpairs.model import memory_guard, value_size
+from prefpairs.model import memory_guard
 
 DEEPEST = 250
-"""Rows that are nested deeper are refused."""
+"""Rows that are nested deeper are rejected."""
 
 _MOST_ADDED = 10
-"""Levels that a candidate may add to those of its row: `meta`, say, or the parts of a message."""
+"""How many levels a candidate may add to its row, such as `meta` or the parts of a message."""
 
 _SHORTEST_DEEP = 2 * DEEPEST
-"""No shorter line can be nested so deeply."""
+"""Shorter lines cannot be nested too deeply."""
 
 _LONG, _LARGE = 1 << 16, 1 << 20
-"""From here on brackets are counted before anything else; from there on orjson is not asked."""
+"""From which length brackets are counted first, and from which orjson is not used as a check."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -35,7 +34,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LFS_POINTER = b"version https://git-lfs"
 _UNFINISHED = "the line ends in the middle of a JSON value"
-# Tokens of which a torn line may hold the beginning, and the length of a whole \\uXXXX.
+# Tokens that may be cut off at the end of a torn line, and the length of a complete \\uXXXX.
 _TOKENS = ("true", "false", "null", "NaN", "Infinity", "-Infinity", "-0", ".0")
 _ESCAPE = len("uXXXX")
 
@@ -50,13 +49,13 @@ def decode(line: bytes) -> Any:
 
 
 def decode_counting(line: bytes) -> tuple[Any, int]:
-    r"""The value of one line of JSON, and how many lone surrogates became U+FFFD in it.
+    r"""The value of one line of JSON, and how many lone surrogates were replaced with U+FFFD.
 
     >>> decode_counting(b'["cut \\ud83d"]')
     (['cut \ufffd'], 1)
     """
-    if len(line) > value_size.LOOKED_AT_FROM:
-        value_size.look_at(line)
+    if len(line) > memory_guard.CHECKED_FROM:
+        memory_guard.check_values(line)
     try:
         value = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -78,11 +77,11 @@ def decode_counting(line: bytes) -> tuple[Any, int]:
     except ValueError:
         raise NotJson("a number of more than 4300 digits", "number_too_long") from None
     _refuse_depth(line, value)
-    return _mend(value) if _ESCAPED_SURROGATE.search(line) else (value, 0)
+    return _replace_surrogates(value) if _ESCAPED_SURROGATE.search(line) else (value, 0)
 
 
 def decode_part(part: bytes, levels: int) -> Any:
-    """The value of a part of a line that is so many levels down in it, held to the same limits.
+    """The value of a part of a line, nested `levels` deep in it; the same limits apply.
 
     >>> decode_part(b'{"a": 1}', 3)
     {'a': 1}
@@ -94,10 +93,10 @@ def decode_part(part: bytes, levels: int) -> Any:
 
 
 def _refuse_depth(line: bytes, value: Any) -> None:
-    """Raise for nesting that not every step after this one could follow.
+    """Raise if a value is nested too deeply for later steps.
 
-    orjson is the quickest judge of short lines (it follows 254 levels, four more than a row may
-    have), but reserves 160 bytes of memory for each item of a list.
+    For short lines, orjson is the fastest check: it allows 254 levels, four more than a row may
+    have. But it reserves 160 bytes of memory for each item of a list.
     """
     if len(line) > _LONG and line.count(b"[") + line.count(b"{") <= DEEPEST:
         return
@@ -105,13 +104,13 @@ def _refuse_depth(line: bytes, value: Any) -> None:
 
 
 def refuse_deeper(made: Any, record: bytes) -> None:
-    """Raise for what was made of a record if it is nested too deeply to be read again."""
+    """Raise if what was made from a record is nested too deeply to be read again."""
     if record.count(b"[") + record.count(b"{") > DEEPEST - _MOST_ADDED:
         _refuse_depth_of(made, len(record))
 
 
 def _refuse_depth_of(value: Any, size: int) -> None:
-    """Raise for a value whose text has about this size."""
+    """Raise if a value, whose text has about this size, is nested too deeply."""
     if size <= _LARGE and not memory_guard.LIMITED:
         try:
             memory_guard.dumps([[[[value]]]])
@@ -155,7 +154,7 @@ def encode_line(value: Any) -> bytes:
 
 
 def encode_sorted(value: Any) -> bytes:
-    """One line of JSON with the keys of every object in order: equal values, equal bytes.
+    """One line of JSON with sorted keys, so that equal values give equal bytes.
 
     >>> encode_sorted({"b": 1, "a": [2.0]})
     b'{"a":[2.0],"b":1}'
@@ -167,7 +166,7 @@ def encode_sorted(value: Any) -> bytes:
 
 
 def _encode_slowly(value: Any, *, sort_keys: bool) -> bytes:
-    """What orjson refuses: integers above 64 bits, deep nesting, text that is no Unicode."""
+    """What orjson rejects: integers above 64 bits, deep nesting, lone surrogates."""
     text = json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
     return text.encode("utf-8", "replace")
 
@@ -181,31 +180,31 @@ def encode_pretty(value: Any) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def _mend(value: Any) -> tuple[Any, int]:
-    """The value with U+FFFD for every lone surrogate, and the number of those.
+def _replace_surrogates(value: Any) -> tuple[Any, int]:
+    """The value with U+FFFD in place of lone surrogates, and how many there were.
 
-    Lists and objects are changed in place: a copy of them could take as much memory again.
+    Lists and objects are changed in place, since a copy could double the memory.
     """
     count = 0
     if isinstance(value, str):
         return _SURROGATE.subn("\ufffd", value)
     if isinstance(value, list):
         for place, item in enumerate(value):
-            value[place], found = _mend(item)
+            value[place], found = _replace_surrogates(item)
             count += found
     elif isinstance(value, dict):
         for key, item in value.items():
-            value[key], found = _mend(item)
+            value[key], found = _replace_surrogates(item)
             count += found
         if any(map(_SURROGATE.search, value)):
-            members = [(*_mend(key), item) for key, item in value.items()]
+            members = [(*_replace_surrogates(key), item) for key, item in value.items()]
             value = {key: item for key, _, item in members}
             count += sum(found for _, found, _ in members)
     return value, count
 
 
 def finite(value: Any) -> Any:
-    """The value with null for every NaN and infinity, as JSON has no form for them."""
+    """The value with null in place of NaN and infinities, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):
@@ -216,7 +215,7 @@ def finite(value: Any) -> Any:
 
 
 def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
-    """Raise what is wrong with a line that no JSON reader takes."""
+    """Raise an error that says what is wrong with a line."""
     if line.startswith(_LFS_POINTER):
         raise NotJson("a Git LFS pointer, not the file itself", "lfs_pointer") from None
     if line.endswith(b"\n") and line.strip() == b"{":

@@ -1,6 +1,6 @@
-"""What rows say of an answer besides its words: that it was cut off, or that something failed.
+"""Marks of an answer: columns that say it was cut off, or that something failed.
 
-Meta carries such marks to the pairs, each under a name that says what it is.
+Marks are kept in the meta of candidates and pairs, under a name that says what they are.
 """
 
 import re
@@ -22,7 +22,7 @@ _CUT_OFF = frozenset(
 
 
 def says_cut_off(value: Any) -> bool:
-    """Whether a finish reason, or whatever stands in its place, says that an answer has no end.
+    """Whether a finish reason, or a similar value, says that an answer was cut off.
 
     >>> says_cut_off("length"), says_cut_off({"reason": "max_output_tokens"}), says_cut_off("stop")
     (True, True, False)
@@ -33,11 +33,11 @@ def says_cut_off(value: Any) -> bool:
 
 
 _NO_ERROR = frozenset({"", "none", "null", "nan", "false", "no error"})
-"""What programs write as text where there was no error."""
+"""The texts that programs write if there was no error."""
 
 
 def says_error(value: Any) -> bool:
-    """Whether a value is an error; nothing is none, and a number is a measure of something.
+    """Whether a value is an error. Empty values are not, nor are numbers, which measure something.
 
     >>> says_error("timeout"), says_error(""), says_error("None"), says_error(None), says_error(0.5)
     (True, False, False, False, False)
@@ -48,10 +48,10 @@ def says_error(value: Any) -> bool:
 
 
 class Mark(NamedTuple):
-    """One thing that rows say of answers: under which names, and which values of them say it."""
+    """One kind of mark: the names it has, and which values count."""
 
     names: Mapping[str, str]
-    """The keys of rows, each with its name in meta."""
+    """The columns of rows, and the name of each in meta."""
     in_meta: re.Pattern[str]
     says: Callable[[Any], bool]
 
@@ -87,30 +87,30 @@ MARKS = {
         says_error,
     ),
 }
-"""What can be said of an answer, by the reason for which it may be dropped."""
+"""The kinds of marks, by the reason for which an answer may be dropped."""
 
 COLUMNS = {name: reason for reason, mark in MARKS.items() for name in mark.names}
-"""The keys of objects that hold a mark, each with the reason that it may be."""
+"""The columns that may hold a mark, and the kind of each."""
 
 _ENDS = tuple({name for mark in MARKS.values() for name in (*mark.names.values(), "exception")})
 
 
 def is_marked(reason: str, value: Any) -> bool:
-    """Whether a column says something of the one answer of its row."""
+    """Whether a column marks the only answer of its row."""
     return MARKS[reason].says(_of_one(value, 0, 1))
 
 
 def _of_one(value: Any, place: int, of: int) -> Any:
-    """The value for one of several answers, where a list holds one for each."""
+    """The value for one of several answers, if there is a list of values."""
     return value[place] if isinstance(value, list) and len(value) == of else value
 
 
 def marks_in(
     holder: Mapping[str, Any], place: int = 0, of: int = 1, unmarked: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The marks of an answer in an object that holds it, as meta has them.
+    """The marks of an answer in the object that holds it, as they are written to meta.
 
-    A list with a value for each of several answers holds that of this one in its place.
+    A list may have a value for each of several answers.
 
     >>> marks_in({"finish_reasons": ["stop", "length"], "error": None}, 1, 2)
     {'finish_reason': 'length'}
@@ -125,7 +125,7 @@ def marks_in(
 
 
 def marked_sides(meta: Mapping[str, Any] | None, reason: str) -> tuple[bool, bool]:
-    """Whether the meta of a pair marks its chosen answer, and whether its rejected one.
+    """Whether the meta of a pair marks its chosen answer, and its rejected one.
 
     >>> marked_sides({"rejected_finish_reason": "length", "error": None}, "incomplete")
     (False, True)
@@ -140,7 +140,7 @@ def marked_sides(meta: Mapping[str, Any] | None, reason: str) -> tuple[bool, boo
 
 
 def marks_of(meta: Mapping[str, Any]) -> Iterator[str]:
-    """What the meta of a pair says of its answers.
+    """The marks in the meta of a pair, by side.
 
     >>> list(marks_of({"rejected_error": True, "chosen_error": None, "model": "m"}))
     ['rejected_failed']

@@ -1,4 +1,4 @@
-"""Images and the like that stand beside words: in a message, or in a column beside the prompt."""
+"""Images, audio and the like in a column next to the prompt, which become parts of a message."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ Parts = list[dict[str, Any]]
 
 
 def with_media(prompt: Text, parts: Parts) -> Text:
-    """The prompt with parts where it has a place for each, else before the user's last words.
+    """The prompt with parts in its placeholders, or else before the user's last words.
 
     >>> image = {"type": "image", "image": "a.png"}
     >>> with_media("Who?", [image])[0]["content"]
@@ -36,7 +36,7 @@ def with_media(prompt: Text, parts: Parts) -> Text:
 
 
 def last_user(messages: list[Message]) -> int | None:
-    """The place of the user's last message."""
+    """The index of the user's last message."""
     places = [place for place, turn in enumerate(messages) if turn["role"] == "user"]
     return places[-1] if places else None
 

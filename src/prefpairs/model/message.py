@@ -1,4 +1,4 @@
-"""Chat messages in one form: the one of chat completions."""
+"""Chat messages in one form: that of chat completions."""
 
 import re
 from typing import Any
@@ -22,41 +22,41 @@ _ROLES = {
 }
 _PLAIN = {"role", "content"}
 _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
-"""The names of the `from` / `value` form that many published data sets have."""
+"""The roles in the `from` / `value` form of many published datasets."""
 
-# Possessive, or a megabyte of spaces would take minutes.
+# Possessive quantifiers: otherwise a megabyte of spaces would take minutes.
 _CLOSING_TAG = re.compile(r"\s*+(?:<think>)?+(.*?)</think>\s*", re.DOTALL)
 _OPEN_TAG = re.compile(r"\s*+<think>(.*)\Z", re.DOTALL)
 _BLOCK = re.compile(r"<think>(.*?)</think>\s*", re.DOTALL)
 _END_OF_BLOCK = "</think>"
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _ONE_CALL = ("function_call", "tool_call")
-"""The keys under which messages held one call before they held lists of them."""
+"""The keys that hold one call, from before messages had lists of calls."""
 
 OTHER_KEYS = (*REASONING_KEYS, *_ONE_CALL, "tool_calls")
-"""The keys of what a message holds besides content."""
+"""The keys of a message that hold reasoning and calls."""
 
 _ASKS = re.compile(
     r"(?:<\|im_start\|>assistant|<\|(?:start_header_id|start_of_role)\|>assistant<\|[a-z_]+\|>"
     r"|<start_of_turn>model|<\|turn>model|\[/INST\]|<\|[Aa]ssistant\|>|<\uff5cAssistant\uff5c>"
     r"|<\|start\|>assistant|<\|CHATBOT_TOKEN\|>)\s*+(?:<think>\s*+(?:</think>\s*+)?)?\Z"
 )
-"""How chat templates end a text when the model is to speak next."""
+"""How a chat template ends a prompt for the assistant's turn."""
 _ASKS_IN_WORDS = re.compile(r"(?:assistant|model)\n++(?:<think>\s*+(?:</think>\s*+)?)?\Z")
 _BEGINS_IN_WORDS = tuple(f"{role}\n" for role in ("system", "developer", "user"))
-"""How the same looks once special tokens were skipped: the names of the roles stay."""
+"""How a rendered prompt begins if special tokens were removed: the role names remain."""
 _LONGEST_ASKING = 120
 
 RENDERED = "prompt_rendered"
-"""Where meta says that a chat template made the prompt: some leave no trace in its text."""
+"""The key in meta for prompts made by a chat template; some leave no trace in the text."""
 
 
 class Unclear(Exception):
-    """A rendered text could be several conversations."""
+    """A rendered text has several possible conversations."""
 
 
 def asks_by_template(text: Text) -> bool:
-    r"""Whether a prompt ends as chat templates end it, so that one stands in it already.
+    r"""Whether a prompt ends as chat templates end it, so that one was applied already.
 
     >>> asks_by_template("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
     True
@@ -110,14 +110,14 @@ def read_message(value: Any, field: str) -> Message:
 
 
 def _names_of(message: dict[str, Any]) -> dict[str, str]:
-    """Which call a message answers, and who speaks; some writers number their calls."""
+    """The id of the call that a message answers, and its name. Some programs number calls."""
     call, name = message.get("tool_call_id"), message.get("name")
     names = {"tool_call_id": str(call)} if isinstance(call, (str, int)) else {}
     return {**names, "name": name} if isinstance(name, str) else names
 
 
 def _calls_of(message: dict[str, Any], field: str) -> tuple[list[dict[str, Any]], list[Any]]:
-    """The calls of a message, and parts for what has the place of a call and is none."""
+    """The calls of a message, and parts for values under the keys of calls that are not calls."""
     listed = message.get("tool_calls")
     calls = read_calls(listed, f"{field}.tool_calls") if listed else []
     others = []
@@ -140,7 +140,7 @@ def _role_of(message: dict[str, Any]) -> str | None:
 
 
 def is_messages(value: Any) -> bool:
-    """Whether a value is a chat, rather than some other structure."""
+    """Whether a value is a chat and not another structure."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -149,10 +149,10 @@ def is_messages(value: Any) -> bool:
 
 
 def split_reasoning(message: Message) -> Message:
-    """The message with an inline `<think>` block moved to where reasoning belongs.
+    """The message with inline `<think>` blocks moved to `reasoning_content`.
 
-    Only the closing tag may be there (the template wrote the opening one), or only the
-    opening one (the model never came to an end).
+    The opening tag may be missing (if the template wrote it), and so may the closing one (if the
+    model did not finish).
 
     >>> split_reasoning({"role": "assistant", "content": "hm</think>Yes"})
     {'role': 'assistant', 'content': 'Yes', 'reasoning_content': 'hm'}
@@ -176,7 +176,7 @@ def split_reasoning(message: Message) -> Message:
 
 
 def drop_reasoning(message: Message) -> Message:
-    """The message without its reasoning, also where blocks of it stand in the text."""
+    """The message without its reasoning, including `<think>` blocks in the text."""
     bare = {key: value for key, value in message.items() if key != "reasoning_content"}
     if isinstance(bare["content"], str):
         bare["content"] = _without_blocks(bare["content"])
@@ -184,7 +184,7 @@ def drop_reasoning(message: Message) -> Message:
 
 
 def _without_blocks(text: str) -> str:
-    """The text without its blocks of thinking; what follows the last end of one holds none."""
+    """The text without its `<think>` blocks; there are none after the last closing tag."""
     _, end, tail = text.rpartition(_END_OF_BLOCK)
     if not end:
         return text
@@ -193,17 +193,17 @@ def _without_blocks(text: str) -> str:
 
 
 def as_chat(text: Text, role: str) -> list[Message]:
-    """A chat as it is; plain text as the one message of a role."""
+    """A chat as it is; plain text as a chat of one message with this role."""
     return [{"role": role, "content": text}] if isinstance(text, str) else text
 
 
 def asks_something(prompt: Text) -> bool:
-    """Whether a prompt holds words or a tool call."""
+    """Whether a prompt has text or a tool call."""
     return bool(prompt.strip()) if isinstance(prompt, str) else any(map(says_something, prompt))
 
 
 def flat_text(text: Text) -> str:
-    r"""All that a text says, thinking and tool calls included, a line each.
+    r"""Everything in a text, including reasoning and tool calls, one per line.
 
     >>> flat_text([{"role": "assistant", "content": "Hi", "reasoning_content": "hm"}])
     'hm\nHi'
@@ -223,7 +223,7 @@ def _parts_of(message: Message) -> list[str]:
 
 
 def says_something(message: Message) -> bool:
-    """Whether a message holds words or a tool call; reasoning alone is no answer.
+    """Whether a message has text or a tool call. Reasoning alone is not an answer.
 
     >>> says_something({"role": "assistant", "content": " ", "reasoning_content": "hm"})
     False

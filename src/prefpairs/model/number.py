@@ -1,4 +1,4 @@
-"""Scores as people mean them: decimal numbers of 15 significant digits."""
+"""Scores: decimal numbers with 15 significant digits."""
 
 import math
 from decimal import Decimal
@@ -8,11 +8,11 @@ from typing import Any
 from prefpairs.errors import BadField
 
 LARGEST_SCORE = 8e307
-"""The difference of any two scores must be a number, too."""
+"""The difference of any two scores must be finite, too."""
 
 
 def read_score(value: Any, field: str, *, cast: bool = False) -> float:
-    """The number that a field holds; NaN and the infinities included.
+    """The number in a field. NaN and infinities are allowed.
 
     >>> read_score(True, "reward"), read_score(7, "reward")
     (1.0, 7.0)
@@ -31,7 +31,7 @@ def read_score(value: Any, field: str, *, cast: bool = False) -> float:
 
 @lru_cache(maxsize=4096)
 def round_score(score: float) -> float:
-    """The score to 15 significant digits, so that float noise makes no preference.
+    """The score to 15 significant digits, so that rounding errors make no preference.
 
     >>> round_score(0.1 + 0.2)
     0.3
@@ -39,7 +39,7 @@ def round_score(score: float) -> float:
     0.0
     """
     rounded = float(f"{score:.15g}") + 0.0
-    return rounded if math.isfinite(rounded) else score  # the few that round past the last float
+    return rounded if math.isfinite(rounded) else score  # a few would round to infinity
 
 
 @lru_cache(maxsize=4096)

@@ -18,30 +18,31 @@ from prefpairs.model.number import LARGEST_SCORE, gap_between, read_score, round
 from prefpairs.model.tool_calls import number_calls
 
 OTHER_GROUP = "group_of_rejected"
-"""Where meta holds the group of the rejected answer, if that is another one."""
+"""The key in meta for the group of the rejected answer, if it is another one."""
 
 POSITION = "answer_position"
-"""In the meta of a candidate: its place among the answers of one row, from 0.
+"""The key in the meta of a candidate for its position among the answers of a row, from 0.
 
-It is no index: rows may repeat a question, and equal answers at one place of them are two rollouts.
+That is not its index: rows may repeat a question, and equal answers at the same position of two
+rows are two rollouts.
 """
 
 OTHER_PROMPT = "prompt_of_rejected"
-"""Where meta holds the digest of the rejected answer's prompt, if that is another one."""
+"""The key in meta for the digest of the rejected answer's prompt, if it is another one."""
 
 THEIR_ID = "source_id"
-"""Where meta holds an id that is no digest: another program gave it."""
+"""The key in meta for an id that another program gave."""
 
 OF_PAIRS = ("rejected", "rejected_response", "rejected_messages", "preferred_output")
 _RANKED = frozenset({"context", "completions"})
-"""Columns that only rows of pairs have, in any format: one of the former, or both of the latter."""
+"""Columns that only pairs have, in any format: one of OF_PAIRS, or both of _RANKED."""
 
 _DIGEST = re.compile("[0-9a-f]{32}")
 _LEFT_OUT_IF_EMPTY = ("tools", "chosen_tokens", "rejected_tokens", "meta")
 
 
 class Pair(NamedTuple):
-    """Two answers to one prompt. The order of the fields is the order on the wire."""
+    """Two answers to one prompt. The order of the fields is the order of keys in a line."""
 
     id: str
     group: str
@@ -65,7 +66,7 @@ _ALWAYS_THERE = Pair._fields[: -len(_LEFT_OUT_IF_EMPTY)]
 
 
 def holds_pair(row: dict[str, Any]) -> bool:
-    """Whether a row is that of a pair, in some format that can be read.
+    """Whether a row is a pair, in any format that can be read.
 
     >>> holds_pair({"chosen": "a", "rejected": "b"}), holds_pair({"prompt": "Q", "score": 1})
     (True, False)
@@ -83,7 +84,7 @@ class Digests(NamedTuple):
 
 
 def digests_of(prompt: Text, tools: list[Any] | None, chosen: Text, rejected: Text) -> Digests:
-    """The digests of what a pair is about."""
+    """The digests of the contents of a pair."""
     return Digests(
         digest_prompt(prompt),
         digest_tools(tools),
@@ -95,10 +96,10 @@ def digests_of(prompt: Text, tools: list[Any] | None, chosen: Text, rejected: Te
 def make_pair(
     chosen: Candidate, rejected: Candidate, digests: Digests | None = None, other: bytes = b""
 ) -> Pair:
-    """The pair of two candidates; the prompt is the chosen one's; all text, or all chat.
+    """The pair of two candidates, with the prompt of the chosen one; all text or all chat.
 
-    `digests` are those of its contents, where they are known, and `other` is then that of the
-    rejected one's prompt, if that is another one.
+    If the `digests` of its contents are known, `other` is the digest of the rejected answer's
+    prompt, if that is another one.
 
     >>> pair = make_pair(Candidate("g", "Q", "yes", 0.9), Candidate("g", "Q", "no", 0.8))
     >>> pair.chosen, pair.rejected, pair.gap
@@ -129,12 +130,12 @@ def make_pair(
 
 
 def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
-    """The pair of a line's object, each field held to its type, and its digests.
+    """The pair of a line's object, with the type of each field checked, and its digests.
 
-    Only prompt, chosen and rejected must be there: data sets made by others have no more. What
-    hangs on the content (the id, the gap) is reckoned anew, for rows are edited on their way.
-    What a pair has no field for goes into meta. Calls are numbered from the beginning of the
-    prompt; an answer to another prompt keeps its ids, which refer to calls of that prompt.
+    Only prompt, chosen and rejected are required: datasets of others have no more. The id and the
+    gap are recomputed, since rows may have been edited. Fields that a pair does not have go into
+    meta. Calls are numbered from the beginning of the prompt; an answer to another prompt keeps its
+    ids, which refer to calls of that prompt.
 
     >>> pair, _ = pair_of({"prompt": "Q", "chosen": "yes", "rejected": "no", "model": "m"})
     >>> pair.gap, pair.meta
@@ -173,7 +174,7 @@ def pair_of(row: dict[str, Any]) -> tuple[Pair, Digests]:
 
 
 def pair_line(pair: Pair) -> bytes:
-    """The pair as its line, newline included; what it does not have is left out."""
+    """The pair as its line, newline included, without empty fields."""
     row = dict(zip(_ALWAYS_THERE, pair, strict=False))
     if any(others := pair[len(row) :]):
         named = zip(_LEFT_OUT_IF_EMPTY, others, strict=True)
@@ -182,22 +183,22 @@ def pair_line(pair: Pair) -> bytes:
 
 
 def fullest_first(pair: Pair) -> tuple[bool, bytes]:
-    """What copies of a pair are ordered by: one that brings its tokens, then content decides."""
+    """A sort key for copies of a pair: those with tokens first, then by content."""
     return pair.chosen_tokens is None or pair.rejected_tokens is None, as_written(pair)
 
 
 def without_origins(pair: Pair) -> bytes:
-    """All that a pair says but where it came from: what tells copies of it apart."""
+    """Everything in a pair except its origins, so that real copies are equal."""
     return encode_sorted(pair._replace(chosen_origin="", rejected_origin="")._asdict())
 
 
 def as_written(pair: Pair) -> bytes:
-    """What copies are ordered by: their lines, for keys of meta may be in another order."""
+    """A sort key for copies: their lines, since keys of meta may be in another order."""
     return encode(pair._replace(chosen_origin="", rejected_origin="")._asdict())
 
 
 def other_prompt(pair: Pair) -> bytes:
-    """The digest of the rejected answer's prompt where that is another one, else nothing."""
+    """The digest of the rejected answer's prompt if that is another one, else b""."""
     written = (pair.meta or {}).get(OTHER_PROMPT)
     if written is None:
         return b""
@@ -207,7 +208,7 @@ def other_prompt(pair: Pair) -> bytes:
 
 
 def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Text]:
-    """The three texts of a pair, all of them text or all of them chat."""
+    """The three contents of a pair, all as text or all as chat."""
     if type(prompt) is type(chosen) is type(rejected):
         return prompt, chosen, rejected
     answers = as_chat(chosen, "assistant"), as_chat(rejected, "assistant")
@@ -215,7 +216,7 @@ def one_form(prompt: Text, chosen: Text, rejected: Text) -> tuple[Text, Text, Te
 
 
 def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[str, Any] | None:
-    """What both sides share stands once, what differs once a side; other groups are named."""
+    """Values that both sides share once, others for each side; and another group or prompt."""
     if not (chosen.meta or rejected.meta or other) and chosen.group == rejected.group:
         return None
     ours, theirs = _own_meta(chosen), _own_meta(rejected)
@@ -236,7 +237,7 @@ def _joined_meta(chosen: Candidate, rejected: Candidate, other: bytes) -> dict[s
 
 
 def _index_of(candidate: Candidate) -> int | None:
-    """The source's own number, or else the place among the answers of its row."""
+    """The source's own number, or else the position among the answers of its row."""
     if candidate.index is not None or not candidate.meta:
         return candidate.index
     position = candidate.meta.get(POSITION)
@@ -244,7 +245,7 @@ def _index_of(candidate: Candidate) -> int | None:
 
 
 def _own_meta(candidate: Candidate) -> dict[str, Any]:
-    """The meta of a candidate, less what only a pair can say."""
+    """The meta of a candidate, without keys that only pairs have."""
     if not candidate.meta:
         return {}
     meta = candidate.meta.items()
@@ -252,7 +253,7 @@ def _own_meta(candidate: Candidate) -> dict[str, Any]:
 
 
 def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The row's meta, and every field of the row that a pair does not have."""
+    """The row's meta, and every field of the row that pairs do not have."""
     meta = _typed(row, "meta", dict, "an object") or {}
     others = {key: value for key, value in row.items() if key not in Pair._fields}
     if row.get("id") is not None and not _DIGEST.fullmatch(str(row["id"])):
@@ -262,11 +263,11 @@ def _gathered_meta(row: dict[str, Any]) -> dict[str, Any] | None:
             if key in meta and meta[key] != value:
                 raise BadField(key, value, f"what meta.{key} says")
         meta = {**meta, **others}
-    return finite(meta) or None  # as whoever reads it again will find it
+    return finite(meta) or None  # as it will be when it is read again
 
 
 def _read_answer(value: Any, side: str) -> Text:
-    """An answer, which begins with the model's own words: the conversation before is the prompt."""
+    """An answer, which must begin with the assistant: earlier messages belong in the prompt."""
     answer = read_text(value, side)
     if not isinstance(answer, str) and answer and answer[0]["role"] != "assistant":
         raise BadField(f"{side}.0.role", answer[0]["role"], "assistant: the answer alone")
@@ -274,7 +275,7 @@ def _read_answer(value: Any, side: str) -> Text:
 
 
 def _number(row: dict[str, Any], key: str) -> float | None:
-    """A score or a gap, where there is one."""
+    """A score or a gap, if there is one."""
     if row.get(key) is None:
         return None
     number = round_score(read_score(row[key], key))

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 
 class Missing:
-    """The type of MISSING: what a path finds where there is nothing. JSON null is a value."""
+    """The type of MISSING, the result of a path that leads nowhere. JSON null is a value."""
 
     def __repr__(self) -> str:
-        """Say what it stands for."""
+        """Show the name of the constant."""
         return "MISSING"
 
 
@@ -16,13 +16,13 @@ MISSING = Missing()
 
 _EACH = "[]"
 _LONGEST_PLACE = 20
-"""No list has more items than so many digits can count."""
+"""Longer numbers cannot be the index of a list."""
 
 
 def look_up(record: Any, path: str) -> Any:
-    """What stands at a path, or MISSING. A key that holds dots is found whole, too.
+    """The value at a path, or MISSING. Keys that contain dots are found, too.
 
-    `[]` stands for each item of a list; where one of several lacks the rest, there is a null.
+    `[]` means each item of a list; for items that lack the rest of the path, there is a null.
 
     >>> look_up({"choices": [{"text": "hi"}]}, "choices.0.text")
     'hi'
@@ -46,7 +46,7 @@ def look_up(record: Any, path: str) -> Any:
 
 
 def without(record: Any, path: str) -> Any:
-    """A record as if nothing stood at a path.
+    """The record without the value at a path.
 
     >>> without({"request": {"model": "m", "system": "S"}}, "request.system")
     {'request': {'model': 'm'}}
@@ -60,14 +60,14 @@ def without(record: Any, path: str) -> Any:
 
 
 class Item(NamedTuple):
-    """One of the values that a path through lists stands for: its own path, and its places."""
+    """One of the values of a path through lists: its own path, and its indexes in the lists."""
 
     path: str
     places: tuple[int, ...]
 
 
 def items_at(record: Any, path: str) -> list[Item] | None:
-    """The items that a path through lists stands for; nothing where it names one value.
+    """The items of a path through lists, or None if the path means one value.
 
     >>> items_at({"samples": [{"text": "a"}, {"text": "b"}]}, "samples[].text")
     [Item(path='samples.0.text', places=(0,)), Item(path='samples.1.text', places=(1,))]
@@ -91,7 +91,7 @@ def items_at(record: Any, path: str) -> list[Item] | None:
 
 
 def path_beside(path: str, through: str, places: Sequence[int]) -> str:
-    """A path into the same items of lists as another one, which goes through them.
+    """A path that uses the same items of lists as another path does.
 
     >>> path_beside("samples[].model", "samples[].texts[].words", (3, 1))
     'samples.3.model'
@@ -107,7 +107,7 @@ def path_beside(path: str, through: str, places: Sequence[int]) -> str:
 
 
 def holders_at(record: Any, path: str) -> Iterator[Any]:
-    """The values that a path goes through, from the record to what holds its end.
+    """The values that a path goes through, from the record to the one before its end.
 
     >>> list(holders_at({"choices": [{"text": "hi"}]}, "choices.0.text"))
     [{'choices': [{'text': 'hi'}]}, [{'text': 'hi'}], {'text': 'hi'}]
@@ -124,7 +124,7 @@ def holders_at(record: Any, path: str) -> Iterator[Any]:
 
 
 def paths_of(record: Any, depth: int = 4) -> Iterator[str]:
-    """Every path that a record has, down to a depth: what a mistyped one is held against.
+    """Every path of a record down to a depth, as suggestions for a mistyped one.
 
     >>> list(paths_of({"a": {"b": 1}, "c": [2], "d": [{"e": 3}]}))
     ['a', 'a.b', 'c', 'c.0', 'd', 'd.0', 'd.0.e', 'd[].e']

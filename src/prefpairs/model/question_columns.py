@@ -1,6 +1,6 @@
-"""Columns beside a prompt that are part of the question: their names, and how they join it.
+"""Columns other than the prompt that belong to the question: their names, and how they join it.
 
-Rows of rollouts and rows of pairs share them; docs/sources/generic.md has them as a table.
+They are the same for rollouts and for pairs; docs/sources/generic.md has a table of them.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ PROMPTS = (
     "input_prompt",
     "user_prompt",
 )
-"""What a prompt that is text is called; it may be in any of them."""
+"""The columns that may hold a prompt of plain text."""
 SYSTEM = (
     "system",
     "system_prompt",
@@ -66,9 +66,9 @@ MEDIA = {
     "img": "image",
     "imgs": "image",
 }
-"""Columns of images and the like, with their kind: each item becomes a part of a message."""
+"""Columns of images, audio and video, and their kind. Each item becomes a part of a message."""
 PACKED = ("multi_modal_data", "multi_modal_inputs")
-"""Objects that hold images and the like of all kinds."""
+"""Columns with an object of media of several kinds."""
 PASSAGES = (
     "context",
     "contexts",
@@ -140,13 +140,13 @@ UNCERTAIN = (
     "tables",
     *PACKED,
 )
-"""Nothing is agreed on whether and how these join a prompt."""
+"""Columns for which there is no convention on whether and how they join a prompt."""
 
 COLUMNS = frozenset({INPUT, *SYSTEM, *HISTORY, *TOOLS[1:], *MEDIA, *UNCERTAIN})
 
 
 def holds_something(value: Any) -> bool:
-    """Whether a value is content: not empty, and no mere flag."""
+    """Whether a value is content: neither empty nor a flag."""
     if isinstance(value, str):
         return bool(value.strip())
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def holds_something(value: Any) -> bool:
 
 
 def asks_in(name: str, value: Any) -> bool:
-    """Whether a column of this name holds more of a question: `choices` of an API are answers.
+    """Whether a column holds a part of the question. The `choices` of an API are answers.
 
     >>> asks_in("choices", ["a", "b"]), asks_in("choices", [{"message": {"content": "a"}}])
     (True, False)
@@ -166,7 +166,7 @@ def asks_in(name: str, value: Any) -> bool:
 
 
 def is_told_in(prompt: Text, value: Any) -> bool:
-    """Whether a prompt holds all texts of a column already: in whole words, lists in their order.
+    """Whether a prompt already contains all texts of a column, as whole words and in order.
 
     >>> choices = {"label": ["A", "B"], "text": ["Paris", "Rome"]}
     >>> is_told_in("Capital of Italy? A. Paris B. Rome", choices)
@@ -178,7 +178,7 @@ def is_told_in(prompt: Text, value: Any) -> bool:
 
 
 def _told_until(said: str, value: Any, start: int) -> int | None:
-    """Where in a text the last word of a value ends, if all of them are there."""
+    """Where the last text of a value ends in `said`, or None if one is missing."""
     if value is None or isinstance(value, bool):
         return start
     if isinstance(value, dict):
@@ -204,7 +204,7 @@ def _told_until(said: str, value: Any, start: int) -> int | None:
 
 
 def with_system(prompt: Text, words: str) -> Text | None:
-    """The prompt behind a system message; nothing where it begins with another one.
+    """The prompt after a system message, or None if it begins with another one.
 
     >>> with_system("Q", "S")
     [{'role': 'system', 'content': 'S'}, {'role': 'user', 'content': 'Q'}]
@@ -217,9 +217,9 @@ def with_system(prompt: Text, words: str) -> Text | None:
 
 
 def with_history(prompt: Text, given: Any) -> Text | None:
-    """The prompt behind earlier turns; nothing where it is not clear how they go together.
+    """The prompt after earlier turns, or None if it is not clear how to join them.
 
-    The prompt must not have turns of its own, and what it asks must not be asked in them already.
+    The prompt must not have several turns itself, and the turns must not contain its question.
 
     >>> with_history("Q", [["P", "A"]])[1:]
     [{'role': 'assistant', 'content': 'A'}, {'role': 'user', 'content': 'Q'}]
@@ -239,13 +239,13 @@ def with_history(prompt: Text, given: Any) -> Text | None:
 
 
 def _is_asked_in(turns: list[Message], asking: list[Message]) -> bool:
-    """Whether turns hold what is asked: they end in a question, or in an answer to this one."""
+    """Whether turns contain the question: they end with a user's turn, or answer this question."""
     asked = [turn for turn in turns if turn["role"] == "user"]
     return turns[-1]["role"] == "user" or (bool(asked) and asked[-1:] == asking)
 
 
 def _turns(given: Any) -> list[Message] | None:
-    """The turns of a history: messages, or pairs of what the user and the model said."""
+    """The turns of a history: messages, or pairs of user's and assistant's text."""
     if is_messages(given):
         read = read_text(given, "history")
         return None if isinstance(read, str) else read
@@ -265,7 +265,7 @@ def _is_text(value: Any) -> bool:
 
 
 def tools_in(value: Any) -> list[Any] | None:
-    """The schemas of tools that a column holds; nothing where it holds names, calls or others.
+    """The tool schemas in a column, or None if it has names, calls or anything else.
 
     >>> tools_in([{"name": "f", "parameters": {}}])
     [{'name': 'f', 'parameters': {}}]

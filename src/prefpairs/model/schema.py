@@ -1,7 +1,7 @@
-"""The JSON Schemas of the two records, published by pydantic models.
+"""The JSON Schemas of candidates and pairs, as pydantic models.
 
-The hot path never comes here: it checks what it reads itself (candidate.py, message.py), and
-tests hold every line that prefpairs writes to these models.
+They are only used to publish the schemas and in tests, which check every line that prefpairs
+writes. Reading has its own checks (candidate.py, message.py), which are faster.
 """
 
 from typing import Annotated, Any, Literal

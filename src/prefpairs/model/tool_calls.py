@@ -1,4 +1,4 @@
-"""Calls of tools, and which call each result answers."""
+"""Tool calls, and which call each result answers."""
 
 import re
 from collections import OrderedDict, defaultdict, deque
@@ -11,10 +11,10 @@ from prefpairs.model.json_codec import encode
 _FUNCTION = "function"
 _OF_FUNCTIONS = frozenset({_FUNCTION, "tool_call", "function_call", "tool_use"})
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
-"""What others call the arguments; the first of them that a call has counts."""
+"""Names that programs give the arguments; the first one a call has is used."""
 
 _CALL_PART, _ANSWERED_BY_PART = "tool_use", "tool_use_id"
-"""How the type of a part ends that is a call, and where a part names the call that it answers."""
+"""How the type of a part ends that is a call, and the key for the call that a part answers."""
 _Text = str | list[dict[str, Any]]
 
 _NUMBERED = re.compile("call_[1-9][0-9]{0,5}")
@@ -24,13 +24,13 @@ _NUMBERED = re.compile("call_[1-9][0-9]{0,5}")
 def tool_call(
     name: str, arguments: str, call_id: str = "", kind: str = _FUNCTION
 ) -> dict[str, Any]:
-    """One call of a tool, as an assistant message holds it."""
+    """One tool call, as assistant messages have it."""
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": kind, "function": function}
 
 
 def read_calls(calls: Any, field: str) -> list[dict[str, Any]]:
-    """The calls of a message. One of another type, such as `custom`, keeps that type."""
+    """The calls of a message. Calls of other types, such as `custom`, keep their type."""
     if not isinstance(calls, list):
         raise BadField(field, calls, "a list of tool calls")
     return [_read_call(call, f"{field}.{place}") for place, call in enumerate(calls)]
@@ -52,12 +52,12 @@ def _read_call(call: Any, field: str) -> dict[str, Any]:
 def answered_calls(
     messages: Sequence[dict[str, Any]], *, keep_numbered: bool = False
 ) -> list[int | str]:
-    """For each message the number of the call that it answers, from 1; 0 where it answers none.
+    """For each message the number of the call that it answers, from 1; 0 if it answers none.
 
-    A result answers the oldest open call of its id. Without an id it answers the oldest open call
-    of the function that it names, and otherwise the oldest open call: some sources use an id
-    twice, or forget them. With `keep_numbered` an id that renumber_calls gave to a call of an
-    earlier text stands for itself.
+    A result answers the oldest open call with its id. Without an id, it answers the oldest open
+    call of the function that it names, or else the oldest open call: some sources use an id twice,
+    or omit it. With `keep_numbered`, an id that renumber_calls gave to a call of an earlier text is
+    returned as it is.
 
     >>> called = [tool_call("f", "{}", "x"), tool_call("f", "{}", "y")]
     >>> answered_calls([{"role": "assistant", "tool_calls": called},
@@ -77,9 +77,9 @@ def answered_calls(
 
 
 def without_ids(contents: Sequence[str | list[Any]]) -> list[str | list[Any]]:
-    """The contents of messages with numbers in the place of the ids of calls among their parts.
+    """The contents of messages, with numbers in place of the call ids in their parts.
 
-    Parts are numbered among themselves: they may repeat what a message has as `tool_calls`, too.
+    Parts are numbered separately, since they may repeat the `tool_calls` of a message.
 
     >>> without_ids([[{"type": "tool_use", "id": "x"}], [{"type": "a", "tool_use_id": "x"}]])
     [[{'type': 'tool_use'}], [{'type': 'a', 'tool_use_id': 1}]]
@@ -114,7 +114,7 @@ class _Calls:
         self._of_name: defaultdict[str, deque[int]] = defaultdict(deque)
 
     def open(self, calls: Sequence[dict[str, Any]]) -> None:
-        """Take in the calls of a message."""
+        """Add the calls of a message."""
         for call in calls:
             self._count += 1
             self._open[self._count] = None
@@ -122,7 +122,7 @@ class _Calls:
             self._of_name[call["function"]["name"]].append(self._count)
 
     def answered_by(self, result: dict[str, Any], *, keep_numbered: bool) -> int | str:
-        """The number of the call that a result answers, which then is open no more."""
+        """The number of the call that a result answers, which is then closed."""
         given, name = result.get("tool_call_id") or "", result.get("name") or ""
         number = 0
         if not given and name in self._of_name:
@@ -141,7 +141,7 @@ class _Calls:
         return number
 
     def _first_open(self, numbers: deque[int]) -> int:
-        """The first of some calls that is open, or 0; those before it are forgotten."""
+        """The first open one of some calls, or 0. Closed ones before it are removed."""
         while numbers:
             if numbers[0] in self._open:
                 return numbers[0]
@@ -150,10 +150,10 @@ class _Calls:
 
 
 def renumber_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with their tool calls named `call_1`, `call_2`, ... in order.
+    """The messages with their tool calls renamed `call_1`, `call_2`, ... in order.
 
-    Sources draw these names at random, which would make equal answers differ. A result that answers
-    no call has no id: another call could have it by now.
+    Sources give random ids, so equal answers would differ. A result that answers no call loses its
+    id, which another call may have by now.
 
     >>> called = {"role": "assistant", "tool_calls": [tool_call("f", "{}", "x")]}
     >>> results = [{"role": "tool", "tool_call_id": name} for name in ("x", "call_1")]
@@ -177,9 +177,9 @@ def renumber_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def number_calls(prompt: _Text, answer: _Text) -> tuple[_Text, _Text]:
-    """A prompt and its answer with the calls of both numbered as those of one conversation.
+    """A prompt and its answer, with their calls numbered as in one conversation.
 
-    The ids in a prompt then are the same whatever answers it; plain text stays plain text.
+    The ids in a prompt are then the same for all its answers. Plain text remains plain text.
 
     >>> prompt = [{"role": "assistant", "tool_calls": [tool_call("f", "{}", "x")]}]
     >>> number_calls(prompt, "Done.")[0][0]["tool_calls"][0]["id"]
@@ -196,9 +196,9 @@ def number_calls(prompt: _Text, answer: _Text) -> tuple[_Text, _Text]:
 
 
 _KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")
-"""Whatever a source holds, a message that leaves it has its keys in this order, and no others."""
+"""All keys that a message may have once it is read, in this order."""
 
 
 def in_order(message: dict[str, Any]) -> dict[str, Any]:
-    """The message with its keys in the order of the wire."""
+    """The message with its keys in their usual order."""
     return {key: message[key] for key in _KEYS if key in message}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
-from prefpairs.model import value_size
+from prefpairs.model import memory_guard
 from prefpairs.model.json_codec import decode
 
 VALUES = st.recursive(
@@ -40,7 +40,7 @@ def taken(line: bytes) -> int:
 
 def allowed(line: bytes) -> int:
     """What the signs of a line stand for; and its texts, of which a character takes four bytes."""
-    return value_size.most_taken_by(line) + SMALL
+    return memory_guard.memory_of(line) + SMALL
 
 
 @examples(60)
@@ -63,8 +63,8 @@ def test_no_object_takes_more_than_its_signs_stand_for(value: Any, members: int,
 def test_light_lines_need_no_look(unit: str) -> None:
     """No line below a length can be refused, whatever it holds: such lines are not looked at."""
     line = f"[{unit * 1000}0]".encode()
-    most = value_size._MOST / value_size.LIGHT  # noqa: SLF001
-    assert value_size._weight(line) <= len(line) * most  # noqa: SLF001
+    most = memory_guard._MOST / memory_guard.LIGHT  # noqa: SLF001
+    assert memory_guard._weight(line) <= len(line) * most  # noqa: SLF001
 
 
 @given(st.lists(st.text(alphabet='ab"\\,:[]{}', max_size=12), min_size=1, max_size=30), st.data())
@@ -73,15 +73,15 @@ def test_signs_in_texts_stand_for_nothing(texts: list[str], data: st.DataObject)
     line = json.dumps(texts, separators=(",", ":")).encode()
     plain = json.dumps(["" for _ in texts], separators=(",", ":")).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(value_size, "_PIECE", data.draw(st.integers(min_value=1, max_value=50)))
-        found = value_size._weight_outside_texts(line, 1 << 62)  # noqa: SLF001
-    assert found == value_size._weight(plain)  # noqa: SLF001
+        patch.setattr(memory_guard, "_PIECE", data.draw(st.integers(min_value=1, max_value=50)))
+        found = memory_guard._weight_outside_strings(line, 1 << 62)  # noqa: SLF001
+    assert found == memory_guard._weight(plain)  # noqa: SLF001
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line whose values take more; texts alone are no trouble."""
-    monkeypatch.setattr(value_size, "_MOST", 1000)
-    monkeypatch.setattr(value_size, "LOOKED_AT_FROM", 10)
+    monkeypatch.setattr(memory_guard, "_MOST", 1000)
+    monkeypatch.setattr(memory_guard, "CHECKED_FROM", 10)
     assert decode(b'{"a":"%b"}' % (b"{},[]:" * 1000)) == {"a": "{},[]:" * 1000}
     with pytest.raises(NotJson, match="its values would take more memory") as caught:
         decode(b"[%b0]" % (b"{}," * 1000))
