@@ -1,4 +1,4 @@
-"""Did you mean: the words nearest to one that nobody knows."""
+"""Did you mean: the known words nearest to an unknown one."""
 
 import difflib
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 _MOST_NEAR, MOST_TOLD = 3, 12
 _FEWEST_LETTERS = 2
 _LIKE, _PATH_LIKE, _SURELY = 0.6, 0.5, 0.85
-"""How much a word is like what was typed: a path has parts that are right, too."""
+"""How similar a word must be: less for paths, parts of which may be right."""
 
 
 def nearest(
     word: str, known: Sequence[str], otherwise: str | None = None, most: int | None = None
 ) -> str | None:
-    """What may have been meant; where nothing is near, something else to say, or all there is.
+    """A hint at what may have been meant, or `otherwise`, or a list of all words.
 
-    Of more than `most` words only so many are listed.
+    At most `most` words are listed.
 
     >>> nearest("exaustive", ["exhaustive", "random"])
     'did you mean exhaustive?'
@@ -27,12 +27,12 @@ def nearest(
         return f"did you mean {listed(near, 'or')}?"
     if otherwise or not known:
         return otherwise
-    told = sorted(known, key=lambda name: name.count("."))[:most]
-    return f"one of {', '.join(told)}" + (", ..." if len(told) < len(known) else "")
+    shown = sorted(known, key=lambda name: name.count("."))[:most]
+    return f"one of {', '.join(shown)}" + (", ..." if len(shown) < len(known) else "")
 
 
 def near_of(word: str, known: Sequence[str], like: float | None = None) -> list[str]:
-    """The word that is the most like it, or those that begin so; case, `-` and `_` are alike."""
+    """The most similar word, or those that begin like it. Case and `-` or `_` do not matter."""
     typed = _plain(word)
     if len(typed.strip("-")) < _FEWEST_LETTERS:
         return []
@@ -46,7 +46,7 @@ def near_of(word: str, known: Sequence[str], like: float | None = None) -> list[
 
 
 def listed(words: Sequence[str], joint: str) -> str:
-    """Words in a sentence.
+    """A list of words for a sentence.
 
     >>> listed(["a", "b", "c"], "or")
     'a, b or c'

@@ -1,31 +1,31 @@
-"""Every exception of prefpairs. They carry facts; the command line makes sentences of them.
+"""The exceptions of prefpairs. They carry facts; the command line puts them into words.
 
 PrefpairsError
-├── DataError              the input holds something that cannot be read (exit 1)
-│   ├── BadRecord          one record of an input, seen alone
+├── DataError              the input has something that cannot be read (exit 1)
+│   ├── BadRecord          one record of an input, on its own
 │   │   ├── NotJson        its bytes are not JSON
 │   │   └── BadField       a field has the wrong type
-│   │       └── NotOneEach a row with several answers has no value for each of them
+│   │       └── NotOneEach a row with several answers does not have a value for each
 │   ├── BadRecords         how many records of a run were bad, with the first few
 │   ├── BadInput           a whole file cannot be read as what it claims to be
-│   ├── OtherRows          the rows are not what the command takes, or do not show it
-│   │   └── ArePairs       they are pairs, where rollouts are read
-│   ├── InputChanged       a file is not what it was when it was indexed
-│   ├── CannotHold         a pair does not fit into a trainer's format, and must not be bent
-│   ├── ReadsAsDates       all texts of a column look like dates, and would be loaded as such
-│   └── FilesDiffer        files are not what a manifest says
-├── UsageError             the words of the command do not fit (exit 2)
-│   ├── UnknownWord        a word that is not in the list, with the nearest one
+│   ├── OtherRows          rows of a kind that the command does not read, or of none it knows
+│   │   └── ArePairs       they are pairs, but rollouts are expected
+│   ├── InputChanged       a file changed since it was indexed
+│   ├── CannotHold         a pair does not fit into a trainer's format
+│   ├── ReadsAsDates       all texts of a column look like dates, and would be read as such
+│   └── FilesDiffer        files do not match a manifest
+├── UsageError             the command is wrong (exit 2)
+│   ├── UnknownWord        a word that is not in a list of words
 │   ├── NoSuchPath         a dotted path that no record has
-│   ├── MeansNothing       options that mean nothing for such rows
-│   ├── TwoReadings        rows can be read in two ways, which lead to different pairs
-│   └── TooManyPairs       more pairs than anyone wants by accident
-├── NothingCameOut         all went well, and no record was left (exit 3)
-│   ├── SideLeaks          every pair of a side had its prompt on another side, too
-│   └── NotThere           there is nothing to show, or nothing of the name that was asked for
-├── GateNotMet             a count is not what --require asks for (exit 4)
+│   ├── MeansNothing       options that have no meaning for such rows
+│   ├── TwoReadings        rows can be read in two ways that give different pairs
+│   └── TooManyPairs       so many pairs that it may be a mistake
+├── NothingCameOut         nothing went wrong, but no record was left (exit 3)
+│   ├── SideLeaks          every prompt of a side is also on another side
+│   └── NotThere           there is nothing to show, or nothing with the given name
+├── GateNotMet             a count does not meet --require (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
-├── DoesNotTrain           a trainer was tried on its dataset, and did not learn it (exit 4)
+├── DoesNotTrain           a trial training on the dataset failed (exit 4)
 └── FileError              the file system reported an error (exit 5)
 """
 
@@ -37,19 +37,19 @@ from typing import Any, Self
 
 
 class PrefpairsError(Exception):
-    """The root of all errors that prefpairs raises on purpose."""
+    """The base class of all errors that prefpairs raises on purpose."""
 
     exit_code = 70
 
 
 class DataError(PrefpairsError):
-    """The input holds something that cannot be read."""
+    """The input has something that cannot be read."""
 
     exit_code = 1
 
 
 class BadRecord(DataError):
-    """One record of an input that cannot be read; `code` is its stable name."""
+    """One record of an input that cannot be read. `code` is the stable reason code."""
 
     code = "bad_record"
 
@@ -59,12 +59,12 @@ class BadRecord(DataError):
 
     @property
     def kind(self) -> str:
-        """What it has in common with others like it."""
+        """What similar errors have in common."""
         return self.code
 
 
 class NotJson(BadRecord):
-    """The bytes of a record are not JSON; `code` tells a torn line from plain text."""
+    """The bytes of a record are not JSON. `code` distinguishes torn lines, plain text and so on."""
 
     def __init__(self, problem: str, code: str = "not_json") -> None:
         super().__init__(problem)
@@ -76,11 +76,11 @@ _MOST_NUMBERS = 4
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON, cut short: no more of it is ever needed. ASCII only."""
+    """A value as JSON, truncated, in ASCII."""
     if isinstance(value, str):
         value = value[: _SHOWN + 1]
     shown = ""
-    # Looking for circles would keep the value alive until the garbage collector comes by.
+    # A check for cycles would keep the value in memory until the next garbage collection.
     for piece in json.JSONEncoder(default=str, check_circular=False).iterencode(value):
         shown += piece[: _SHOWN + 1]
         if len(shown) > _SHOWN:
@@ -89,7 +89,7 @@ def _shown(value: Any) -> str:
 
 
 def _keys_of_numbers(value: Any) -> list[str]:
-    """The first keys of an object that hold numbers: one of them is often what was meant."""
+    """The first keys of an object that have numbers, one of which may have been meant."""
     members = value.items() if isinstance(value, dict) else ()
     numbers = (key for key, member in members if type(member) in (int, float))
     return list(islice(numbers, _MOST_NUMBERS))
@@ -104,7 +104,7 @@ class BadField(BadRecord):
         super().__init__(f"{field}: expected {expected}")
         self.field = field
         self.shown = _shown(value)
-        # The first few are kept to the end of a run, and a row may have 64 MB.
+        # The first few errors are kept for the whole run, and a row may have 64 MB.
         small = isinstance(value, (int, float)) or len(self.shown) <= _SHOWN
         self.value = value if small else self.shown
         self.expected = expected
@@ -112,14 +112,14 @@ class BadField(BadRecord):
 
     @property
     def kind(self) -> str:
-        """Its name without the numbers in it, and what was expected."""
+        """The field without numbers, and what was expected."""
         return f"{re.sub('[0-9]+', '', self.field)}: {self.expected}"
 
 
 class NotOneEach(BadField):
-    """A row holds several answers, and not a value for each of them.
+    """A row has several answers, but not a value for each of them.
 
-    `instead` holds what may be meant: an option, its path that does not fit, and one that does.
+    `instead` is what may have been meant: an option, its path that does not fit, and one that does.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class NotOneEach(BadField):
 
 
 class BadRecords(DataError):
-    """The bad records of a run: how many of its rows, by kind, and the first as (place, error)."""
+    """The bad records of a run: how many, by kind, and the first few as (place, error)."""
 
     def __init__(
         self,
@@ -160,9 +160,9 @@ class BadInput(DataError):
 
 
 class OtherRows(DataError):
-    """Rows that are not of the kind that a command takes, or do not show that they are.
+    """Rows of a kind that a command does not read, or of no known kind.
 
-    Each choice is options that would read some of them.
+    Each choice is a list of options with which some of them can be read.
     """
 
     def __init__(self, problem: str, hint: str, choices: Sequence[Sequence[str]] = ()) -> None:
@@ -173,7 +173,7 @@ class OtherRows(DataError):
 
 
 class ArePairs(OtherRows):
-    """Rows of these files are pairs already, and the command makes pairs of rollouts."""
+    """The rows of these files are pairs already, but the command makes pairs of rollouts."""
 
     def __init__(self, files: Sequence[str]) -> None:
         super().__init__("these are preference pairs already", "a recipe for them has no [pair]")
@@ -181,7 +181,7 @@ class ArePairs(OtherRows):
 
 
 class InputChanged(DataError):
-    """A file is not what it was when it was indexed."""
+    """A file changed since it was indexed."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -189,7 +189,7 @@ class InputChanged(DataError):
 
 
 class FilesDiffer(DataError):
-    """Files are not what a manifest says; a sentence for each."""
+    """Files do not match a manifest; a sentence for each."""
 
     def __init__(self, path: str, differences: Sequence[str]) -> None:
         super().__init__(path, differences)
@@ -198,7 +198,7 @@ class FilesDiffer(DataError):
 
 
 class CannotHold(DataError):
-    """A pair that a target cannot hold as it is, where nothing may be lost."""
+    """A pair that does not fit into a target's format without losing something."""
 
     def __init__(self, pair: str, target: str, codes: Sequence[str]) -> None:
         super().__init__(pair, target, codes)
@@ -208,7 +208,7 @@ class CannotHold(DataError):
 
 
 class ReadsAsDates(DataError):
-    """All texts at a path look like dates, so a loader would make timestamps of them."""
+    """All texts at a path look like dates, which a loader would turn into timestamps."""
 
     def __init__(self, file: str, path: str) -> None:
         super().__init__(file, path)
@@ -217,12 +217,12 @@ class ReadsAsDates(DataError):
 
 
 class UsageError(PrefpairsError):
-    """The words of the command do not fit together."""
+    """The command is wrong."""
 
     exit_code = 2
 
     place: str | None = None
-    """Where the words stand, if that is a line of a recipe."""
+    """The line of a recipe that is wrong."""
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
         super().__init__(problem)
@@ -230,16 +230,16 @@ class UsageError(PrefpairsError):
         self.hint = hint
 
     def at(self, place: str | None) -> Self:
-        """The error, with where its words stand."""
+        """The error, with the line of a recipe."""
         self.place = place
         return self
 
 
 class UnknownWord(UsageError):
-    """A word that is not in a list of words; `otherwise` is the hint where none of them is near."""
+    """A word that is not in a list. `otherwise` is the hint if no known word is similar."""
 
     option: str | None = None
-    """The option that it was typed for, if `what` does not say it."""
+    """The option it was given for, if `what` does not say it."""
 
     def __init__(
         self, what: str, word: str, known: Sequence[str], otherwise: str | None = None
@@ -251,7 +251,7 @@ class UnknownWord(UsageError):
 
 
 class NoSuchPath(UsageError):
-    """A dotted path that none of the records looked at has."""
+    """A dotted path that none of the first records has."""
 
     def __init__(self, option: str, path: str, known: Sequence[str]) -> None:
         super().__init__(f"{option} {path}")
@@ -261,7 +261,7 @@ class NoSuchPath(UsageError):
 
 
 class TwoReadings(UsageError):
-    """Rows can be read in more than one way; each choice is options that settle it."""
+    """Rows can be read in several ways. Each choice is a list of options that decides."""
 
     def __init__(self, problem: str, choices: Sequence[Sequence[str]]) -> None:
         super().__init__(problem)
@@ -269,7 +269,7 @@ class TwoReadings(UsageError):
 
 
 class MeansNothing(UsageError):
-    """Options that mean nothing for what is read; without them this command, or another, works."""
+    """Options without a meaning for these rows. Without them, this or another command works."""
 
     def __init__(self, problem: str, options: Sequence[str], command: str | None = None) -> None:
         super().__init__(problem)
@@ -278,7 +278,7 @@ class MeansNothing(UsageError):
 
 
 class TooManyPairs(UsageError):
-    """More pairs than anyone wants by accident."""
+    """So many pairs that it may be a mistake."""
 
     def __init__(self, pairs: int, limit: int) -> None:
         super().__init__(f"{pairs} pairs")
@@ -287,7 +287,7 @@ class TooManyPairs(UsageError):
 
 
 class NothingCameOut(PrefpairsError):
-    """All went well, and no record was left to write; each choice is options that change that."""
+    """Nothing went wrong, but no record was left. Each choice is a list of options that help."""
 
     exit_code = 3
 
@@ -301,7 +301,7 @@ class NothingCameOut(PrefpairsError):
 
 
 class NotThere(NothingCameOut):
-    """What was asked for is not there: nothing of the kind at all, or nothing of these names."""
+    """Nothing of the kind exists, or nothing with these names."""
 
     def __init__(self, what: str, names: Sequence[str] = (), hint: str | None = None) -> None:
         super().__init__(what, hint)
@@ -309,7 +309,7 @@ class NotThere(NothingCameOut):
 
 
 class SideLeaks(NothingCameOut):
-    """A side of a dataset has no pair left: all its prompts are on another side, too."""
+    """No pair is left in a side of a dataset: all its prompts are also on another side."""
 
     def __init__(self, side: str, target: str) -> None:
         super().__init__(
@@ -319,7 +319,7 @@ class SideLeaks(NothingCameOut):
 
 
 class GateNotMet(PrefpairsError):
-    """A count of the summary is not what was required; `actual` is what it is."""
+    """A count of the summary does not meet a requirement. `actual` is its value."""
 
     exit_code = 4
 
@@ -346,7 +346,7 @@ class WouldBeLost(PrefpairsError):
 
 
 class DoesNotTrain(PrefpairsError):
-    """A trainer was tried on its dataset, and something was not as it should be."""
+    """A trial training on a dataset failed."""
 
     exit_code = 4
 
@@ -356,7 +356,7 @@ class DoesNotTrain(PrefpairsError):
 
 
 class FileError(PrefpairsError):
-    """The file system said no."""
+    """The file system reported an error, or a file is not what it should be."""
 
     exit_code = 5
 
@@ -365,10 +365,10 @@ class FileError(PrefpairsError):
         self.path = path
         self.problem = problem
         self.missing = missing
-        """Whether there is nothing of that name."""
+        """Whether the file does not exist."""
 
     @classmethod
     def of(cls, path: str, error: OSError) -> Self:
-        """What the system said, with the name of what it is about."""
+        """The error of the operating system, with the name of the file."""
         missing = isinstance(error, FileNotFoundError)
         return cls(path, error.strerror or str(error), missing=missing)

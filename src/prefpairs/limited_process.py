@@ -1,8 +1,8 @@
-"""Somebody else's program (a chat template, a tokenizer) in a process of its own, with limits.
+"""Untrusted code (a chat template, a tokenizer) in a separate process with limits.
 
-Whatever it does there, in Python or below it, ends with an answer or with `OverBudget`. If another
-program ends its process, it is asked once more. Where a
-process cannot be forked safely (macOS) it runs in ours, without limits.
+Whatever happens there, even a crash, ends with an answer or with `OverBudget`. If another program
+kills the process, it is asked once more. On systems where forking is not safe (macOS), the code
+runs in our process, without limits.
 """
 
 import os
@@ -16,20 +16,20 @@ from typing import NamedTuple
 from prefpairs.errors import FileError
 
 SECONDS, MEMORY = 10, 1_000_000_000
-"""What one answer may take of the processor, and what all of them may take of memory."""
+"""The CPU time that one answer may take, and the memory for all of them."""
 
 _FORKS = sys.platform == "linux"
 _LENGTH = 8
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _FROM_OUTSIDE = (signal.SIGKILL, *_ENDINGS)
-"""Signals that no budget of ours sends: the user did, or the system, for want of memory."""
+"""Signals that our limits do not send, but the user or the system (out of memory)."""
 _DONE, _REFUSED, _FULL = b"+", b"-", b"m"
 
 Answer = Callable[[bytes], bytes]
 
 
 class OverBudget(Exception):
-    """It took more time or memory than it may, or broke its process; `problem` says which."""
+    """It exceeded its limits or crashed; `problem` says which."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -37,15 +37,15 @@ class OverBudget(Exception):
 
 
 class _Killed(Exception):
-    """Another program ended its process, so this says nothing about what ran there."""
+    """Another program killed the process, so this is not the fault of the code."""
 
 
 class Refusal(Exception):
-    """It answered with an exception, of which this is the text."""
+    """It raised an exception; this is its text."""
 
 
 class _Child(NamedTuple):
-    """The process, and the ends of two pipes to it. Only its `owner` may use them."""
+    """The process, and our ends of two pipes. Only the process `owner` may use them."""
 
     pid: int
     ask: int
@@ -54,7 +54,7 @@ class _Child(NamedTuple):
 
 
 class Limited:
-    """A function from bytes to bytes that is not trusted. `begin` makes it, in the process."""
+    """An untrusted function from bytes to bytes. `begin` creates it in the other process."""
 
     def __init__(self, begin: Callable[[], Answer], seconds: float = SECONDS) -> None:
         self._begin = begin
@@ -63,7 +63,7 @@ class Limited:
         self._here: Answer | None = None
 
     def __call__(self, question: bytes) -> bytes:
-        """The answer; raises Refusal, OverBudget, or FileTrouble if it is killed twice."""
+        """The answer; raises Refusal, OverBudget, or FileError if the process is killed twice."""
         if not _FORKS:
             return self._answer_here(question)
         try:
@@ -78,7 +78,7 @@ class Limited:
         return answer
 
     def _asked(self, question: bytes) -> tuple[bytes, bytes]:
-        """What the process says, which is begun where there is none."""
+        """The answer of the process, which is started if necessary."""
         if self._child is None or self._child.owner != os.getpid():
             self._child = self._forked()
         try:
@@ -112,7 +112,7 @@ class Limited:
                 with suppress(BaseException):
                     _serve(self._begin, theirs, tell, self._seconds)
                 os._exit(1)
-        except OSError:  # no more processes are allowed
+        except OSError:  # the limit on processes is reached
             os.close(ask)
             os.close(hear)
             raise
@@ -123,7 +123,7 @@ class Limited:
         return _Child(pid, ask, hear, os.getpid())
 
     def _why(self) -> OverBudget | _Killed:
-        """Why the process is gone."""
+        """Why the process has ended."""
         child, self._child = self._child, None
         status = 0
         if child is not None:
@@ -137,7 +137,7 @@ class Limited:
         return OverBudget(_TOO_LARGE)
 
     def close(self) -> None:
-        """No more questions."""
+        """End the process."""
         child, self._child = self._child, None
         if child is not None:
             _close(child)
@@ -146,7 +146,7 @@ class Limited:
                 os.waitpid(child.pid, 0)
 
     def __del__(self) -> None:
-        """Nobody can ask any more."""
+        """End the process with its last user."""
         with suppress(Exception):
             self.close()
 
@@ -155,7 +155,7 @@ _TOO_LARGE = f"it takes more than {MEMORY // 10**9} GB of memory, or crashes"
 
 
 def _serve(begin: Callable[[], Answer], asked: int, told: int, seconds: float) -> None:
-    """Answer until nobody asks any more. What the process has from its parent is let go."""
+    """Answer questions until the pipe is closed. All other descriptors are closed first."""
     for ending in _ENDINGS:
         signal.signal(ending, signal.SIG_DFL)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -177,7 +177,7 @@ def _serve(begin: Callable[[], Answer], asked: int, told: int, seconds: float) -
 
 
 def memory_taken() -> int:
-    """The address space of this process, which is what `ulimit -v` counts. Linux only."""
+    """The address space of this process, which `ulimit -v` limits. Linux only."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 

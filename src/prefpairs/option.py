@@ -1,7 +1,7 @@
-"""Options, each declared once: a field of a dataclass, with all that is known of it.
+"""Options, each declared once as a field of a dataclass with all its properties.
 
 The command line, recipes, help, completion and the reference are derived from these fields.
-Nothing here knows typer or pydantic.
+Nothing here depends on typer or pydantic.
 """
 
 import dataclasses
@@ -20,25 +20,25 @@ REQUIRED: Any = MISSING
 """The default of an option that must be given."""
 
 _MOST = 2**63 - 1
-"""No count is larger: what counts is written in C."""
+"""The largest count, since counting is done in C."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option: how it is typed, and what is known of its value."""
+    """An option: how it is typed, and what its value may be."""
 
     help: str
     field: str = ""
     type: Any = str
     type_typed: Any = str
-    """The type of what is typed: words with commas are one text."""
+    """The type on the command line, where words separated by commas are one text."""
     default: Any = None
     default_typed: Any = None
     """Its default as it would be typed."""
     names: tuple[str, ...] = ()
-    """How it is typed, the longest name last; an argument has no name."""
+    """Its names on the command line, the longest one last. An argument has none."""
     metavar: str = ""
-    """Stands for the value; empty for a flag, which takes none."""
+    """The placeholder for its value; empty for a flag, which takes none."""
     panel: str = ""
     """The section of the help that lists it."""
     repeated: bool = False
@@ -57,7 +57,7 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The name that errors call it by."""
+        """Its name in errors."""
         return self.names[-1] if self.names else self.metavar
 
     @property
@@ -69,18 +69,18 @@ class Option:
 
     @property
     def spelling(self) -> str:
-        """Its name, with what stands for its value."""
+        """Its name with the placeholder for its value."""
         return " ".join([*self.names[-1:], self.metavar]).rstrip()
 
     @property
     def number(self) -> str | None:
-        """`int` or `float`, where its value is a number."""
+        """`int` or `float` if its value is a number."""
         kinds = get_args(self.type) or [self.type]
         return next((kind.__name__ for kind in (int, float) if kind in kinds), None)
 
     @property
     def told_default(self) -> str | None:
-        """What it is where it is not given, if there is something to say."""
+        """Its default for help texts, or None if there is nothing to say."""
         default = self.default_typed
         nothing = default is None or default is False or default == "-"
         if self.is_required or nothing or not self.show_default:
@@ -89,14 +89,14 @@ class Option:
 
     @property
     def bounds(self) -> str | None:
-        """Between which numbers its value lies."""
+        """The range of its value, in words."""
         if self.least is None:
             return None
         upper = " or more" if self.most is None else f" to {self.most:g}"
         return f"{self.least:g}{upper}"
 
     def value_of(self, typed: Any) -> Any:
-        """The value that was typed, in the spelling of the choices.
+        """The typed value, with words spelled as in the choices.
 
         >>> order = Option(names=("--order",), help="", choices=("input", "easy-first"))
         >>> order.value_of("easy_first")
@@ -112,7 +112,7 @@ class Option:
         return typed
 
     def check(self, value: Any, name: str = "") -> None:
-        """Raise UsageError for a value that means nothing, whatever the option.
+        """Raise UsageError for values that are invalid for every option.
 
         >>> Option(metavar="GAP", help="").check(0.5)
         >>> Option(names=("--keep",), metavar="PATH,...", help="").check(" ,")
@@ -135,20 +135,20 @@ class Option:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def options(kind: type[G]) -> type[G]:
-    """The class as a group of options: a dataclass of keywords.
+    """Make the class a group of options: a dataclass with keyword arguments.
 
-    Python compiles the methods of a dataclass at each start of the program, so those that nobody
-    calls are left out. That no field is set later is for the type checker to say.
+    Python compiles the methods of dataclasses whenever the program starts, so unused methods are
+    left out. Only the type checker ensures that no field is set later.
     """
     return dataclasses.dataclass(kw_only=True, repr=False)(kind)
 
 
-def option(  # noqa: PLR0913 - each says another thing of it
+def option(  # noqa: PLR0913 - all are properties of the option
     default: Any,
     *names: str,
     metavar: str = "",
     choices: tuple[str, ...] = (),
-    help: str = "",  # noqa: A002 - what it is called everywhere
+    help: str = "",  # noqa: A002 - the usual name
     panel: str = "",
     least: float | None = None,
     most: float | None = None,
@@ -173,7 +173,7 @@ def option(  # noqa: PLR0913 - each says another thing of it
 
 
 def flag(*names: str, help: str, panel: str = "") -> Any:  # noqa: A002
-    """A field that is an option without a value: false unless it is given."""
+    """A field that is an option without a value: false unless given."""
     known = Option(help=help, panel=panel or "Options", names=names)
     return dataclasses.field(default=False, metadata={"option": known})
 
@@ -192,7 +192,7 @@ def argument(default: Any, *, metavar: str, help: str, key: str = "") -> Any:  #
 
 
 def options_in(group: Any) -> list[Option]:
-    """The options of a group, in the order in which they are declared.
+    """The options of a group, in order of declaration.
 
     >>> @options
     ... class Rows:
@@ -209,7 +209,7 @@ def options_in(group: Any) -> list[Option]:
 
 
 def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
-    """An option with what its field tells of it."""
+    """An option, completed from its field."""
     by_field = () if known.positional else (f"--{field.name.replace('_', '-')}",)
     repeated = known.repeated or "list" in str(field.type)
     typed = field.type
@@ -236,7 +236,7 @@ def _bound(field: "dataclasses.Field[Any]", known: Option) -> Option:
 
 
 def filled(group: type[G], typed: Mapping[str, Any]) -> G:
-    """A group with the values that were typed, each in its form, checked against each other."""
+    """A group with the typed values, converted and checked against each other."""
     known = [one for one in options_in(group) if one.field in typed]
     made = group(**{one.field: one.value_of(typed[one.field]) for one in known})
     check = getattr(made, "check", None)
@@ -246,7 +246,7 @@ def filled(group: type[G], typed: Mapping[str, Any]) -> G:
 
 
 def given_options(group: Any, besides: frozenset[str] | set[str]) -> list[str]:
-    """The options of a group that have another value than their default."""
+    """The options of a group that do not have their default value."""
     return [
         option.name
         for option in options_in(group)
@@ -255,7 +255,7 @@ def given_options(group: Any, besides: frozenset[str] | set[str]) -> list[str]:
 
 
 def one_of(what: str, word: str, *known: str) -> Any:
-    """A word of a short list; `-` and `_` are alike.
+    """One of a few words; `-` and `_` are the same.
 
     >>> one_of("order", "key", "input", "key")
     'key'
@@ -286,7 +286,7 @@ def size_of(option: str, word: str) -> int:
 
 
 def split_words(values: list[str] | None) -> tuple[str, ...]:
-    """The words of an option that is repeatable and takes commas.
+    """The words of an option that may be repeated and takes commas.
 
     >>> split_words(["a,b", "c"])
     ('a', 'b', 'c')

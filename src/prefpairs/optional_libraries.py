@@ -1,4 +1,4 @@
-"""Libraries that only some options need, and how to install those that are missing."""
+"""Libraries that only some options need, and how to install them."""
 
 import shlex
 import sys
@@ -8,15 +8,15 @@ from prefpairs.errors import UsageError
 
 
 def missing_library(what: str, extra: str) -> UsageError:
-    """The error for a library that is not installed, with the command that installs it here."""
+    """The error for a missing library, with the command that installs it."""
     return UsageError(f"{what} needs a library that is not installed", install_command(extra))
 
 
 def install_command(extra: str) -> str | None:
-    """The command that adds the libraries of an extra to the Python that runs this copy.
+    """The command that installs the libraries of an extra for the running Python.
 
-    It names the libraries themselves: `prefpairs[extra]` would look for a package of our name on
-    an index, whoever has put it there.
+    It names the libraries themselves: `prefpairs[extra]` would install whatever package has our
+    name on an index.
 
     >>> install_command("near").endswith(" install 'rensa<0.6,>=0.5'")
     True
@@ -25,18 +25,18 @@ def install_command(extra: str) -> str | None:
     if not libraries:
         return None
     pip = [sys.executable, "-m", "pip", "install"]
-    if find_spec("pip") is None:  # as in the environments that uv makes
+    if find_spec("pip") is None:  # as in environments created by uv
         pip = ["uv", "pip", "install", "--python", sys.executable]
     return shlex.join([*pip, *libraries])
 
 
 def _libraries_of(extra: str) -> list[str]:
-    """What the metadata of this copy lists under an extra, without conditions on Python."""
+    """The libraries of an extra according to our metadata, without conditions on Python."""
     from importlib import metadata
 
     try:
         listed = metadata.requires("prefpairs") or []
-    except metadata.PackageNotFoundError:  # run from its sources, without an installation
+    except metadata.PackageNotFoundError:  # run from source without installation
         return []
     marked = [requirement.partition(";") for requirement in listed]
     return [

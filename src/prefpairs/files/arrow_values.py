@@ -1,8 +1,8 @@
-"""Rows of Arrow as values of Python, whatever stands in a column that nobody may read.
+"""Rows of Arrow as Python values, even if a column has values that Python cannot represent.
 
-Dates after the year 9999, time zones that are not known here and texts that are no UTF-8 have no
-form in Python. Such a value becomes another one that is no text, number or message, so that only
-rows that need it are bad; different ones stay different.
+Dates after the year 9999, unknown time zones and strings that are not UTF-8 have no Python
+equivalent. Such a value becomes one that is neither text nor number nor message, so that only rows
+that need it are bad. Different values remain different.
 """
 
 from contextlib import suppress
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 OUT_OF_MEMORY = "bad_alloc"
-"""What pyarrow says where it does not raise MemoryError."""
+"""What pyarrow's error contains if it does not raise MemoryError."""
 
 
 def rows_of(batch: Any) -> list[dict[str, Any]]:
@@ -21,7 +21,7 @@ def rows_of(batch: Any) -> list[dict[str, Any]]:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column; one by one, where one of them has no form in Python."""
+    """The values of a column; converted one by one if Python cannot represent one of them."""
     try:
         found: list[Any] = column.to_pylist()
     except (OverflowError, ValueError, KeyError) as error:
@@ -31,7 +31,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def _value(scalar: Any) -> Any:
-    """A value, or what stands for it."""
+    """A value, or its replacement."""
     import pyarrow as pa
 
     kind = scalar.type
@@ -39,7 +39,7 @@ def _value(scalar: Any) -> Any:
         return None
     if pa.types.is_struct(kind):
         return _members([kind.field(place).name for place in range(kind.num_fields)], scalar)
-    if hasattr(scalar, "values"):  # of a list or a map
+    if hasattr(scalar, "values"):  # a list or a map
         of_one = _pair if pa.types.is_map(kind) else _value
         return [of_one(one) for one in scalar.values]
     if isinstance(scalar, (pa.DictionaryScalar, pa.ExtensionScalar)):
@@ -48,7 +48,7 @@ def _value(scalar: Any) -> Any:
 
 
 def _single(scalar: Any) -> Any:
-    """A value that holds no others; bytes for a text that is none, or its type and number."""
+    """A value without inner values. If it has no equivalent: bytes, or its type and number."""
     if not _is_known_zone(getattr(scalar.type, "tz", None)):
         return _as_number(scalar)
     try:
@@ -66,16 +66,16 @@ def _as_number(scalar: Any) -> dict[str, Any]:
 
 @cache
 def _is_known_zone(name: str | None) -> bool:
-    """Whether Python knows a time zone, if one is named: it looks through folders for each time."""
+    """Whether Python knows a time zone. Cached, since Python searches folders for it each time."""
     import pyarrow as pa
 
-    with suppress(ValueError, KeyError):  # the latter of pytz, where it is installed
+    with suppress(ValueError, KeyError):  # KeyError is raised by pytz, if it is installed
         return name is None or pa.lib.string_to_tzinfo(name) is not None
     return False
 
 
 def _members(names: list[str], scalar: Any) -> Any:
-    """An object; members of which two have one name, in pairs."""
+    """An object; a list of pairs if two members have the same name."""
     values = [_value(scalar[place]) for place in range(len(names))]
     pairs = list(zip(names, values, strict=True))
     return dict(pairs) if len({*names}) == len(names) else pairs
@@ -87,13 +87,13 @@ def _pair(scalar: Any) -> tuple[Any, Any]:
 
 
 def _raise_for_memory(error: Exception) -> None:
-    """Raise what is no fault of a value."""
+    """Raise errors about memory, which are not about the value."""
     if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
         raise error
 
 
 def without_nanoseconds(batch: Any) -> Any:
-    """The batch with its times in microseconds, which is as fine as Python's own are."""
+    """The batch with its times in microseconds, the resolution that Python has."""
     import pyarrow as pa
 
     columns = [column.with_type(_coarse(column.type)) for column in batch.schema]
@@ -102,7 +102,7 @@ def without_nanoseconds(batch: Any) -> Any:
 
 
 def _coarse(kind: Any) -> Any:
-    """A type of Arrow with microseconds for nanoseconds, however deep they stand in it."""
+    """An Arrow type with microseconds in place of nanoseconds, at any depth."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

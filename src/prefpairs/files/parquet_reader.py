@@ -23,36 +23,38 @@ from prefpairs.optional_libraries import missing_library
 _BATCH, _BATCH_BYTES, _BATCH_VALUES = 128, 1 << 24, 1 << 20
 _AT_ONCE = 16
 _BYTES_A_VALUE = 8
-"""One that is repeated takes next to nothing in the file, and forty bytes in memory."""
+"""A repeated value takes almost nothing in the file, but forty bytes in memory."""
 
 _TIMES_A_GROUP = 3
-"""What a batch may take, in groups of rows, beside what any container may take at once."""
+"""How many times the largest row group a batch may take, besides what any container may."""
 
 
 def parquet_rows(
     file: IO[bytes], source: Input, packed: Callable[[], int] | None = None
 ) -> Iterator[bytes]:
-    """Each row as JSON. Only a batch of rows is in memory at a time.
+    """Each row as JSON. Only one batch of rows is in memory at a time.
 
-    `packed` tells how many bytes of the file itself were read, where it is a packed one.
+    If the file is compressed, `packed` returns how many compressed bytes were read.
     """
     try:
         import pyarrow.parquet
     except ImportError:
-        if LIMITED and find_spec("pyarrow") is not None:  # it does not fit into memory
+        if LIMITED and find_spec("pyarrow") is not None:  # there is not enough memory to import it
             raise MemoryError from None
         raise missing_library("reading .parquet", "parquet") from None
-    if not file.seekable():  # it is read from its end
-        with tempfile.TemporaryFile() as aside:
-            shutil.copyfileobj(file, aside)
-            size = aside.tell() if packed is None else packed()
-            yield from _rows(aside, source, size, pyarrow.ArrowException)
+    if not file.seekable():  # Parquet is read from its end
+        with tempfile.TemporaryFile() as spool:
+            shutil.copyfileobj(file, spool)
+            size = spool.tell() if packed is None else packed()
+            yield from _rows(spool, source, size, pyarrow.ArrowException)
     else:
         yield from _rows(file, source, file.seek(0, os.SEEK_END), pyarrow.ArrowException)
 
 
-def _rows(file: IO[bytes], source: Input, packed: int, trouble: type[Exception]) -> Iterator[bytes]:
-    """The rows of a file that can be read from its end, out of so many packed bytes."""
+def _rows(
+    file: IO[bytes], source: Input, packed: int, arrow_error: type[Exception]
+) -> Iterator[bytes]:
+    """The rows of a seekable file, which came from this many compressed bytes."""
     room = source.limits.held_from(packed)
     try:
         left = source.limits.unpacked_from(packed)
@@ -61,18 +63,18 @@ def _rows(file: IO[bytes], source: Input, packed: int, trouble: type[Exception])
         while lines := _lines_of(parts, chats, room + _TIMES_A_GROUP * largest, source):
             yield from lines
             left -= sum(map(len, lines))
-            if left < 0:  # rows of nulls take nothing in the file
+            if left < 0:  # rows of nulls take no space in the file
                 raise too_much(source)
-    except (trouble, OSError, ValueError, OverflowError, RecursionError) as error:
+    except (arrow_error, OSError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the disk, not of what stands on it
+            raise  # an error of the disk, not of the content
         if isinstance(error, MemoryError) or OUT_OF_MEMORY in str(error):
             raise MemoryError from None
         raise BadInput(source.label, f"not a Parquet file that can be read ({error})") from None
 
 
 def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], list[str], int]:
-    """The rows of a file in parts; the columns that hold JSON; the size of the largest group."""
+    """The rows of a file in parts, the columns with JSON, and the size of the largest row group."""
     from pyarrow.parquet import ParquetFile
 
     parquet = ParquetFile(file, page_checksum_verification=True)
@@ -99,7 +101,7 @@ def _opened(file: IO[bytes], source: Input, most: int) -> tuple[Iterator[Any], l
 
 
 def _parts_of(batches: Iterator[Any]) -> Iterator[Any]:
-    """A few rows at a time: as values of Python they take more than in a batch."""
+    """A few rows at a time: Python values take more memory than a batch."""
     for batch in batches:
         fine = without_nanoseconds(batch)
         for start in range(0, fine.num_rows, _AT_ONCE):
@@ -107,7 +109,7 @@ def _parts_of(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _lines_of(parts: Iterator[Any], chats: list[str], room: int, source: Input) -> list[bytes]:
-    """The next few rows as JSON, if there are any."""
+    """The next few rows as JSON; empty at the end."""
     with _within(room, source):
         for part in parts:
             rows = rows_of(part)
@@ -120,9 +122,10 @@ def _lines_of(parts: Iterator[Any], chats: list[str], room: int, source: Input) 
 
 @contextmanager
 def _within(room: int, source: Input) -> Iterator[None]:
-    """Let a block take so much more memory; BadInput if it needs more.
+    """Limit the additional memory of a block; BadInput if it needs more.
 
-    A few bytes of the file may say a large text thousands of times: its sizes do not tell.
+    A few bytes of the file may repeat a large string thousands of times, which its sizes do not
+    show.
     """
     if sys.platform != "linux":
         yield
@@ -147,10 +150,10 @@ def _groups(metadata: Any) -> Iterator[Any]:
 
 
 def _values_a_row(parquet: Any) -> float:
-    """How many values a row has on average, in the list and the group with the most.
+    """How many values a row has on average, in the column and row group with the most.
 
-    A row is read before any metadata of a column are asked for: where they are damaged, reading
-    raises an exception, but asking ends our process.
+    A row is read before the metadata of a column is used: if it is damaged, reading raises an
+    exception, but accessing the metadata would crash the process.
     """
     columns = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
     lists = {place: one.path for place, one in enumerate(columns) if one.max_repetition_level}
@@ -163,12 +166,12 @@ def _values_a_row(parquet: Any) -> float:
 
 
 def _batch_of(rows: int, size: int) -> int:
-    """How many rows are held at a time: fewer where they are large."""
+    """How many rows are read at a time: fewer if they are large."""
     return max(1, min(_BATCH, _BATCH_BYTES * rows // max(1, size)))
 
 
 def _holds_json(kind: Any) -> bool:
-    """Whether values are JSON as text, or lists of such, as data sets of the Hub hold chats."""
+    """Whether values are JSON text, or lists of it, as datasets on the Hub store chats."""
     inner = getattr(kind, "value_type", kind)
     return getattr(inner, "extension_name", "") == "arrow.json"
 

@@ -13,13 +13,13 @@ from prefpairs.model.json_codec import decode, encode, encode_sorted
 from prefpairs.optional_libraries import install_command, missing_library
 
 _GROUP = 1000
-"""So many rows are a row group: a reader needs one in memory."""
+"""Rows in a row group, which a reader must hold in memory."""
 
 _CHAT = {"role": "string", "content": "string"}
 
 
 class Table:
-    """Takes lines, once it is told the kind of each column."""
+    """Takes lines of JSON, once `begin` has set the kind of each column."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -28,13 +28,13 @@ class Table:
         self._writer: Any = None
 
     def begin(self, columns: Mapping[str, str]) -> None:
-        """Say of which kind each column is: a scalar, ints, chat, json or object."""
+        """Set the kind of each column: a scalar, ints, chat, json or object."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
         fields = [(name, _type_of(kind)) for name, kind in columns.items()]
         features = {name: _feature_of(kind) for name, kind in columns.items()}
-        # What `load_dataset` reads the types from; other readers see lists and texts.
+        # From this `load_dataset` takes the types; other readers see lists and strings.
         metadata = {"huggingface": encode_sorted({"info": {"features": features}})}
         self._columns = columns
         self._writer = ParquetWriter(self._file, pa.schema(fields, metadata))
@@ -53,13 +53,13 @@ class Table:
         return None
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._writer is not None:
             self._flush()
             self._writer.close()
 
     def abandon(self) -> None:
-        """Nothing more comes, and what was written is not wanted."""
+        """Stop writing; the file will be discarded."""
         if self._writer is not None:
             self._writer.is_open = False
 
@@ -84,7 +84,7 @@ def _array_of(values: list[Any], kind: str) -> Any:
         return pa.ExtensionArray.from_storage(pa.json_(), pa.array(values, pa.string()))
     if kind != "json":
         return pa.array(values, _type_of(kind))
-    # Arrow makes no lists of an extension type out of values: the type is put on afterwards.
+    # Arrow cannot build lists of an extension type from values, so the type is added afterwards.
     texts = pa.array(values, pa.list_(pa.string()))
     marked = pa.ExtensionArray.from_storage(pa.json_(), texts.values)
     return pa.ListArray.from_arrays(texts.offsets, marked)
@@ -98,7 +98,7 @@ def open_table(
     keep_if_same: bool = False,
     transaction: FileTransaction | None = None,
 ) -> Iterator[Table]:
-    """A Parquet file, which appears when the block ends well."""
+    """A Parquet file, which appears when the block succeeds."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -120,7 +120,7 @@ def open_table(
 
 
 def _type_of(kind: str) -> Any:
-    """The type of Arrow."""
+    """The Arrow type of a column."""
     import pyarrow as pa
 
     if kind == "object":
@@ -136,7 +136,7 @@ def _type_of(kind: str) -> Any:
 
 
 def _feature_of(kind: str) -> dict[str, Any]:
-    """The type as the Hub's libraries write it."""
+    """The type of a column as the Hub's libraries write it."""
     if kind == "object":
         return {"_type": "Json"}
     if kind == "json":

@@ -1,7 +1,7 @@
-"""The numbers of numpy as they stand in pickles: rewards and metrics are often such.
+"""Numbers of numpy in pickles: rewards and metrics often have such types.
 
-There a number is a call: `scalar(dtype("f4", ...), bytes)`. No function is looked up for it; two
-names are known, and what they would make is made here.
+In a pickle, such a number is a call: `scalar(dtype("f4", ...), bytes)`. No function is imported for
+it: two names are recognised, and their result is computed here.
 """
 
 import struct
@@ -21,7 +21,7 @@ _ORDERS = {"<": "<", ">": ">", "|": "<"}
 
 
 class NotPlain(Exception):
-    """Something that is no number of numpy."""
+    """Something other than a number of numpy."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -35,9 +35,9 @@ class _Name(NamedTuple):
 
 
 class _Dtype:
-    """The type of a number, as `struct` writes it.
+    """The type of a number, as a code of `struct`.
 
-    Its state comes later, and changes it in place: the memo, which has it already, sees that.
+    Its state comes later and is set in place, because the memo refers to the object already.
     """
 
     __match_args__ = ("code", "order")
@@ -48,7 +48,7 @@ class _Dtype:
 
 
 def named(module: Any, name: Any) -> _Name:
-    """What a name stands for, if it is one of those.
+    """The meaning of a name, if it is a known one.
 
     >>> named("numpy", "dtype")
     _Name(of='dtype')
@@ -61,7 +61,7 @@ def named(module: Any, name: Any) -> _Name:
 
 
 def called(function: Any, arguments: Any) -> Any:
-    """The type, or the number, that a call would make."""
+    """The type or the number that a call would return."""
     match function, arguments:
         case _Name(of="dtype"), (str(code), bool(), bool()) if code in _CODES:
             return _Dtype(_CODES[code])
@@ -72,7 +72,7 @@ def called(function: Any, arguments: Any) -> Any:
 
 
 def build(thing: Any, state: Any) -> None:
-    """Give a type the order of bytes that its state names."""
+    """Set the byte order of a type."""
     match thing, state:
         case _Dtype(), (int(), str(order), *_) if order in _ORDERS:
             thing.order = _ORDERS[order]

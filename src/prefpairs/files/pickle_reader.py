@@ -1,12 +1,11 @@
-"""Plain data out of a pickle, by a reader of our own that knows nothing else.
+"""Plain data from a pickle, by a reader that supports nothing else.
 
-A pickle is a program, and Python's own module runs it. Here numbers, texts, lists and objects are
-read; what names, calls or builds anything else becomes a `NotRead`, which says why, and the rest
-is read on. The numbers of numpy are the one exception (pickle_numbers.py): they are told by name,
-and made without it.
+A pickle is a program, which Python's own module executes. This reader reads numbers, texts, lists
+and objects. Anything else becomes a `NotRead` with the reason, and reading continues. The only
+exception are numbers of numpy (pickle_numbers.py), which are recognised by name.
 
-Memory: one byte of a pickle may take hundreds, so what each instruction takes is counted, and the
-sum is held against a budget.
+Memory: one byte of a pickle may take hundreds, so the memory of each instruction is counted against
+a budget.
 """
 
 import struct
@@ -18,41 +17,41 @@ from prefpairs.files.pickle_values import NotRead, PickledValues
 
 _SMALL, _TIMES_SMALL = 1_000_000, 32
 _LARGE, _TIMES = 128_000_000, 10
-"""A pickle may take a megabyte and 32 times its bytes; a large one 128 MB and ten times its bytes.
-Experiences take about twice theirs."""
+"""A pickle may take a megabyte and 32 times its size; a large one 128 MB and ten times its size.
+Experiences take about twice their size."""
 
 _AT_ONCE, _SLOT = 1024, 20
-"""Instructions between two looks at the budget. Each may take a place on the stack, and another one
-in the memo or in a list, and places are made in advance."""
+"""Instructions between two checks of the budget. Each may take a slot on the stack, and another in
+the memo or in a list; slots are allocated in advance."""
 
 _LIST, _DICT, _FIRST_MEMBER, _MEMBER, _SHARED = 72, 80, 160, 40, 300
-"""What an empty one takes, what the first member of an object takes, what each takes, and what one
-takes beside that where it stands twice: its size is kept then."""
+"""The memory of an empty list or object, of an object's first member, of each member, and what is
+added if it occurs twice, since its size is stored then."""
 
 _MOST_MARKS = 1000
 
 _REPEATS = 16
-"""Texts that stand for more than so many times their bytes are looked at with care."""
+"""If references repeat more than this many times the size of the pickle, sizes are checked."""
 
 
 class Unpickled(NamedTuple):
-    """What a pickle holds. `simple` if nothing stands twice in it, and all its numbers are finite.
+    """The content of a pickle. `simple` if nothing occurs twice and all numbers are finite.
 
-    Of what is not simple nobody knows how large it is: it may even hold itself.
+    The size of content that is not simple is unknown: it may even contain itself.
     """
 
     value: Any
     simple: bool
     repeated: int = 0
-    """How many characters stand there by reference alone."""
+    """How many characters occur only by reference."""
     taken: int = 0
     """The memory that was counted."""
     shared: dict[int, Any] = {}  # noqa: RUF012 - never changed
-    """The lists and objects that stand there more than once, by their ids."""
+    """The lists and objects that occur more than once, by their ids."""
 
 
 def unpickled(data: bytes, room: int | None = None) -> Unpickled:
-    """The plain data of a pickle; Damaged where it is none, or takes more memory than is left.
+    """The plain data of a pickle; Damaged if it is none, or takes too much memory.
 
     >>> unpickled(bytes.fromhex("8005 7d 8c0161 4b07 73 2e")).value
     {'a': 7}
@@ -63,7 +62,7 @@ def unpickled(data: bytes, room: int | None = None) -> Unpickled:
 
 
 class _Reader(PickledValues):
-    """A pickle that is being read: what is finished stands on the stack."""
+    """A pickle that is being read; complete values are on the stack."""
 
     def __init__(self, data: bytes, room: int) -> None:
         super().__init__(data, room)
@@ -74,7 +73,7 @@ class _Reader(PickledValues):
         self._shared: dict[int, Any] = {}
 
     def read(self) -> Unpickled:
-        """Do what each instruction says, up to the last one."""
+        """Follow the instructions up to the last one."""
         data, steps = self._data, _STEPS
         if data[:1] != b"\x80" or data[1:2] not in (b"\x04", b"\x05"):
             self._refuse("no pickle of protocol 4 or 5")
@@ -113,13 +112,13 @@ class _Reader(PickledValues):
         self._begin({}, _DICT)
 
     def empty_tuple(self) -> None:
-        """A list without items, that stays so."""
+        """An empty tuple."""
         self._stack.append(())
 
-    # What is put together ---------------------------------------------------------------------
+    # Containers -------------------------------------------------------------------------------
 
     def mark(self) -> None:
-        """What follows belongs together."""
+        """The items of a container follow."""
         if len(self._below) >= _MOST_MARKS:
             self._refuse("nested too deeply")
         self._below.append(self._stack)
@@ -172,14 +171,14 @@ class _Reader(PickledValues):
             self._refuse("members for what is no object")
 
     def _set_oddly(self, into: dict[Any, Any], key: Any, value: Any) -> None:
-        """A key as text, as JSON has it; numbers in a row would make a dict crawl, too."""
+        """A key as text, as in JSON. Consecutive numbers would also make a dict slow."""
         if key is None or type(key) in (bool, int, float):
             into[str(key)] = value
         else:
             into[self._not_read("a key that is neither text nor a number")] = None
 
     def tuple_of(self, count: int) -> None:
-        """A list that stays as it is, of the last few values."""
+        """A tuple of the last few values."""
         if len(self._stack) < count:
             raise IndexError
         items = tuple(self._stack[-count:])
@@ -187,23 +186,23 @@ class _Reader(PickledValues):
         self._begin(items, _LIST)
 
     def tuple_since_mark(self) -> None:
-        """The same of all since the mark."""
+        """A tuple of all values since the mark."""
         items = self._since_mark()
         self._begin(tuple(items), _LIST)
 
-    # What is said twice -----------------------------------------------------------------------
+    # Values used again ------------------------------------------------------------------------
 
     def memoize(self) -> None:
-        """The last value may be wanted again."""
+        """Store the last value for later use."""
         self._memo.append(self._stack[-1])
 
     def get(self) -> None:
-        """A value again."""
+        """Use a stored value again."""
         self._again(self._memo[self._data[self._place]])
         self._place += 1
 
     def long_get(self) -> None:
-        """A value again, of many."""
+        """Use a stored value again, with a large index."""
         self._again(self._memo[self._number(4)])
 
     def _again(self, value: Any) -> None:
@@ -216,15 +215,15 @@ class _Reader(PickledValues):
                 self._shared[id(value)] = value
         self._stack.append(value)
 
-    # The numbers of numpy ---------------------------------------------------------------------
+    # Numbers of numpy -------------------------------------------------------------------------
 
     def named(self) -> None:
-        """Something that has a name: only what the numbers of numpy need is known."""
+        """Something known by name: only names that numbers of numpy need are supported."""
         name, module = self._stack.pop(), self._stack.pop()
         self._make(pickle_numbers.named, module, name)
 
     def called(self) -> None:
-        """What a call would give, where it is one of those."""
+        """The result of a call, if it makes a number of numpy."""
         arguments, function = self._stack.pop(), self._stack.pop()
         if type(function) is NotRead:
             self._stack.append(function)
@@ -232,7 +231,7 @@ class _Reader(PickledValues):
             self._make(pickle_numbers.called, function, arguments)
 
     def built(self) -> None:
-        """The state of what was made last, where it is one of those."""
+        """Set the state of the last value, if it is a type of numpy."""
         state, thing = self._stack.pop(), self._stack[-1]
         if type(thing) is NotRead:
             return
@@ -250,10 +249,10 @@ class _Reader(PickledValues):
             self._simple = self._simple and value - value == 0
         self._stack.append(value)
 
-    # What is not read, but known well enough to be passed over ------------------------------------
+    # Known instructions that are skipped ----------------------------------------------------------
 
     def object_of(self, count: int) -> None:
-        """An object of a class, made of the last few values."""
+        """An object of a class, made from the last few values."""
         made_of = [self._stack.pop() for _ in range(count)]
         origin = made_of[-1]
         if type(origin) is not NotRead:
@@ -265,7 +264,7 @@ class _Reader(PickledValues):
         self._stack.append(self._unread_instruction())
 
     def frozen_set(self) -> None:
-        """A set that stays as it is."""
+        """A frozen set."""
         self._since_mark()
         self._stack.append(self._unread_instruction())
 

@@ -1,7 +1,7 @@
-"""How long the values of a pickle are as JSON, where some of them stand there more than once.
+"""How long the values of a pickle are as JSON, if some of them occur more than once.
 
-A few bytes may name one value a million times, and a list may hold itself. What is named more than
-once is measured once.
+A few bytes may refer to a value a million times, and a list may contain itself. Each value is
+measured once.
 """
 
 from collections.abc import Iterator
@@ -11,23 +11,23 @@ from prefpairs.files.pickle_values import Damaged, NotRead
 
 _DEEPEST, _MOST_OPEN = 240, 1000
 _WORD, _FLOAT, _BITS_A_DIGIT = 5, 25, 3
-"""What a constant takes, and a float at most; a whole number takes a sign for every 3 bits."""
+"""The length of a constant, and of a float at most; an integer takes a digit for every 3 bits."""
 
 _ENDLESS = NotRead(0, "it repeats itself too often, or is longer than a line may be")
 _DEEP = NotRead(0, "nested too deeply")
 
 
 class _Open(NamedTuple):
-    """A value with others in it that is being measured."""
+    """A container that is being measured."""
 
     value: Any
     inner: Iterator[Any]
 
 
 class Sizes:
-    """The sizes of values, none of which may have more than `room`.
+    """The sizes of values, none of which may be longer than `room`.
 
-    `shared` are those that are named more than once, by their ids.
+    `shared` are the values that occur more than once, by their ids.
     """
 
     def __init__(self, shared: dict[int, Any], room: int) -> None:
@@ -37,7 +37,7 @@ class Sizes:
         self._rows: dict[int, NotRead] = {}
 
     def check(self, item: dict[str, Any], row: dict[str, Any]) -> None:
-        """Raise Damaged if what is read of an item is not plain, has no end, or is too long."""
+        """Raise Damaged if the row of an item is not plain, contains itself, or is too long."""
         if isinstance(known := self._rows.get(id(item)), NotRead):
             raise known.damage
         try:
@@ -50,7 +50,7 @@ class Sizes:
     def _measure(self, value: Any) -> None:
         """Find the size of a value, or raise Damaged."""
         path: list[_Open] = []
-        sizes = [(0, 0)]  # what is known of all, and of each on the path: how long, how deep
+        sizes = [(0, 0)]  # length and depth of everything, and of each container on the path
         try:
             self._enter(value, path, sizes)
             while path:
@@ -63,12 +63,12 @@ class Sizes:
                     self._keep(done.value, (size, height + 1))
                     self._add(sizes, size, height + 1)
         except Damaged as damage:
-            for one in path:  # whatever holds it is not plain, either
+            for one in path:  # containers of it are not plain, either
                 self._keep(one.value, NotRead(damage.place, damage.problem))
             raise
 
     def _enter(self, value: Any, path: list[_Open], sizes: list[tuple[int, int]]) -> bool:
-        """Count a value, or begin one that holds others."""
+        """Count a value, or begin to measure a container."""
         inner = _inner(value)
         if inner is None:
             self._add(sizes, _size_of(value), 0)
@@ -81,7 +81,7 @@ class Sizes:
             return False
         if len(path) >= _MOST_OPEN:
             raise _DEEP.damage
-        self._keep(value, _ENDLESS)  # if it is met in itself
+        self._keep(value, _ENDLESS)  # in case it contains itself
         path.append(_Open(value, inner))
         sizes.append((1, 0))
         return True
@@ -100,14 +100,14 @@ class Sizes:
 
 
 def _inner(value: Any) -> Iterator[Any] | None:
-    """What a value holds, if it is one that holds others."""
+    """The values in a container; None if it is not one."""
     if type(value) is dict:
         return (one for member in value.items() for one in member)
     return iter(value) if type(value) in (list, tuple) else None
 
 
 def _size_of(value: Any) -> int:
-    """How long a single value is, at most; of texts, the characters."""
+    """How long a single value is at most; the number of characters of a text."""
     if type(value) in (str, bytes):
         return len(value)
     if value is None or type(value) is bool:

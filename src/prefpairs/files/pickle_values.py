@@ -1,4 +1,4 @@
-"""What single values look like in a pickle, and what is never read of one."""
+"""Single values in a pickle, and the instructions that are never followed."""
 
 import struct
 from typing import Any, NoReturn
@@ -12,15 +12,15 @@ _REFUSED = {
     b"\x90": "ADDITEMS", b"\x91": "FROZENSET", b"\x92": "NEWOBJ_EX", b"\x96": "BYTEARRAY8",
     b"\x97": "NEXT_BUFFER", b"\x98": "READONLY_BUFFER",
 }  # fmt: skip
-"""What plain data of the protocols 4 and 5 never needs."""
+"""Instructions that plain data of protocols 4 and 5 never needs."""
 
 _OBJECT, _NOT_READ = 32, 160
 _TEXT, _WIDEST = 64, 4
-"""What a number takes, or a text besides its characters, each of which takes up to four bytes."""
+"""The memory of a number, or of a text besides its characters of up to four bytes each."""
 
 
 class Damaged(Exception):
-    """Bytes that are not what they should be: at which of them, and why."""
+    """Bytes that are not as they should be: the position, and the problem."""
 
     def __init__(self, place: int, problem: str) -> None:
         super().__init__(place, problem)
@@ -29,7 +29,7 @@ class Damaged(Exception):
 
 
 class NotRead:
-    """What stands for a value that is not read: where, and why it is not."""
+    """The placeholder for a value that is not read: its position, and why."""
 
     __slots__ = ("_place", "_problem")
 
@@ -39,12 +39,12 @@ class NotRead:
 
     @property
     def damage(self) -> Damaged:
-        """The same for those who need the value."""
+        """The exception for code that needs the value."""
         return Damaged(self._place, self._problem)
 
 
 class PickledValues:
-    """A pickle of which values are read one by one; they come onto the stack."""
+    """A pickle whose values are read one by one, and put on a stack."""
 
     def __init__(self, data: bytes, room: int) -> None:
         self._data = data
@@ -66,14 +66,14 @@ class PickledValues:
         return NotRead(self._place - back, problem)
 
     def _unread_instruction(self) -> NotRead:
-        """What stands for the value of the instruction that was met last."""
+        """The placeholder for the value of the last instruction."""
         code = self._data[self._place - 1 : self._place]
         name = _REFUSED.get(code, f"0x{code.hex()}")
         problem = f"the instruction {name}, which plain data does not need, is not run"
         return self._not_read(problem, back=1)
 
     def unknown(self) -> None:
-        """An instruction that has no place in plain data."""
+        """An instruction that plain data does not have."""
         raise self._unread_instruction().damage
 
     def _bytes(self, count: int) -> bytes:
@@ -96,7 +96,7 @@ class PickledValues:
         self._stack.append(text)
 
     def frame(self) -> None:
-        """A part of it begins, whose length need not be known."""
+        """A frame begins; its length is not needed."""
         self._bytes(8)
 
     def none(self) -> None:
@@ -122,7 +122,7 @@ class PickledValues:
         self._stack.append(self._number(2))
 
     def signed(self) -> None:
-        """A number of four bytes, below zero or not."""
+        """A signed number of four bytes."""
         self._room -= _OBJECT
         self._stack.append(int.from_bytes(self._bytes(4), "little", signed=True))
 
@@ -132,7 +132,7 @@ class PickledValues:
         self._stack.append(int.from_bytes(self._bytes(self._number(1)), "little", signed=True))
 
     def longer(self) -> None:
-        """A number of more bytes: no number of anybody's has so many."""
+        """A number of more bytes, which is not read: no real number has that many."""
         made = self._unread_instruction()
         self._bytes(self._number(4))
         self._stack.append(made)
@@ -168,7 +168,7 @@ class PickledValues:
         self._stack.append(self._bytes(self._number(4)))
 
     def byte_array(self) -> None:
-        """Bytes that may be changed."""
+        """A bytearray."""
         made = self._unread_instruction()
         self._bytes(self._number(8))
         self._stack.append(made)

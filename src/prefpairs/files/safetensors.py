@@ -1,7 +1,7 @@
-"""What stands in a part of a file in the form of safetensors: which tensors, and where.
+"""Tensors in safetensors format: which ones there are, where they are, and their numbers.
 
-The header is held against the bytes it speaks of. Types that nobody here reads (bfloat16, eight
-bits) may be neighbours of those that are wanted.
+The header is checked against the size of the data. Tensors of types that are not read here
+(bfloat16, float8) may be among them.
 """
 
 import struct
@@ -16,7 +16,7 @@ from prefpairs.files.pickle_values import Damaged
 LARGEST_HEADER = 100_000_000
 _MOST_AXES, _LONGEST_AXIS = 16, 1 << 48
 _MOST_BRACES, _MOST_COMMAS = 1000, _MOST_AXES + 4
-"""What a header may have in its texts, and for each tensor: looked at before it takes memory."""
+"""How many signs a header may have in strings, and for each tensor: checked before decoding."""
 _CODES = {
     "BOOL": "B", "U8": "B", "I8": "b", "I16": "h", "U16": "H", "I32": "i", "U32": "I", "I64": "q",
     "U64": "Q", "F16": "e", "F32": "f", "F64": "d",
@@ -25,11 +25,11 @@ _SIZES = {**{name: struct.calcsize(f"<{code}") for name, code in _CODES.items()}
 
 
 _A_TENSOR, _A_NUMBER, _WIDEST = 450, 40, 4
-"""What a tensor of a header takes in memory, each number and member of it, and each character."""
+"""The memory that a header's tensor takes, each of its numbers and members, and a character."""
 
 
 class Tensor(msgspec.Struct, gc=False):
-    """One tensor: its type, its axes, and from which byte to which it stands."""
+    """One tensor: its type, its shape, and the bytes where it begins and ends."""
 
     dtype: str = ""
     shape: list[int] = []
@@ -40,21 +40,21 @@ _tensors_of = msgspec.json.Decoder(dict[str, Tensor]).decode
 
 
 def memory_of_header(text: bytes) -> int:
-    """What the tensors of a header take, before any of them is made."""
+    """The memory that the tensors of a header take, estimated before decoding."""
     narrow = text.isascii() and b"\\u" not in text
     names = len(text) * (1 if narrow else _WIDEST)
     return names + _A_TENSOR * text.count(b'"data_offsets"') + _A_NUMBER * text.count(b",")
 
 
 def read_header(text: bytes, size: int, hold: Callable[[int], object] = int) -> dict[str, Tensor]:
-    """The tensors of a header, in the order in which they stand in so many bytes behind it.
+    """The tensors of a header, in the order of their data, which has `size` bytes.
 
-    `hold` is told how much memory they take before they are made, and may raise.
+    `hold` is called with the memory they take before they are decoded, and may raise.
     """
-    told = text.count(b'"data_offsets"')
-    if text.count(b"{") > _MOST_BRACES + 2 * told:
+    count = text.count(b'"data_offsets"')
+    if text.count(b"{") > _MOST_BRACES + 2 * count:
         raise Damaged(0, "no header of safetensors (objects that are no tensors)")
-    if text.count(b",") > _MOST_BRACES + _MOST_COMMAS * told:
+    if text.count(b",") > _MOST_BRACES + _MOST_COMMAS * count:
         raise Damaged(0, "no header of safetensors (more numbers than tensors have)")
     hold(memory_of_header(text))
     try:
@@ -62,7 +62,7 @@ def read_header(text: bytes, size: int, hold: Callable[[int], object] = int) -> 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Damaged(0, f"no header of safetensors ({error})") from None
     tensors.pop("__metadata__", None)
-    if told != len(tensors):
+    if count != len(tensors):
         raise Damaged(0, "a tensor stands twice in the header, or has no offsets")
     ordered = sorted(tensors.items(), key=lambda item: item[1].data_offsets)
     ends = [(0, 0), *(tensor.data_offsets for _, tensor in ordered), (size, size)]
@@ -75,7 +75,7 @@ def read_header(text: bytes, size: int, hold: Callable[[int], object] = int) -> 
 
 
 def _check(name: str, tensor: Tensor) -> None:
-    """Raise if the axes of a tensor do not go with its bytes."""
+    """Raise if the shape of a tensor does not fit the size of its data."""
     begin, end = tensor.data_offsets
     axes = tensor.shape
     sound = len(axes) <= _MOST_AXES and all(0 <= axis < _LONGEST_AXIS for axis in axes)
@@ -90,7 +90,7 @@ def _check(name: str, tensor: Tensor) -> None:
 def numbers_of(
     name: str, tensor: Tensor, data: bytes, most: int = 1 << 23
 ) -> list[int | float | bool]:
-    """The numbers of a tensor that is one row of them."""
+    """The numbers of a one-dimensional tensor."""
     code = _CODES.get(tensor.dtype)
     if code is None or len(tensor.shape) != 1:
         shown = f"{tensor.dtype[:20]} of the shape {tensor.shape}"

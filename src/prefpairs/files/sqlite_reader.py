@@ -1,8 +1,8 @@
-"""The experiences of Trinity-RFT in its SQLite buffers, as lines of JSON.
+"""Experiences in the SQLite buffers of Trinity-RFT, as lines of JSON.
 
-Each row of a table is an experience: a frame (TRXP) that holds all of it, since 0.6.0 in a table of
-its own, and columns beside it. What the columns say came later, and counts. The database is opened
-for reading only; nothing in it is run, and no file appears beside it.
+Each row of a table is an experience: a frame (TRXP) with all of it, since 0.6.0 in a separate
+table, and other columns. Values of the columns are newer than the frame, and take precedence. The
+database is opened read-only; nothing in it is executed, and no file is created next to it.
 """
 
 import os
@@ -30,13 +30,13 @@ _CHECKPOINT = (
     "python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1])"
     '.execute("PRAGMA wal_checkpoint(TRUNCATE)")\''
 )
-"""What moves the changes of a log into its database."""
+"""The command that moves the changes in a log into the database."""
 
 _NOT_STORED = 2
-"""What SQLite says of columns that are generated when they are read."""
+"""SQLite's code for columns that are generated when they are read."""
 
 _SMALLEST_ROW = 6
-"""A row takes four bytes in its page, and two that lead there."""
+"""A row takes four bytes in its page, and two for the pointer to it."""
 
 
 _LENGTH = (
@@ -45,19 +45,19 @@ _LENGTH = (
 
 
 class _Table(NamedTuple):
-    """A table of experiences: its columns that count, and the table that holds the frames."""
+    """A table of experiences: the columns that are read, and the table of the frames."""
 
     name: str
     columns: list[str]
     frames: str | None
-    passed: list[str]
-    """The columns that are not read, but lie before one that is: SQLite walks over them."""
+    skipped: list[str]
+    """Columns that are not read, but are stored before one that is: SQLite must skip them."""
 
     def query(self) -> str:
-        """What asks for all rows in the order of their ids, which is that of the table itself."""
+        """The query for all rows in the order of their ids, which is the table's own order."""
         given = ", ".join(
             [f"one.{column}" for column in ("id", *self.columns)]
-            + [_LENGTH.format(column) for column in self.passed]
+            + [_LENGTH.format(column) for column in self.skipped]
         )
         table = f"{_quoted(self.name)} one NOT INDEXED"
         if self.frames is None:
@@ -67,7 +67,7 @@ class _Table(NamedTuple):
 
 
 def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refused]:
-    """Each experience as JSON; one of them is in memory at a time."""
+    """Each experience as JSON. Only one is in memory at a time."""
     if packed or source.is_stdin or not is_file(source.path):
         problem = "a SQLite database cannot be read from a pipe or out of a packed file"
         raise BadInput(source.label, problem, "name the database itself")
@@ -80,17 +80,20 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refu
                 written += 1 if isinstance(row, Refused) else len(row)
                 if written > most:
                     raise too_much(source)
-    except MemoryError:  # of lengths that a damaged page tells; nothing of it was taken
+    except MemoryError:  # a damaged page has huge lengths; no memory was used
         problem = "not a SQLite database that can be read (it tells of more than memory holds)"
         raise BadInput(source.label, problem) from None
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # it cites names that are no text
+    except (
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ) as error:  # its message contains names that are not text
         raise BadInput(source.label, f"not a SQLite database that can be read ({error})") from None
 
 
 def _refuse_log(source: Input) -> None:
-    """Raise if rows are in a log beside the database: a manifest would not know of them.
+    """Raise if the write-ahead log has rows: a manifest would not include that file.
 
-    To read them SQLite would also have to write a file there.
+    To read them, SQLite would also have to create a file.
     """
     path = os.path.realpath(source.path)
     log = f"{path}-wal"
@@ -103,13 +106,13 @@ def _refuse_log(source: Input) -> None:
 
 
 def _connected(path: str, limits: Limits) -> sqlite3.Connection:
-    """The database, for reading only.
+    """The database, opened read-only.
 
-    It is opened as one that does not change, so that no file appears beside it; if somebody
-    writes to it, we see that the file is another one, as of every input. Locks are used only
-    where its journal shows a change that may not be complete.
+    It is opened as immutable, so that no file is created next to it. If another program writes to
+    it, we notice that the file has changed, as with every input. Locks are only used if a journal
+    shows that a change may be incomplete.
     """
-    path = os.path.realpath(path)  # its log and its journal lie beside the file, not beside a link
+    path = os.path.realpath(path)  # log and journal are next to the file, not to a link
     place = Path(path).as_uri()
     words = "mode=ro" if exists(f"{path}-journal") else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{place}?{words}", uri=True, isolation_level=None)
@@ -130,15 +133,15 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
     for table in tables:
         known = len(table.columns)
         for number, *values, data in database.execute(table.query()):
-            told, lengths = values[:known], values[known:]
+            own, lengths = values[:known], values[known:]
             seen += _SMALLEST_ROW
-            taken += sum(len(value) for value in (*told, data) if isinstance(value, (str, bytes)))
+            taken += sum(len(value) for value in (*own, data) if isinstance(value, (str, bytes)))
             taken += sum(filter(None, lengths))
             if max(seen, taken) > size:
                 problem = "not a SQLite database that can be read (its pages lead to each other)"
                 raise BadInput(source.label, problem)
             try:
-                yield _line(dict(zip(table.columns, told, strict=True)), data, source)
+                yield _line(dict(zip(table.columns, own, strict=True)), data, source)
             except Damaged as damage:
                 place = f"row {number} of {table.name}: byte {damage.place}"
                 more = f" ({NEWER_FRAMES})" if damage.problem == OLD_PICKLE else ""
@@ -146,7 +149,7 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
 
 
 def _text(data: bytes) -> str | bytes:
-    """A text of a row; bytes where it is none, for with U+FFFD in them two ids may become one."""
+    """A text of a row; bytes if it is not UTF-8, since U+FFFD could make two ids equal."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -154,14 +157,14 @@ def _text(data: bytes) -> str | bytes:
 
 
 def _size(database: sqlite3.Connection) -> int:
-    """The bytes of all pages: those of a damaged database may lead to a row, or its end, again."""
+    """The bytes of all pages, since a damaged database may lead to the same row again and again."""
     ((pages,),) = database.execute("PRAGMA page_count")
     ((size,),) = database.execute("PRAGMA page_size")
     return int(pages * size)
 
 
 def _tables(database: sqlite3.Connection) -> list[_Table]:
-    """The tables of experiences. Their names are whatever a configuration says."""
+    """The tables of experiences. Their names depend on Trinity's configuration."""
     listed = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     names = [
         name
@@ -173,17 +176,17 @@ def _tables(database: sqlite3.Connection) -> list[_Table]:
     for name, own in columns.items():
         known = [column for column in _COLUMNS if own.get(column)]
         if (theirs := columns.get(name + _BLOB, {})).get(_FRAME):
-            passed = _passed("one", own, known) + _passed("two", theirs, [_FRAME])
-            found.append(_Table(name, known, name + _BLOB, passed))
+            skipped = _skipped("one", own, known) + _skipped("two", theirs, [_FRAME])
+            found.append(_Table(name, known, name + _BLOB, skipped))
         elif own.get(_FRAME) and not (name.endswith(_BLOB) and name.removesuffix(_BLOB) in columns):
-            found.append(_Table(name, known, None, _passed("one", own, [*known, _FRAME])))
+            found.append(_Table(name, known, None, _skipped("one", own, [*known, _FRAME])))
     return found
 
 
 def _columns(database: sqlite3.Connection, table: str) -> dict[str, bool]:
-    """The columns of a table whose rows can be found by a number, as all of the toolkit's can.
+    """The columns of a table with an integer id, as all tables of Trinity have.
 
-    They come as they lie in a row; False for those that are generated, and are not read.
+    They are in the order of storage, with False for generated ones, which are not read.
     """
     columns = list(database.execute(f"PRAGMA table_xinfo({_quoted(table)})"))
     keys = [(name, str(kind).upper()) for _, name, kind, _, _, key, _ in columns if key]
@@ -196,8 +199,8 @@ def _columns(database: sqlite3.Connection, table: str) -> dict[str, bool]:
     }
 
 
-def _passed(table: str, columns: dict[str, bool], read: list[str]) -> list[str]:
-    """The columns before the last one that is read."""
+def _skipped(table: str, columns: dict[str, bool], read: list[str]) -> list[str]:
+    """The columns before the last one that is read, which SQLite must skip."""
     names = list(columns)
     last = max(map(names.index, read), default=0)
     return [f"{table}.{_quoted(name)}" for name in names[:last] if name not in read]
@@ -207,28 +210,28 @@ def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def _line(told: dict[str, Any], data: Any, source: Input) -> bytes:
-    """An experience as JSON. Without its frame, what the columns say is all there is."""
+def _line(given: dict[str, Any], data: Any, source: Input) -> bytes:
+    """An experience as JSON. Without a frame, it has only the values of the columns."""
     if data is None:
-        return item_line(None, lambda item: _with_columns(item, told), source)
+        return item_line(None, lambda item: _with_columns(item, given), source)
     if not isinstance(data, bytes):
         raise Damaged(0, "no frame (TRXP)")
     if data.startswith(PICKLES):
         raise Damaged(0, OLD_PICKLE)
-    return item_line(data, lambda item: _with_columns(item, told), source)
+    return item_line(data, lambda item: _with_columns(item, given), source)
 
 
-def _with_columns(item: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """The experience with what the columns say: clients of a server name rows, and reward them."""
+def _with_columns(item: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The experience with the values of the columns, where clients set ids and rewards."""
     names = {
-        own: told[column] for column, own in _OF_IDENTITY.items() if told.get(column) is not None
+        own: given[column] for column, own in _OF_IDENTITY.items() if given.get(column) is not None
     }
     changed = {**item, "eid": _joined(item.get("eid"), names)}
-    if told.get("model_version") is not None:
-        version = {"model_version": told["model_version"]}
+    if given.get("model_version") is not None:
+        version = {"model_version": given["model_version"]}
         changed["info"] = _joined(item.get("info"), version)
-    if "reward" in told:
-        changed["reward"] = told["reward"]
+    if "reward" in given:
+        changed["reward"] = given["reward"]
     return changed
 
 

@@ -1,4 +1,4 @@
-"""A tokenizer out of a tokenizer.json, or out of the folder of a model."""
+"""A tokenizer from a tokenizer.json, or from the folder of a model."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -26,17 +26,17 @@ from prefpairs.optional_libraries import missing_library
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 _SECONDS, _LONGER = 60, 64
-"""What a tokenizer may take to be loaded and tried; how many times as long it may make a text."""
+"""Seconds a tokenizer may take to load and to be tried; how many times longer it may make text."""
 
 _LONGEST, _TIMES_A_TEXT = 64_000_000, 4
-"""The most characters that the tokens of one row may stand for; what they take beside a line."""
+"""The most characters that the tokens of a row may represent; their memory as lines."""
 
 _PROBES = ("", "Hello, 7 \u00e9\u4e16\U0001f600\t\n<|x|>", "word " * 200, "a" * 200 + "!")
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The files of a model that say how it reads and writes."""
+    """The files of a model that define its tokens and its chat template."""
 
     tokenizer: str
     config: str | None = None
@@ -44,12 +44,12 @@ class Model:
 
 
 _NO_TOKENS, _NO_TEXT = "it makes no tokens of a text", "it makes no text of tokens"
-_told = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
+_encoding = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
 _ids = msgspec.msgpack.Decoder(list[int]).decode
 
 
 def model_at(path: str) -> Model:
-    """The files in a folder; or a tokenizer.json alone."""
+    """The files in a folder, or a tokenizer.json alone."""
     if not is_folder(path):
         return Model(path)
     there = {
@@ -62,7 +62,7 @@ def model_at(path: str) -> Model:
 
 
 def special_tokens(path: str) -> dict[str, str]:
-    """The special tokens that a tokenizer_config.json names: bos_token, eos_token and the like."""
+    """The special tokens in a tokenizer_config.json: bos_token, eos_token and so on."""
     try:
         config = decode(read_small_input(path))
     except NotJson as error:
@@ -78,26 +78,26 @@ def _content(token: Any) -> Any:
 
 
 def open_tokenizer(path: str) -> Callable[[str], int]:
-    """What counts the tokens of a text."""
+    """A function that counts the tokens of a text."""
     encode = open_encoder(path)
     return lambda text: len(encode(text))
 
 
 @dataclass(frozen=True)
 class TokenizerDecoder:
-    """What makes text of tokens."""
+    """Decodes tokens to text."""
 
     path: str
     tokenizer: Any
     special: frozenset[int]
     size: int
     widest: int
-    """The most characters that a token may stand for, as far as the file tells."""
+    """The most characters that a token may represent, according to the file."""
     growth: int
     decode: Callable[[Sequence[int]], str]
 
     def text(self, ids: Sequence[int]) -> str:
-        """The text of tokens, the special ones spelt out."""
+        """The text of tokens, including special ones."""
         if len(ids) * self.widest > _most_text():
             self._refuse_long(ids)
         try:
@@ -107,7 +107,7 @@ class TokenizerDecoder:
             raise BadInput(self.path, f"{_NO_TEXT}: {error.problem}") from None
 
     def _refuse_long(self, ids: Sequence[int]) -> None:
-        """Raise for more text than a row may have, before any of it is made."""
+        """Raise if the text would be longer than a row may be, before it is decoded."""
         left = _most_text()
         for number in ids:
             left -= self.growth * (1 + len(self.tokenizer.id_to_token(number) or ""))
@@ -116,12 +116,12 @@ class TokenizerDecoder:
 
 
 def _most_text() -> int:
-    """How many characters the tokens of a row may stand for, in the memory that is left."""
+    """How many characters the tokens of a row may represent, in the memory that is left."""
     return within_memory(Limits(_TIMES_A_TEXT * _LONGEST)).line // _TIMES_A_TEXT
 
 
 def open_decoder(path: str) -> TokenizerDecoder:
-    """What makes text of tokens."""
+    """A decoder of tokens."""
     path = model_at(path).tokenizer
     tokenizer = _opened(path, exact=False)
     added = tokenizer.get_added_tokens_decoder()
@@ -131,12 +131,14 @@ def open_decoder(path: str) -> TokenizerDecoder:
     growth = growth_of_decoder(tokenizer)
     widest = growth * (1 + max(map(len, vocabulary), default=0))
     decode_here = partial(tokenizer.decode, skip_special_tokens=False)
-    limited = _decoding_apart(decode_here) if decoder_runs_away(tokenizer) else None
+    limited = _decode_in_process(decode_here) if decoder_runs_away(tokenizer) else None
     return TokenizerDecoder(path, tokenizer, special, size, widest, growth, limited or decode_here)
 
 
-def _decoding_apart(decode_here: Callable[[Sequence[int]], str]) -> Callable[[Sequence[int]], str]:
-    """The same in a process of its own."""
+def _decode_in_process(
+    decode_here: Callable[[Sequence[int]], str],
+) -> Callable[[Sequence[int]], str]:
+    """The same in a separate process."""
 
     def answer(question: bytes) -> bytes:
         return decode_here(_ids(question)).encode()
@@ -146,13 +148,13 @@ def _decoding_apart(decode_here: Callable[[Sequence[int]], str]) -> Callable[[Se
 
 
 def open_encoder(path: str) -> Callable[[str], list[int]]:
-    """What makes tokens of a text."""
+    """A function that encodes a text as token ids."""
     tokens = Tokens(path)
     return lambda text: tokens.encode(text)[0]
 
 
 class Tokens:
-    """What makes tokens of a text, and says for which characters each stands."""
+    """Encodes text as tokens, with the characters that each represents."""
 
     def __init__(self, path: str, *, exact: bool = False) -> None:
         self._path = path
@@ -161,12 +163,12 @@ class Tokens:
         self._limited = Limited(lambda: self._answer, SECONDS) if runs_away else None
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids of a text, and the characters that each stands for."""
+        """The token ids of a text, and the characters that each represents."""
         try:
             with _naming(self._path, _NO_TOKENS, OverBudget):
                 if self._limited is None:
                     return self._encoded(text)
-                return _told(self._limited(text.encode("utf-8", "surrogatepass")))
+                return _encoding(self._limited(text.encode("utf-8", "surrogatepass")))
         except OverBudget as error:
             raise BadInput(self._path, f"{_NO_TOKENS}: {error.problem}") from None
 
@@ -175,16 +177,16 @@ class Tokens:
         return list(encoding.ids), list(encoding.offsets)
 
     def _answer(self, question: bytes) -> bytes:
-        """What `encode` says, in a process of its own."""
+        """The answer to `encode`, in a separate process."""
         return msgspec.msgpack.encode(self._encoded(question.decode("utf-8", "surrogatepass")))
 
     def id_of(self, token: str) -> int | None:
-        """The id of a token, if there is one of that name."""
+        """The id of a token, if it exists."""
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
     def marks(self) -> list[str]:
-        """The texts that are one token wherever they stand, such as the end of a turn."""
+        """The texts that are always one token, such as the end of a turn."""
         added = self._tokenizer.get_added_tokens_decoder()
         return [token.content for token in added.values()]
 
@@ -211,12 +213,14 @@ def _opened(path: str, *, exact: bool) -> Any:
     with _naming(path, "no tokenizer.json"):
         tokenizer = make()
     if getattr(tokenizer.model, "dropout", None):
-        tokenizer.model.dropout = None  # it is for training: other tokens in each run
+        tokenizer.model.dropout = (
+            None  # dropout is for training, and gives other tokens in each run
+        )
     return tokenizer
 
 
 def _whole_texts(make: Callable[[str], Any], given: str) -> Any:
-    """A tokenizer that leaves nothing out, and adds nothing."""
+    """A tokenizer without truncation and padding."""
     tokenizer = make(given)
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -224,13 +228,13 @@ def _whole_texts(make: Callable[[str], Any], given: str) -> Any:
 
 
 def _try(tokenizer: Any) -> bytes:
-    """Use a tokenizer once: some files break it, and the process with it."""
+    """Use a tokenizer once, since some files crash it and its process."""
     parts = {"decoder": growth_of_decoder, "normalizer": growth_of_normalizer}
     for name, growth_of in parts.items():
         if (growth := growth_of(tokenizer)) > _LONGER:
             raise ValueError(f"its {name} may make {growth} characters of one")
     for text in _PROBES:
-        with suppress(Exception):  # it need not know every sign
+        with suppress(Exception):  # it need not know every character
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             tokenizer.decode(ids, skip_special_tokens=False)
     if tokenizer.normalizer is not None:
@@ -243,7 +247,7 @@ def _try(tokenizer: Any) -> bytes:
 
 @contextmanager
 def _naming(path: str, problem: str, *others: type[Exception]) -> Iterator[None]:
-    """Make one sentence of whatever the library raises: a panic in Rust is no Exception."""
+    """Raise any error of the library as BadInput. A panic in Rust is not an Exception."""
     try:
         yield
     except others:
@@ -255,7 +259,7 @@ def _naming(path: str, problem: str, *others: type[Exception]) -> Iterator[None]
 
 
 def _exact(path: str) -> str:
-    """The file with offsets that leave out no space: some tokenizers trim them."""
+    """The file, changed so that offsets include spaces, which some tokenizers trim."""
     with errors_named(path), open(path, "rb") as file:
         data = file.read()
     try:

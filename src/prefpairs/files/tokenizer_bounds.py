@@ -1,4 +1,4 @@
-"""How long a tokenizer may make a text, and whether it may take any time, as its file tells."""
+"""How much longer a tokenizer may make a text, and whether its time is unbounded."""
 
 from base64 import b64decode
 from collections.abc import Callable
@@ -8,50 +8,50 @@ from typing import Any
 from prefpairs.model.json_codec import decode
 
 _KEEPING = frozenset({"ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Strip"})
-"""Decoders that make no text longer. What is not here makes it twice as long, at most."""
+"""Decoders that never make text longer. Others make it twice as long at most."""
 
 _LONGEST_WORD, _LONGEST_TOKEN, _LONGEST_MARK = 200, 256, 64
-"""What a model of others looks at for each character: BERT has words of 100, and marks of 2."""
+"""What usual models need for each character: BERT has words of 100, and marks of 2."""
 
 _MOST_STEPS, _USUAL_GROWTH = 64, 18
-"""Steps of others are ten or so; NFKC, as SentencePiece writes it down, makes 18 signs of one."""
+"""Usual models have about ten steps; NFKC in SentencePiece makes 18 characters of one."""
 
 _TIMES_EACH = {"ByteLevel": 4, "BertNormalizer": 3}
-"""Normalizers that make a text longer each time. Those of Unicode do so once, by 18 at most."""
+"""Normalizers that make text longer each time. Those of Unicode do so once, 18 times at most."""
 
 
 def growth_of_decoder(tokenizer: Any) -> int:
-    """How many characters the decoder may make of one, or of the end of a token."""
+    """How many characters the decoder may make from one, or from the end of a token."""
     return _growth(tokenizer.decoder, _decoded)
 
 
 def growth_of_normalizer(tokenizer: Any) -> int:
-    """How many characters the normalizer may make of one, but for its regular expressions."""
+    """How many characters the normalizer may make from one, not counting regular expressions."""
     return _growth(tokenizer.normalizer, _normalized)
 
 
 def encoder_runs_away(tokenizer: Any) -> bool:
-    """Whether a text may take any time, or become far longer than others make it."""
+    """Whether encoding may take unbounded time, or make text far longer than usual."""
     parts = (tokenizer.normalizer, tokenizer.pre_tokenizer)
     long = growth_of_normalizer(tokenizer) > _USUAL_GROWTH
-    return long or any(map(_takes_any_time, parts)) or _is_slow(tokenizer)
+    return long or any(map(_is_unbounded, parts)) or _is_slow(tokenizer)
 
 
 def decoder_runs_away(tokenizer: Any) -> bool:
-    """Whether tokens may take any time to become text."""
-    return _takes_any_time(tokenizer.decoder)
+    """Whether decoding may take unbounded time."""
+    return _is_unbounded(tokenizer.decoder)
 
 
-def _takes_any_time(part: Any) -> bool:
-    """Whether there is a regular expression, or more steps than anybody needs."""
+def _is_unbounded(part: Any) -> bool:
+    """Whether there is a regular expression, or an unusual number of steps."""
     if part is None:
         return False
-    told = part.__getstate__()
-    return b'"Regex":' in told or told.count(b'"type":') > _MOST_STEPS
+    state = part.__getstate__()
+    return b'"Regex":' in state or state.count(b'"type":') > _MOST_STEPS
 
 
 def _is_slow(tokenizer: Any) -> bool:
-    """Whether the model may take far longer for a character than models of others do."""
+    """Whether the model may take far longer for a character than usual models."""
     model = tokenizer.model
     match type(model).__name__:
         case "WordLevel":
@@ -81,7 +81,7 @@ def _growth_by(part: dict[str, Any], of_one: Callable[[dict[str, Any]], int]) ->
 
 def _decoded(part: dict[str, Any]) -> int:
     if part.get("type") == "Replace":
-        # A regular expression may find nothing, between any two characters.
+        # A regular expression may match the empty string, between any two characters.
         return _replaced(part, part["pattern"].get("String", ""))
     return 1 if part.get("type") in _KEEPING else 2
 
@@ -104,6 +104,6 @@ def _replaced(part: dict[str, Any], pattern: str) -> int:
 
 
 def _longest_written(charsmap: bytes) -> int:
-    """What stands behind a tree, whose size is told first: texts, each with a zero at its end."""
+    """The longest replacement: a size, a tree of that size, then texts that end in NUL."""
     texts = charsmap[4 + int.from_bytes(charsmap[:4], "little") :].split(b"\0")
     return max(1, *(len(text.decode("utf-8", "replace")) for text in texts))

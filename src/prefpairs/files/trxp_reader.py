@@ -1,10 +1,10 @@
-"""The experiences of Trinity-RFT in frames (TRXP), as lines of JSON.
+"""Experiences of Trinity-RFT in frames (TRXP), as lines of JSON.
 
-A frame is a head, a pickle of all that is no tensor, and the tensors (safetensors). The pickle is
-read without running it, and of the tensors only tokens and masks; the others are passed over,
-however large they are. A file may hold several frames.
+A frame is a header, a pickle of everything except tensors, and the tensors (safetensors). The
+pickle is read without executing it. Of the tensors only tokens and masks are read; others are
+skipped, however large they are. A file may have several frames.
 
-An item that cannot be read is refused alone, and so is a frame whose end is known.
+An item that cannot be read is one bad row, and so is a frame whose end is known.
 """
 
 import io
@@ -43,21 +43,18 @@ _FIELDS = (
 
 _BLOCK = 1 << 20
 _LARGEST_ITEM, _TIMES = 1 << 16, 20
-"""An item may take so much, and so many times the bytes of what holds all items.
-
-But never more than a line may have.
-"""
+"""How long an item may be, and how many times the metadata; never longer than a line may be."""
 
 _BYTES_A_NUMBER = 8
-"""What a number of a tensor counts for beside the longest line, whatever the texts take."""
+"""The share of the longest line that each number of a tensor takes."""
 
 
 def trxp_rows(
     stream: BinaryIO, source: Input, packed: Callable[[], int] | None = None
 ) -> Iterator[bytes | Refused]:
-    """Each experience as JSON; of a frame, its texts and tokens are in memory at a time.
+    """Each experience as JSON. The texts and tokens of one frame are in memory at a time.
 
-    `packed` tells how many bytes of the file itself were read, where it is a packed one.
+    If the file is compressed, `packed` returns how many compressed bytes were read.
     """
     frames = _Frames(stream, source, packed)
     written = 0
@@ -75,7 +72,7 @@ def trxp_rows(
 def item_line(
     data: bytes | None, change: Callable[[dict[str, Any]], dict[str, Any]], source: Input
 ) -> bytes:
-    """The one experience of a frame, or of none, as JSON, after something was changed in it."""
+    """The only experience of a frame, or an empty one, as JSON after a change."""
     if data is None:
         sizes = Sizes({}, _LARGEST_ITEM)
         return _Frame([change({})], [{}], simple=False, sizes=sizes, most=0, place=0).line(0)
@@ -94,7 +91,7 @@ def item_line(
 class _Frames:
     """The frames of a stream, one after the other.
 
-    `place` is how far it was read; `damage` is that of the last frame that was refused.
+    `place` is how far it was read; `damage` is the problem of the last bad frame.
     """
 
     def __init__(
@@ -109,9 +106,9 @@ class _Frames:
         self.place = 0
 
     def next(self) -> "_Frame | Refused | None":
-        """The next frame, if there is one; Refused if that one alone is damaged.
+        """The next frame, or None; Refused if only this one is damaged.
 
-        Where it is not known where the next one begins, all that comes is Damaged.
+        Raises Damaged if it is not known where the next one begins.
         """
         begin, self._held = self.place, 0
         head = self._read(_HEAD.size)
@@ -131,7 +128,7 @@ class _Frames:
         except Damaged as damage:
             if self._ended:
                 raise
-            self._pass_over(end - self.place)
+            self._skip(end - self.place)
             self.damage = damage
             return Refused(f"byte {damage.place}: {damage.problem}")
 
@@ -152,12 +149,12 @@ class _Frames:
         return _Frame(items, self._tensors(tensors_size, len(items)), simple, sizes, most, begin)
 
     def _room(self) -> int:
-        """How much memory may yet be taken for this frame."""
+        """How much more memory this frame may take."""
         read = self.place if self._packed is None else self._packed()
         return self._source.limits.held_from(read) - self._held
 
     def _tensors(self, size: int, count: int) -> list[dict[str, tuple[Tensor, bytes]]]:
-        """The tensors that are wanted, for each item."""
+        """The tensors that are read, for each item."""
         begin = self.place
         if size < _LENGTH.size:
             raise Damaged(begin, f"tensors (safetensors) do not go into {size} bytes")
@@ -187,24 +184,24 @@ class _Frames:
             if field in _TENSORS:
                 found[int(number)][field] = tensor, self._take(size)
             else:
-                self._pass_over(size)
+                self._skip(size)
         return found
 
     def _take(self, count: int) -> bytes:
-        """So many bytes, which need not be there: no more than that is held in memory."""
+        """Exactly `count` bytes; Damaged if there are fewer."""
         data = self._read(count)
         if len(data) < count:
             self._cut_off()
         return data
 
     def _read(self, count: int) -> bytes:
-        """So many bytes, or all that is left."""
+        """Up to `count` bytes, in memory only as far as they exist."""
         parts = []
         while count > 0 and (part := self._stream.read(min(count, _BLOCK))):
             parts.append(part)
             count -= len(part)
             self.place += len(part)
-            self._hold(2 * len(part))  # for a moment in pieces, too
+            self._hold(2 * len(part))  # for a moment as pieces, too
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _hold(self, size: int) -> None:
@@ -212,13 +209,13 @@ class _Frames:
         if self._room() < 0:
             raise Damaged(self.place, "a frame that unpacks to more than should be in memory")
 
-    def _pass_over(self, count: int) -> None:
+    def _skip(self, count: int) -> None:
         while count > 0:
-            passed = len(self._stream.read(min(count, _BLOCK)))
-            if not passed:
+            skipped = len(self._stream.read(min(count, _BLOCK)))
+            if not skipped:
                 self._cut_off()
-            count -= passed
-            self.place += passed
+            count -= skipped
+            self.place += skipped
 
     def _cut_off(self) -> NoReturn:
         self._ended = True
@@ -227,7 +224,7 @@ class _Frames:
 
 
 def _items(metadata: Any, place: int) -> list[Any]:
-    """What is said of each experience, as far as it can be told before it is looked at."""
+    """The metadata of each experience, not checked yet."""
     items = metadata.get("items") if type(metadata) is dict else None
     if type(items) is not list:
         raise Damaged(place, "the metadata has no items")
@@ -237,7 +234,7 @@ def _items(metadata: Any, place: int) -> list[Any]:
 
 
 def _plain(item: Any) -> dict[str, Any]:
-    """An item, if it is one that was read."""
+    """An item as an object; Damaged if it could not be read."""
     if type(item) is NotRead:
         raise item.damage
     if type(item) is not dict:
@@ -246,15 +243,15 @@ def _plain(item: Any) -> dict[str, Any]:
 
 
 class _Frame(NamedTuple):
-    """A frame of which the texts were read, and the tokens."""
+    """A frame with its texts and tokens."""
 
     items: list[Any]
     tensors: list[dict[str, tuple[Tensor, bytes]]]
     simple: bool
     sizes: Sizes
-    """Of the items that are not simple."""
+    """The sizes of items that are not simple."""
     most: int
-    """How many numbers the tensors of an item may have together."""
+    """How many numbers the tensors of an item may have in total."""
     place: int
 
     def rows(self) -> Iterator[bytes | Refused]:
@@ -270,7 +267,9 @@ class _Frame(NamedTuple):
         try:
             item = _plain(self.items[number])
             row = {key: item[key] for key in _FIELDS if item.get(key) is not None}
-            tensors = self._tensors_of(number)  # what is refused costs less than a line
+            tensors = self._tensors_of(
+                number
+            )  # first, since rejecting it is cheaper than making a line
             line = self._line(item, {"eid": {}, "prompt_length": None, **row})
         except Damaged as damage:
             place = self.place + damage.place
@@ -278,7 +277,7 @@ class _Frame(NamedTuple):
         return b",".join([line[:-1], *tensors]) + b"}"
 
     def _tensors_of(self, number: int) -> list[bytes]:
-        """The members of an item that are tensors."""
+        """The tensors of an item as members of its JSON object."""
         left, found = self.most, []
         for field, (tensor, data) in self.tensors[number].items():
             numbers = numbers_of(field, tensor, data, left)
@@ -290,7 +289,7 @@ class _Frame(NamedTuple):
 
     def _line(self, item: dict[str, Any], row: dict[str, Any]) -> bytes:
         if self.simple and not LIMITED:
-            with suppress(TypeError):  # of what it does not know, such as half an emoji
+            with suppress(TypeError):  # for what it does not support, such as lone surrogates
                 return orjson.dumps(row)
         self.sizes.check(item, row)
         return json_line(row)
