@@ -16,6 +16,10 @@ PrefpairsError
 │   └── FilesDiffer        files do not match a manifest
 ├── UsageError             the command is wrong (exit 2)
 │   ├── UnknownWord        a word that is not in a list of words
+│   ├── OptionsConflict    options that exclude each other
+│   ├── OptionNeeds        an option that is useless without another one
+│   ├── OptionsBothNeeded  two options of which only one is given
+│   ├── EmptyName          a name or a list without anything in it
 │   ├── NoSuchPath         a dotted path that no record has
 │   ├── MeansNothing       options that have no meaning for such rows
 │   ├── TwoReadings        rows can be read in two ways that give different pairs
@@ -248,6 +252,41 @@ class UnknownWord(UsageError):
         self.what = what
         self.word = word
         self.known = known
+
+
+class OptionsConflict(UsageError):
+    """Options that exclude each other; `reason` says why, if that is not obvious."""
+
+    def __init__(self, *options: str, reason: str | None = None, hint: str | None = None) -> None:
+        super().__init__(", ".join(options), hint)
+        self.options = options
+        self.reason = reason
+
+
+class OptionNeeds(UsageError):
+    """An option that is useless without another one."""
+
+    def __init__(self, option: str, other: str, hint: str | None = None) -> None:
+        super().__init__(f"{option}, {other}", hint)
+        self.option = option
+        self.other = other
+
+
+class OptionsBothNeeded(UsageError):
+    """Two options that are useless without each other, of which one is given."""
+
+    def __init__(self, option: str, other: str) -> None:
+        super().__init__(f"{option}, {other}")
+        self.option = option
+        self.other = other
+
+
+class EmptyName(UsageError):
+    """A name, or a list, without anything in it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 class NoSuchPath(UsageError):

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass
 from decimal import Decimal
 from typing import Any, TypeVar, dataclass_transform, get_args
 
-from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.errors import EmptyName, UnknownWord, UsageError
 
 G = TypeVar("G")
 
@@ -117,13 +117,13 @@ class Option:
         >>> Option(metavar="GAP", help="").check(0.5)
         >>> Option(names=("--keep",), metavar="PATH,...", help="").check(" ,")
         Traceback (most recent call last):
-        prefpairs.errors.UsageError: --keep is empty
+        prefpairs.errors.EmptyName: --keep
         """
         name = name or self.name
         if isinstance(value, str):
             words = value.replace(",", " ") if self.metavar.endswith(",...") else value
             if not words.strip():
-                raise UsageError(f"{name} is empty", "is a variable of your shell empty?")
+                raise EmptyName(name)
             if value == "-" and self.metavar.endswith("DIR"):
                 raise UsageError(f"{name} is -, expected a directory", "./- is one of that name")
         elif isinstance(value, float) and not math.isfinite(value):

@@ -116,7 +116,8 @@ class Recipe:
             try:
                 option.check(one, name)
             except UsageError as error:
-                raise UsageError(error.problem).at(self._place(table, key)) from None
+                error.at(self._place(table, key)).hint = None
+                raise
             if isinstance(one, str) and "\0" in one:
                 problem = f"{name} has a NUL in it, which names cannot have"
                 raise UsageError(problem).at(self._place(table, key))

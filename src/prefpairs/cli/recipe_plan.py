@@ -9,7 +9,7 @@ from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.earlier_split import earlier_files, with_earlier_sides
 from prefpairs.engine.stage_files import files_named_by, with_files
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.files.output import is_special
@@ -89,8 +89,7 @@ def _pair(recipe: Recipe, read: InputPlan, temp_dir: str | None) -> PairPlan | N
     options = recipe.group("pair", PairOptions)
     if options.assume_grouped and {*recipe.steps} - {"pair", "export"}:
         with recipe.telling_place("pair"):
-            problem = "assume_grouped does not go with other stages"
-            raise UsageError(problem, "leave it away")
+            raise OptionsConflict("assume_grouped", "other stages", hint="leave it out")
     return PairPlan(read=read, options=options, temp_dir=temp_dir)
 
 
@@ -142,11 +141,11 @@ def _check_destination(recipe: Recipe, write: WriteRecipe) -> None:
     split, export = "split" in recipe.tables, "export" in recipe.tables
     with recipe.telling_place("write"):
         if write.out_dir is not None and not (split or export):
-            raise UsageError("out_dir goes with [split]", 'write.output = "pairs.jsonl"')
+            raise OptionNeeds("out_dir", "[split]", 'write.output = "pairs.jsonl"')
         if split and (not write.out_dir or write.output != STDOUT):
             raise UsageError("[split] writes several files", 'write.out_dir = "data" says where')
         if write.out_dir is not None and write.output != STDOUT:
-            raise UsageError("output and out_dir do not go together", "leave one of them out")
+            raise OptionsConflict("output", "out_dir", hint="leave one of them out")
 
 
 def _manifest(recipe: Recipe, write: WriteRecipe) -> ManifestPlan:

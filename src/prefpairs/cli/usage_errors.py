@@ -7,7 +7,7 @@ from prefpairs.cli.command_manual import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.terminal.help import usage_of
 from prefpairs.did_you_mean import listed
-from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.errors import EmptyName, UnknownWord, UsageError
 from prefpairs.option import Option
 
 _UNREADABLE = re.compile(r"(['\"]?)(.*)\1 is not (?:a valid|in the range)", re.DOTALL)
@@ -69,7 +69,7 @@ def _unreadable(word: Option, message: str) -> UsageError:
         return UsageError(f"{word.spelling}: {message}", _telling(word))
     option, value = word.names[-1], found[2]
     if not value:
-        return UsageError(f"{option} is empty", "is a variable of your shell empty?")
+        return EmptyName(option)
     if value.startswith("--"):
         return UsageError(f"{option} needs a value, and {value} is an option", _telling(word))
     if not found[1]:

@@ -206,7 +206,7 @@ def check_written(
     files = [path for path in written if path is not None and path != STDOUT]
     for path in files:
         if not path:
-            raise UsageError("an output has no name", "is a variable of your shell empty?")
+            raise EmptyName("the name of an output")
         folder = os.path.dirname(target_of(path))
         made = is_folder(folder, path) or (new is not None and _is_within(folder, new))
         if not made and not exists(path):

@@ -12,7 +12,7 @@ import shlex
 import stat
 from collections.abc import Iterator, Sequence
 
-from prefpairs.errors import BadInput, FileError, UsageError
+from prefpairs.errors import BadInput, EmptyName, FileError, UsageError
 from prefpairs.files.file_system import is_folder
 from prefpairs.files.inputs import STDIN, Input, Limits, labels, within_memory
 
@@ -111,7 +111,7 @@ def databases_in(words: Sequence[str]) -> list[str]:
 def _absence(word: str) -> FileError | UsageError:
     """Why nothing was found: no such file, or a directory that may not be read."""
     if not word:
-        return UsageError("an input has no name", "is a variable of your shell empty?")
+        return EmptyName("the name of an input")
     if scheme := _URL.match(word):
         fetch = _FETCHES.get(scheme[1], "download it, and name the file here")
         return UsageError(

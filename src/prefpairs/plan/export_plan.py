@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.files.inputs import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
 from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named, trace_target_named
@@ -227,7 +227,7 @@ class ExportForm(TokenForm):
         for field in fields(ExportForm):
             if field.name not in target.words and getattr(self, field.name) != field.default:
                 option = field.name.replace("_", "-")
-                raise UsageError(f"--{option} does not go with --to {to}")
+                raise OptionsConflict(f"--{option}", f"--to {to}")
         model = self.model()
         path = self.template or (None if model is None else model.template)
         tokens = None if model is None else self.token_options(model, path)
@@ -282,7 +282,7 @@ class ExportForm(TokenForm):
         for word in of_some:
             if getattr(self, word) and word not in target.words:
                 option = word.replace("_", "-")
-                raise UsageError(f"--{option} does not go with --to {target.name}")
+                raise OptionsConflict(f"--{option}", f"--to {target.name}")
         if self.template is not None and not target.templated:
             raise UsageError(f"--to {target.name} renders no chat template of yours: no --template")
         if self.tool_args is not None and not (target.supports.calls and target.templated):

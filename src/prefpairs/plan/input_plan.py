@@ -126,8 +126,7 @@ class InputPlan:
         """Raise for options that do not go together."""
         refuse_stdout("--quarantine", self.quarantine)
         if (self.on_error == "quarantine") != (self.quarantine is not None):
-            problem = "--on-error quarantine and --quarantine FILE go together"
-            raise UsageError(problem, "give both, or neither")
+            raise OptionsBothNeeded("--on-error quarantine", "--quarantine FILE")
         if self.max_errors is not None and self.on_error == "fail":
             problem = "--max-errors is for --on-error skip and --on-error quarantine"
             raise UsageError(problem, "by itself one bad row is one too many")

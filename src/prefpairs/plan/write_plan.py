@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import EmptyName
 from prefpairs.files.standard_output import STDOUT, refuse_stdout
 from prefpairs.option import flag, option, options
 
@@ -71,7 +71,7 @@ class WritePlan:
         """Raise for options that do not go together."""
         refuse_stdout("--summary", self.summary)
         if self.out_dir is not None and not self.out_dir:
-            raise UsageError("--out-dir has no name", "is a variable of your shell empty?")
+            raise EmptyName("--out-dir")
 
 
 @options

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Self
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionNeeds, UsageError
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import DIGEST, digest
 from prefpairs.option import option, options

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Self
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsBothNeeded, UsageError
 from prefpairs.ledger import StageCounts
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
@@ -94,7 +94,7 @@ class Filter:
                 spelled = name.replace("_", "-")
                 raise UsageError(f"--min-{spelled} {least:g} is above --max-{spelled} {most:g}")
         if (self.max_tokens is None) != (self.tokenizer is None):
-            raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
+            raise OptionsBothNeeded("--max-tokens N", "--tokenizer FILE")
 
     @property
     def tokenizers(self) -> Sequence[str]:

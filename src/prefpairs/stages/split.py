@@ -8,7 +8,7 @@ from functools import partial
 from math import sqrt
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.ledger import StageCounts
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import digest, draw

@@ -1,6 +1,6 @@
 """The options of `pair`: which pairs are made, and the order in which they are written."""
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionNeeds, OptionsConflict, UsageError
 from prefpairs.option import flag, option, options
 from prefpairs.strategies import strategy_named
 

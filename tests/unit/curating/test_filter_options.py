@@ -8,6 +8,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import FileError, UsageError
 from prefpairs.option import filled
@@ -35,10 +36,10 @@ from prefpairs.stages.filter import Filter
             {"min_answer_chars": 2, "max_answer_chars": 1},
             "--min-answer-chars 2 is above --max-answer-chars 1",
         ),
-        ({"max_tokens": 9}, "--max-tokens N and --tokenizer FILE go together"),
+        ({"max_tokens": 9}, "--max-tokens N and --tokenizer FILE must be given together"),
         (
             {"min_gap": 0, "tokenizer": "tokenizer.json"},
-            "--max-tokens N and --tokenizer FILE go together",
+            "--max-tokens N and --tokenizer FILE must be given together",
         ),
     ],
 )
@@ -46,7 +47,7 @@ def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> N
     """They are told before anything is read."""
     with pytest.raises(UsageError) as caught:
         with_files(filled(Filter, words))
-    assert caught.value.problem == problem
+    assert word_error(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:

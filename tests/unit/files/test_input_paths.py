@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.errors import FileError, UsageError
+from prefpairs.errors import EmptyName, FileError, UsageError
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.inputs import Input, labels
 
@@ -112,7 +112,7 @@ def test_name_behind_which_nobody_can_look() -> None:
 
 def test_no_name() -> None:
     """A variable of the shell was empty."""
-    with pytest.raises(UsageError, match="an input has no name"):
+    with pytest.raises(EmptyName):
         find_inputs([""])
 
 

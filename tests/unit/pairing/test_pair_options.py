@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prefpairs.cli.terminal.error_text import word_error
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.strategies.options import PairOptions
@@ -28,7 +29,7 @@ def test_unknown_words(words: dict[str, Any]) -> None:
         ({"min_gap": 0.5, "max_gap": 0.4}, "--max-gap 0.4 is below --min-gap 0.5"),
         (
             {"strategy": "stratified", "across_prompts": True, "max_pairs_per_group": 2},
-            "--max-pairs-per-group does not go with --across-prompts",
+            "--max-pairs-per-group and --across-prompts cannot be used together",
         ),
         ({"high_threshold": 0.8}, "--high-threshold requires --strategy stratified"),
         ({"low_threshold": 0.3}, "--low-threshold requires --strategy stratified"),
@@ -55,7 +56,7 @@ def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> N
     """They are told before anything is read."""
     with pytest.raises(UsageError) as caught:
         filled(PairOptions, words)
-    assert caught.value.problem == problem
+    assert word_error(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:

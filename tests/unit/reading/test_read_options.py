@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import FileError, UnknownWord, UsageError
+from prefpairs.errors import FileError, OptionsBothNeeded, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.inputs import Input
 from prefpairs.option import filled
@@ -133,7 +133,7 @@ def test_unknown_words(words: dict[str, Any]) -> None:
 )
 def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
     """One without the other is a mistake."""
-    with pytest.raises(UsageError, match="go together"):
+    with pytest.raises(OptionsBothNeeded):
         _plan(**words)
 
 

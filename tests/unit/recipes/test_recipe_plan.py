@@ -201,11 +201,11 @@ def test_template_is_read_too() -> None:
         ),
         (
             f"{READ}[pair]\nassume_grouped = true\n[sample]\nmax_pairs = 1\n",
-            "r.toml:3: assume_grouped does not go with other stages",
+            "r.toml:3: assume_grouped and other stages cannot be used together",
         ),
         (
             f"{READ}[pair]\nassume_grouped = true\n[split]\n[write]\nout_dir = 'd'\n",
-            "r.toml:3: assume_grouped does not go with other stages",
+            "r.toml:3: assume_grouped and other stages cannot be used together",
         ),
         (f"{READ}[extract]\nmin_gap = 1\n", "r.toml:4: unknown word in [extract]: min_gap"),
         (f"{READ}[dedupe]\n\nconflicts = 'x'\n", "r.toml:5: unknown --conflicts: x"),
@@ -315,7 +315,7 @@ def test_destination_of_sides(
         ),
         (
             "[pair]\n[write]\nout_dir = 'd'\n",
-            "r.toml:4: out_dir goes with [split]",
+            "r.toml:4: out_dir requires [split]",
             'write.output = "pairs.jsonl"',
         ),
     ],

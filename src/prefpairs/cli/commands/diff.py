@@ -18,7 +18,7 @@ from prefpairs.cli.terminal.safe_text import printable, write_stderr
 from prefpairs.cli.terminal.summary_text import losses_text
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ
 from prefpairs.files.inputs import STDIN, labels
 from prefpairs.files.output import open_output
@@ -111,7 +111,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
     """
     kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
     if kind is not None and asked.json:
-        raise UsageError("--ids and --json do not go together", "choose one")
+        raise OptionsConflict("--ids", "--json", hint="choose one")
     course = Progress()
     plan, ledgers = inputs.diff_plan(), (Ledger(progress=course), Ledger(progress=course))
     check_written([plan.before.quarantine], [*plan.before.inputs, *plan.after.inputs])

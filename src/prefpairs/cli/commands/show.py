@@ -18,7 +18,7 @@ from prefpairs.engine.group_outcomes import ShownGroup, show_group
 from prefpairs.engine.pair_picker import ShowPlan
 from prefpairs.engine.pair_picker import show as show_pairs
 from prefpairs.engine.trainer_rows import reader_named
-from prefpairs.errors import MeansNothing, NotThere, UsageError
+from prefpairs.errors import MeansNothing, NotThere, OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ, ReadOptions
 from prefpairs.files.file_system import errors_named
 from prefpairs.files.inputs import STDIN
@@ -80,9 +80,9 @@ class ChoiceWords:
         }
         several = [option for option, there in given.items() if there]
         if len(several) > 1:
-            raise UsageError(f"{several[0]} and {several[1]} do not go together", "choose one")
+            raise OptionsConflict(*several[:2], hint="choose one")
         if seed and not (self.random or self.group is not None):
-            raise UsageError("--seed goes with --random or --group")
+            raise OptionNeeds("--seed", "--random or --group")
 
 
 @options
@@ -148,7 +148,7 @@ class ShowInputs(ReadPlan):
         """The plan that these words ask for where rollouts are read."""
         if pairing.across_prompts or pairing.assume_grouped:
             option = "--across-prompts" if pairing.across_prompts else "--assume-grouped"
-            raise UsageError(f"{option} does not go with --group", "it shows one group at a time")
+            raise OptionsConflict(option, "--group", hint="it shows one group at a time")
         read = replace(self.reading(rows), limit=None)
         return PairPlan(read=read, options=pairing, temp_dir=temp_dir)
 
@@ -274,4 +274,4 @@ def _refuse_options_of_group(*groups: Any) -> None:
     """Raise for an option that means nothing where pairs are read."""
     options = [option for group in groups for option in given_options(group, {"seed"})]
     if options:
-        raise MeansNothing(f"{options[0]} goes with --group: pairs are shown as they are", options)
+        raise MeansNothing(f"{options[0]} requires --group: pairs are shown as they are", options)

@@ -10,7 +10,7 @@ from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.engine.destination import check_written
 from prefpairs.engine.gates import read_gates
 from prefpairs.engine.survey_inputs import survey
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsConflict
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
@@ -85,7 +85,7 @@ def stats(
     Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
     """
     if told.json and told.markdown:
-        raise UsageError("--json and --markdown do not go together", "choose one")
+        raise OptionsConflict("--json", "--markdown", hint="choose one")
     ledger = Ledger()
     nothing = Survey(PairSurvey(), [], survey_groups([]))
     gates = read_gates(told.require or [], figures(nothing, ledger))

@@ -19,7 +19,7 @@ from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run
-from prefpairs.errors import UsageError, WouldBeLost
+from prefpairs.errors import OptionsBothNeeded, OptionsConflict, UsageError, WouldBeLost
 from prefpairs.files.file_system import head_of, is_file
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.inputs import Input, Limits, side_of
@@ -129,9 +129,9 @@ class ValidateWords:
 
     def _length(self) -> LengthLimit | None:
         if (self.max_tokens is None) != (self.tokenizer is None):
-            raise UsageError("--max-tokens N and --tokenizer FILE go together", "give both")
+            raise OptionsBothNeeded("--max-tokens N", "--tokenizer FILE")
         if self.max_tokens is not None and self.max_chars is not None:
-            raise UsageError("--max-tokens and --max-chars do not go together", "choose one")
+            raise OptionsConflict("--max-tokens", "--max-chars", hint="choose one")
         if self.max_tokens is not None and self.tokenizer is not None:
             return LengthLimit(self.max_tokens, open_encoder(self.tokenizer))
         return None if self.max_chars is None else LengthLimit(self.max_chars)

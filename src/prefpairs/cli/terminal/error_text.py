@@ -20,6 +20,7 @@ from prefpairs.errors import (
     BadRecords,
     CannotHold,
     DoesNotTrain,
+    EmptyName,
     FileError,
     FilesDiffer,
     GateNotMet,
@@ -28,6 +29,9 @@ from prefpairs.errors import (
     NoSuchPath,
     NothingCameOut,
     NotThere,
+    OptionNeeds,
+    OptionsBothNeeded,
+    OptionsConflict,
     OtherRows,
     ReadsAsDates,
     SideLeaks,
@@ -54,6 +58,7 @@ _WITH_COMMANDS = (
 )
 """Errors with hints that are commands."""
 
+_EMPTY_IN_SHELL = "is a variable of your shell empty?"
 _MOST_MISSING = 5
 _MOST_FILES = 3
 _MOST_NAMES, _LIKE = 1000, 0.8
@@ -122,6 +127,17 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case TooManyPairs():
             sentence = f"this would write {error.pairs:,} pairs; the limit is {error.limit:,}"
             return [sentence], _FEWER
+        case OptionsConflict():
+            why = f": {error.reason}" if error.reason else ""
+            return [f"{listed(error.options, 'and')} cannot be used together{why}"], error.hint
+        case OptionNeeds():
+            return [f"{error.option} requires {error.other}"], error.hint
+        case OptionsBothNeeded():
+            return [
+                f"{error.option} and {error.other} must be given together"
+            ], "give both, or neither"
+        case EmptyName():
+            return [f"{error.what} is empty"], _EMPTY_IN_SHELL if error.place is None else None
         case UsageError():
             return [error.problem], error.hint
         case NotThere():
