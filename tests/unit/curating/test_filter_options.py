@@ -8,7 +8,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.filter import filter  # noqa: A004 - the word that is typed
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.stage_files import with_files
 from prefpairs.errors import FileError, UsageError
 from prefpairs.option import filled
@@ -47,7 +47,7 @@ def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> N
     """They are told before anything is read."""
     with pytest.raises(UsageError) as caught:
         with_files(filled(Filter, words))
-    assert word_error(caught.value)[0] == [problem]
+    assert error_sentences(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:

@@ -9,7 +9,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.export import export
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import (
     CannotHold,
     GateNotMet,
@@ -113,7 +113,7 @@ def test_words_that_a_target_does_not_know(to: str, words: dict[str, Any], messa
     """An error that names the word."""
     with pytest.raises(UsageError) as caught:
         _plan(to, **words)
-    assert message in word_error(caught.value)[0][0]
+    assert message in error_sentences(caught.value)[0][0]
 
 
 def test_unknown_target() -> None:

@@ -9,7 +9,7 @@ import pytest
 from command_call import called
 
 from prefpairs.cli.commands.validate import ValidateWords, validate
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.errors import FileError, UnknownWord, UsageError, WouldBeLost
 from prefpairs.files.inputs import Input
@@ -79,7 +79,7 @@ def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
     """An error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
-    assert message in word_error(caught.value)[0][0]
+    assert message in error_sentences(caught.value)[0][0]
 
 
 def test_summary_over_its_input() -> None:

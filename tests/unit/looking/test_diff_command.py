@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.diff import DiffInputs, diff
 from prefpairs.cli.main import main
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import FileError, UsageError
 from prefpairs.model.pair import pair_of
 
@@ -85,7 +85,7 @@ def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
     """An error that names them."""
     with pytest.raises(UsageError) as caught:
         _run(**words)
-    assert message in word_error(caught.value)[0][0]
+    assert message in error_sentences(caught.value)[0][0]
 
 
 def test_missing_file() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.terminal.error_text import word_error
+from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.strategies.options import PairOptions
@@ -56,7 +56,7 @@ def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> N
     """They are told before anything is read."""
     with pytest.raises(UsageError) as caught:
         filled(PairOptions, words)
-    assert word_error(caught.value)[0] == [problem]
+    assert error_sentences(caught.value)[0] == [problem]
 
 
 def test_bounds_may_meet() -> None:

@@ -133,9 +133,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
         case OptionNeeds():
             return [f"{error.option} requires {error.other}"], error.hint
         case OptionsBothNeeded():
-            return [
-                f"{error.option} and {error.other} must be given together"
-            ], "give both, or neither"
+            both = f"{error.option} and {error.other} must be given together"
+            return [both], "give both, or neither"
         case EmptyName():
             return [f"{error.what} is empty"], _EMPTY_IN_SHELL if error.place is None else None
         case UsageError():
