@@ -8,7 +8,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.errors import UsageError
+from prefpairs.errors import EmptyName, OptionsConflict, UsageError
 from prefpairs.files.file_system import (
     exists,
     is_folder,
@@ -124,7 +124,7 @@ class Destination:
                 raise UsageError("split writes several files", "--out-dir DIR says where")
             return None
         if plan.write.output != STDOUT:
-            raise UsageError("-o and --out-dir do not go together", "leave one of them out")
+            raise OptionsConflict("-o", "--out-dir", hint="leave one of them out")
         from prefpairs.engine.dataset_folder import folder_of_dataset, folder_of_sides
 
         if split is not None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsBothNeeded, UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
 from prefpairs.files.file_system import is_folder
 from prefpairs.files.input_paths import databases_in, find_inputs
