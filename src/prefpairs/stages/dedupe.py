@@ -89,9 +89,9 @@ class Dedupe:
         if "-" in (self.against or ()):
             raise UsageError("--against -: standard input is for the pairs", "name a file")
         if self.against_field is not None and not self.against:
-            raise UsageError("--against-field requires --against")
+            raise OptionNeeds("--against-field", "--against")
         if self.near_on is not None and self.near is None:
-            raise UsageError("--near-on requires --near")
+            raise OptionNeeds("--near-on", "--near")
         if not self.by:
             raise UsageError("--by is empty", f"one of {', '.join(SAME_IN)}")
 

@@ -82,8 +82,8 @@ class Split:
             near = nearest(self.by, ["prompt", "group"], "prompt, group, or a field of meta")
             raise UsageError(f"--by {self.by}: pairs have no such field", near)
         if self.like is not None and self.exact:
-            problem = "--exact does not go with --like: it may move prompts to another side"
-            raise UsageError(problem, "omit --exact")
+            reason = "it may move prompts to another side"
+            raise OptionsConflict("--exact", "--like", reason=reason, hint="omit --exact")
 
     name = "split"
 

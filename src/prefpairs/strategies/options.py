@@ -81,21 +81,24 @@ class PairOptions:
             raise UsageError(f"--max-gap {self.max_gap:g} is below --min-gap {self.min_gap:g}")
         for name in ("high_threshold", "low_threshold"):
             if strategy != "stratified" and getattr(self, name) != getattr(PairOptions, name):
-                raise UsageError(f"--{name.replace('_', '-')} requires --strategy stratified")
+                raise OptionNeeds(f"--{name.replace('_', '-')}", "--strategy stratified")
         if strategy == "stratified" and self.low_threshold > self.high_threshold:
             problem = f"--low-threshold {self.low_threshold:g} is above --high-threshold"
             raise UsageError(f"{problem} {self.high_threshold:g}", "give both")
         if self.across_prompts and strategy != "stratified":
-            raise UsageError(
-                "--across-prompts requires --strategy stratified",
+            raise OptionNeeds(
+                "--across-prompts",
+                "--strategy stratified",
                 "no other strategy compares answers to different prompts",
             )
         if self.across_prompts and self.max_pairs_per_group is not None:
-            raise UsageError(
-                "--max-pairs-per-group does not go with --across-prompts",
-                "use --rejected-per-chosen to set how many pairs a chosen answer gets",
+            raise OptionsConflict(
+                "--max-pairs-per-group",
+                "--across-prompts",
+                hint="use --rejected-per-chosen to set how many pairs a chosen answer gets",
             )
         if self.rejected_per_chosen > 1 and not self.across_prompts:
-            raise UsageError("--rejected-per-chosen requires --across-prompts")
+            raise OptionNeeds("--rejected-per-chosen", "--across-prompts")
         if self.assume_grouped and (self.across_prompts or self.order == "key"):
-            raise UsageError("--assume-grouped goes with neither --across-prompts nor --order key")
+            other = "--across-prompts" if self.across_prompts else "--order key"
+            raise OptionsConflict("--assume-grouped", other)

@@ -44,11 +44,11 @@ def test_unknown_words(words: dict[str, Any]) -> None:
         ),
         (
             {"assume_grouped": True, "order": "key"},
-            "--assume-grouped goes with neither --across-prompts nor --order key",
+            "--assume-grouped and --order key cannot be used together",
         ),
         (
             {"assume_grouped": True, "strategy": "stratified", "across_prompts": True},
-            "--assume-grouped goes with neither --across-prompts nor --order key",
+            "--assume-grouped and --across-prompts cannot be used together",
         ),
     ],
 )
