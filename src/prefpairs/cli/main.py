@@ -26,7 +26,7 @@ COMMANDS = {
     "verify": "Whether files are still what a manifest says.",
     "stats": "What is in the data: of pairs, or of rollouts and the pairs they would give.",
     "report": "What is in the data, as one page with pictures, and pairs to browse.",
-    "show": "Pairs side by side, or how the candidates of a group fared.",
+    "show": "Pairs side by side, or the outcome of each candidate of a group.",
     "diff": "What changed between two sets of pairs.",
     "formats": "List sources, strategies, targets and record schemas.",
     "explain": "Say what a reason code means.",

@@ -1,4 +1,4 @@
-"""The candidates of a group, and how each of them fared when pairs were made."""
+"""The candidates of a group, and the outcome of each when pairs were made."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -22,7 +22,7 @@ class Member(NamedTuple):
 
     number: int
     candidate: Candidate
-    standing: CandidateOutcome | str
+    outcome: CandidateOutcome | str
 
 
 class ShownGroup(NamedTuple):

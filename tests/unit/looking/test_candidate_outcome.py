@@ -70,14 +70,14 @@ def test_obstacles(
 def test_like_another_one() -> None:
     """One that says the same goes before one that scores the same."""
     found = _stand([1.0, 1.0, 0.5, 0.0], [(1, 3)], "abac")
-    assert [standing.like for standing in found] == [
+    assert [outcome.like for outcome in found] == [
         (Obstacle.TIE, 2),
         None,
         None,
         None,
     ]
     found = _stand([1.0, 0.7, 0.5, 0.5], [(0, 2)], "aacd")
-    assert [standing.like for standing in found] == [
+    assert [outcome.like for outcome in found] == [
         None,
         (Obstacle.SAME_ANSWER, 1),
         None,
@@ -88,7 +88,7 @@ def test_like_another_one() -> None:
 def test_alone() -> None:
     """There is nobody to be compared with."""
     assert _stand([1.0], []) == [CandidateOutcome(alone=True)]
-    assert not any(standing.alone for standing in _stand([1.0, 1.0], []))
+    assert not any(outcome.alone for outcome in _stand([1.0, 1.0], []))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -102,7 +102,7 @@ def test_agrees_with_what_is_allowed(name: str) -> None:
         _, strategy = strategy_named(name)
         found, _ = candidate_outcomes(group, options, strategy(group, options), range(7))
         allowed = {place for pair in AllowedPairs(group, options) for place in pair}
-        for place, standing in enumerate(found):
-            assert standing.paired <= (place in allowed)
-            if not standing.paired:
-                assert bool(standing.obstacles) == (place not in allowed)
+        for place, outcome in enumerate(found):
+            assert outcome.paired <= (place in allowed)
+            if not outcome.paired:
+                assert bool(outcome.obstacles) == (place not in allowed)

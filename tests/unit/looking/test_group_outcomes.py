@@ -1,4 +1,4 @@
-"""How the candidates of a group fared."""
+"""The outcomes of the candidates of a group."""
 
 import gzip
 import random
@@ -68,9 +68,9 @@ def _fared(name: str, plan: PairPlan | None = None) -> list[tuple[int, Any, Any]
         (
             member.number,
             member.candidate.response,
-            (member.standing.chosen_over.numbers, member.standing.rejected_by.numbers)
-            if isinstance(member.standing, CandidateOutcome)
-            else member.standing,
+            (member.outcome.chosen_over.numbers, member.outcome.rejected_by.numbers)
+            if isinstance(member.outcome, CandidateOutcome)
+            else member.outcome,
         )
         for member in group.members
     ]
@@ -187,13 +187,13 @@ def test_agrees_with_what_is_written(strategy: str) -> None:
             written = [row for row in output.rows() if row["group"] == name]
             (group,) = _shown(name, plan)
             members = [*group.members]
-            fair = [one for one in members if isinstance(one.standing, CandidateOutcome)]
+            fair = [one for one in members if isinstance(one.outcome, CandidateOutcome)]
             assert group.pairs == len(written)
             for side, part in (("chosen", "chosen_over"), ("rejected", "rejected_by")):
                 told = {
-                    one.candidate.origin: getattr(one.standing, part).count
+                    one.candidate.origin: getattr(one.outcome, part).count
                     for one in fair
-                    if getattr(one.standing, part).count
+                    if getattr(one.outcome, part).count
                 }
                 made: dict[str, int] = {}
                 for row in written:

@@ -18,19 +18,19 @@ OPTIONS = PairOptions(min_gap=0.25, max_gap=2.0, min_chosen_score=0.5)
 
 
 def _word(
-    standing: CandidateOutcome | str,
+    outcome: CandidateOutcome | str,
     strategy: str = "best-vs-worst",
     pairs: int = 1,
     **options: Any,
 ) -> Any:
-    member = Member(4, Candidate("g", "Q", "A", 1.0), standing)
+    member = Member(4, Candidate("g", "Q", "A", 1.0), outcome)
     asked = PairOptions(**options) if options else OPTIONS
     plan = PairPlan(read=ReadPlan(inputs=[]), options=replace(asked, strategy=strategy))
     return describe_outcome(member, pairs, plan)
 
 
 @pytest.mark.parametrize(
-    ("standing", "words"),
+    ("outcome", "words"),
     [
         (CandidateOutcome(chosen_over=Others([5], 1)), ("chosen over #5", "chosen")),
         (CandidateOutcome(rejected_by=Others([1], 1)), ("rejected in favour of #1", "rejected")),
@@ -58,9 +58,9 @@ def _word(
         ),
     ],
 )
-def test_words(standing: CandidateOutcome | str, words: tuple[str, str]) -> None:
+def test_words(outcome: CandidateOutcome | str, words: tuple[str, str]) -> None:
     """What became of it, and its side."""
-    assert _word(standing) == words
+    assert _word(outcome) == words
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""prefpairs show: pairs side by side, or how the candidates of a group fared."""
+"""prefpairs show: pairs side by side, or the outcome of each candidate of a group."""
 
 import re
 import sys
@@ -66,8 +66,8 @@ class ChoiceWords:
         None,
         metavar="NAME",
         panel=_WHICH,
-        help="Read rollouts or candidates instead, and show how those of a group fared; the "
-        "beginning of its name is enough.",
+        help="Read rollouts or candidates instead, and show the outcome of each candidate of a "
+        "group; the beginning of its name is enough.",
     )
 
     def check_choice(self, seed: int) -> None:
@@ -205,7 +205,7 @@ def show(
     pairing: PairOptions,
     temp: TempDir,
 ) -> None:
-    """Pairs side by side, or how the candidates of a group fared.
+    """Pairs side by side, or the outcome of each candidate of a group.
 
     The first pairs, or those that are asked for, with the words that differ: in colours on a
     terminal, between {+ +} and [- -] elsewhere. A = between the columns marks what is equal.
@@ -262,8 +262,8 @@ def _put_group(
     for row in group_rows(group.best, counts, view):
         screen.put(row)
     for member in islice(group.members, most):
-        fared, side = describe_outcome(member, group.pairs, plan)
-        for row in member_rows(member.number, member.candidate, fared, side, view):
+        outcome, side = describe_outcome(member, group.pairs, plan)
+        for row in member_rows(member.number, member.candidate, outcome, side, view):
             screen.put(row)
     if most is not None and group.candidates > most:
         screen.put([Span(f"... and {group.candidates - most:,} more")])

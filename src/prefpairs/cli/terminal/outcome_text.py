@@ -12,27 +12,27 @@ def describe_outcome(member: Member, pairs: int, plan: PairPlan) -> tuple[str, s
 
     `pairs` is how many its group gave.
     """
-    standing = member.standing
-    if isinstance(standing, str):
-        return f"dropped: {ALL[standing]} ({standing})", ""
-    if not standing.paired:
-        return f"not used: {_why_unpaired(standing, member.number, pairs, plan)}", ""
+    outcome = member.outcome
+    if isinstance(outcome, str):
+        return f"dropped: {ALL[outcome]} ({outcome})", ""
+    if not outcome.paired:
+        return f"not used: {_why_unpaired(outcome, member.number, pairs, plan)}", ""
     phrases = []
-    if standing.chosen_over.count:
-        phrases.append(f"chosen over {_named(standing.chosen_over)}")
-    if standing.rejected_by.count:
-        phrases.append(f"rejected in favour of {_named(standing.rejected_by)}")
-    return "; ".join(phrases), "chosen" if standing.chosen_over.count else "rejected"
+    if outcome.chosen_over.count:
+        phrases.append(f"chosen over {_named(outcome.chosen_over)}")
+    if outcome.rejected_by.count:
+        phrases.append(f"rejected in favour of {_named(outcome.rejected_by)}")
+    return "; ".join(phrases), "chosen" if outcome.chosen_over.count else "rejected"
 
 
-def _why_unpaired(standing: CandidateOutcome, number: int, pairs: int, plan: PairPlan) -> str:
-    if standing.alone:
+def _why_unpaired(outcome: CandidateOutcome, number: int, pairs: int, plan: PairPlan) -> str:
+    if outcome.alone:
         return "it is the only candidate in its group"
-    if standing.obstacles:
-        found = standing.obstacles.items()
+    if outcome.obstacles:
+        found = outcome.obstacles.items()
         return "; ".join(_word_obstacle(kind, _named(others), plan) for kind, others in found)
-    if standing.like is not None:
-        kind, other = standing.like
+    if outcome.like is not None:
+        kind, other = outcome.like
         same = "answer" if kind is Obstacle.SAME_ANSWER else "score"
         return f"the same {same} as #{other}" + (", which ranks first" if other < number else "")
     enough = (
