@@ -27,7 +27,7 @@ class AnyInputPlan(ReadPlan):
         "--from",
         metavar="KIND",
         panel=READ,
-        help=f"auto (look at the rows); for rollouts {', '.join(SOURCES)}; "
+        help=f"auto (recognise each row by its columns); for rollouts {', '.join(SOURCES)}; "
         f"for pairs pairs, {', '.join(PAIR_FORMATS)}.",
     )
 

@@ -82,15 +82,15 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=_scores,
-        help="Dotted path of the score; several are added, each times its weight.",
+        help="Dotted path of the score. Several scores are added, multiplied by their weights.",
     )
-    lower_is_better: bool = flag(panel=READ, help="Negate scores.")
-    cast_score: bool = flag(panel=READ, help='Read scores written as text, "0.7".')
+    lower_is_better: bool = flag(panel=READ, help="Lower scores are better.")
+    cast_score: bool = flag(panel=READ, help='Read scores that are written as text ("0.7").')
     prompt: str | None = option(
-        None, metavar="PATH", panel=READ, help="Path of the prompt, text or messages."
+        None, metavar="PATH", panel=READ, help="Path of the prompt (text or messages)."
     )
     response: str | None = option(
-        None, metavar="PATH", panel=READ, help="Path of the response, or of a list of them."
+        None, metavar="PATH", panel=READ, help="Path of the response, or of a list of responses."
     )
     context: tuple[str, ...] = option(
         (),
@@ -98,8 +98,7 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=split_words,
-        help="Rows of your own: text beside the prompt that is part of the question, and goes "
-        "before it.",
+        help="Rows of your own: more text of the question, to put before the prompt.",
     )
     ignore: tuple[str, ...] = option(
         (),
@@ -107,45 +106,49 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=split_words,
-        help="Rows of your own: columns that do not count, as if the rows did not have them.",
+        help="Rows of your own: columns to ignore.",
     )
     group_by: GroupBy = option(
         "auto",
         metavar="auto|prompt|file|PATH,...",
         panel=READ,
         convert=_group_by,
-        help="Which candidates compete: those of one task (auto), prompt or file, or those "
-        "that agree in these fields. Different prompts never meet. Trinity-RFT: also task, "
-        "run, step, and sample for one item of the data in all epochs.",
+        help="Which candidates compete: those of one task (auto), prompt or file, or those that "
+        "agree in these fields. Different prompts never compete. Trinity-RFT: also task, "
+        "run, step, or sample for one item of the dataset across epochs.",
     )
     step_name: str = option(
-        "dpo_candidate_move", metavar="NAME", panel=READ, help="NAT: the TTC step to take."
+        "dpo_candidate_move",
+        metavar="NAME",
+        panel=READ,
+        help="NAT: the name of the TTC steps to use.",
     )
     response_part: str = option(
         "full",
         choices=("full", "final"),
         panel=READ,
-        help="The whole turn with tool calls and results, or its last text alone.",
+        help="Use the whole turn with tool calls and results, or only its last text.",
     )
     reasoning: str = option(
         "keep",
         choices=("keep", "drop"),
         panel=READ,
-        help="Keep thinking, in reasoning_content, or leave it out.",
+        help="Keep reasoning in reasoning_content, or drop it.",
     )
     prompt_template: str | None = option(
         None,
         metavar="FILE",
         panel=READ,
-        help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that made the "
-        "prompts (chat_template.jinja, tokenizer_config.json); they become messages again.",
+        help="For logs of Trinity-RFT, verl and TRL 1.14: the chat template that rendered the "
+        "prompts (chat_template.jinja, tokenizer_config.json), to turn them back into "
+        "messages.",
     )
     tokenizer: str | None = option(
         None,
         metavar="FILE|DIR",
         panel=READ,
-        help="The model's tokenizer.json, or its folder: for rows of Trinity-RFT that hold "
-        "tokens alone, and for --to tokens.",
+        help="The model's tokenizer.json or its directory, for Trinity-RFT rows with only tokens "
+        "and for --to tokens.",
     )
     keep: tuple[str, ...] = option(
         (),
@@ -153,7 +156,7 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=split_words,
-        help="Fields to carry along in meta.",
+        help="Fields to copy into meta.",
     )
     keep_rows: frozenset[str] = option(
         frozenset(),
@@ -161,8 +164,8 @@ class ReadOptions:
         panel=TROUBLE,
         repeated=True,
         convert=_reasons_to_keep,
-        help="Use rows that are dropped otherwise, by reason: "
-        f"{', '.join(SWITCHABLE)}. A row kept without a score counts as 0.",
+        help="Use rows that would be dropped for these reasons: "
+        f"{', '.join(SWITCHABLE)}. A missing score counts as 0.",
     )
     drop_rows: frozenset[str] = option(
         frozenset(),
@@ -170,9 +173,9 @@ class ReadOptions:
         panel=TROUBLE,
         repeated=True,
         convert=_reasons_to_drop,
-        help="Drop answers that are used otherwise, by reason: incomplete (in rows of your own "
-        "finish_reason and the like say that they were cut off), failed (an error beside "
-        "them), conflicting_scores (the same answer has several scores in its group).",
+        help="Drop answers that would be used, for these reasons: incomplete (in rows of your "
+        "own, finish_reason or the like says that they are truncated), failed (they have an "
+        "error), conflicting_scores (the same answer has several scores in its group).",
     )
 
     decoder: Decoder | None = None

@@ -49,27 +49,33 @@ class TokenForm:
         None,
         metavar="FILE|DIR",
         panel=_TOKENS,
-        help="tokens: a tokenizer.json, or the folder of a model with its template and special "
-        "tokens. Rollouts that brought their own tokens need none.",
+        help="tokens: a tokenizer.json, or the directory of a model with its template and "
+        "special tokens. Not needed for rollouts with their own tokens.",
     )
     max_tokens: int | None = option(
         None,
         metavar="N",
         least=1,
         panel=_TOKENS,
-        help="tokens: leave pairs out whose prompt and answer are longer. No answer is cut.",
+        help="tokens: leave out pairs whose prompt and answer are longer. Answers are never "
+        "truncated.",
     )
-    keep_end: bool = flag(panel=_TOKENS, help="tokens: cut the head of a prompt that is too long.")
+    keep_end: bool = flag(
+        panel=_TOKENS, help="tokens: truncate the start of a prompt that is too long."
+    )
     pad_to: int | None = option(
         None,
         metavar="N",
         least=1,
         panel=_TOKENS,
-        help="tokens: columns padded to N tokens, with attention masks, too.",
+        help="tokens: also write columns padded to N tokens, with attention masks.",
     )
 
     hints: str | None = option(
-        None, metavar="FILE", panel=_TOKENS, help="sdpo: a hint for each kind of error, as TOML."
+        None,
+        metavar="FILE",
+        panel=_TOKENS,
+        help="sdpo: a TOML file with a hint for each kind of error.",
     )
 
     def references(self) -> list[Input]:
@@ -103,7 +109,7 @@ def _to_option(default: Any) -> Any:
         default,
         metavar="TARGET",
         panel=_FORM,
-        help=f"Who will read it: {', '.join(TARGETS)}.",
+        help=f"The trainer: {', '.join(TARGETS)}.",
         show_default=False,
     )
 
@@ -126,62 +132,63 @@ class ExportForm(TokenForm):
         "auto",
         choices=("auto", "first", "all"),
         panel=_FORM,
-        help="How much of an answer: the first turn in which both differ, or all that "
-        "follows. auto is what the trainer learns from.",
+        help="How much of an answer to write: only the first turn that differs, or all turns. "
+        "auto is what the trainer learns from.",
     )
     lossy: str = option(
         "flatten",
         choices=("flatten", "refuse", "drop"),
         panel=_FORM,
-        help="What the target cannot hold, such as calls of tools. flatten: write it as text; "
-        "refuse: stop with an error; drop: leave the pair out.",
+        help="How to handle content that the target does not support, such as tool calls. "
+        "flatten: write it as text; refuse: stop with an error; drop: leave out the pair.",
     )
     template: str | None = option(
         None,
         metavar="FILE",
         panel=_FORM,
-        help="The chat template of your model (chat_template.jinja, tokenizer_config.json): "
-        "--tool-args, --reasoning-as and --system become what it can render.",
+        help="The chat template of your model (chat_template.jinja, tokenizer_config.json). Sets "
+        "--tool-args, --reasoning-as and --system to what it can render.",
     )
     reasoning_as: str | None = option(
         None,
         choices=("text", "field", "nothing"),
         panel=_FORM,
-        help="Thinking: between <think> and </think> (the default), in reasoning_content "
-        "(trl; many chat templates leave it out), or not at all.",
+        help="Write reasoning between <think> and </think> (the default), in reasoning_content "
+        "(trl; many chat templates omit it), or not at all.",
     )
     tool_args: str | None = option(
         None,
         choices=("dict", "string"),
         panel=_FORM,
-        help="Arguments of calls: an object (most chat templates of open models) or its "
+        help="Write tool-call arguments as an object (most chat templates of open models) or as "
         "JSON text (OpenAI). Default: what the target documents.",
     )
     system: str | None = option(
         None,
         choices=("keep", "merge"),
         panel=_FORM,
-        help="merge: put system messages into the user's first one, for models without them. "
-        "Default: keep.",
+        help="merge: put system messages into the first user message, for models without system "
+        "messages. Default: keep.",
     )
     text: bool = flag(
-        panel=_FORM, help="trl: write plain texts as they are; they hold the chat template already."
+        panel=_FORM,
+        help="trl: write plain texts unchanged, because they already contain the chat template.",
     )
     last_message: bool = flag(
         panel=_FORM,
-        help="customizer: only the last message of a prompt, as the NeMo Agent Toolkit does.",
+        help="customizer: write only the last message of a prompt, as the NeMo Agent Toolkit does.",
     )
     release: str | None = option(
         None,
         metavar="VERSION",
         panel=_FORM,
-        help="The release of the trainer that will read it (nemo-rl). Default: the newest.",
+        help="nemo-rl: the release of the trainer. Default: the newest.",
     )
     host: str | None = option(
         None,
         choices=HOSTS,
         panel=_FORM,
-        help="openai: who runs it; the last two know no tools.",
+        help="openai: the hosting service; the last two do not support tools.",
     )
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:
@@ -317,8 +324,9 @@ class _MaybeFor:
         "--for",
         metavar="TARGET",
         panel=_FORM,
-        help="Split by the prompt that this trainer will see, so that `export` loses no pair: "
-        "shared turns move into it, thinking may go. Add the words that `export` will have.",
+        help="Split by the prompt that this trainer will see, so that `export` loses no pair: it "
+        "moves shared turns into the prompt and may drop reasoning. Add the options that "
+        "you will pass to `export`.",
         show_default=False,
     )
 

@@ -29,7 +29,7 @@ def max_line_option() -> Any:
         "64MB",
         metavar="SIZE",
         panel=TROUBLE,
-        help="A line that is longer is a bad row; no more than that is held in memory.",
+        help="Longer lines are bad rows, and are not held in memory.",
     )
 
 
@@ -39,7 +39,8 @@ def max_unpacked_option() -> Any:
         None,
         metavar="SIZE",
         panel=TROUBLE,
-        help="Packed files and Parquet may hold so much (default: 1GB, or 200 times their size).",
+        help="Limit on the unpacked size of compressed and Parquet files (default: 1GB, or 200 "
+        "times their size).",
         show_default=False,
     )
 
@@ -87,26 +88,26 @@ class InputPlan:
         None,
         key="inputs",
         metavar="[INPUT]...",
-        help="Files, directories, globs, or - for standard input (the default). JSON lines, "
-        "a JSON array, Parquet, TRXP or SQLite; gzip and zstd are unpacked.",
+        help="Files, directories, globs, or - for standard input (the default). JSON lines, JSON "
+        "arrays, Parquet, TRXP or SQLite; gzip and zstd are decompressed.",
     )
     limit: int | None = option(
-        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read N rows."
+        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read only the first N rows."
     )
     on_error: str = option(
         "fail",
         choices=("fail", "skip", "quarantine"),
         panel=TROUBLE,
-        help="What to do about rows that cannot be read.",
+        help="What to do with rows that cannot be read.",
     )
     quarantine: str | None = option(
-        None, metavar="FILE", panel=TROUBLE, help="Where bad rows go, with reasons."
+        None, metavar="FILE", panel=TROUBLE, help="File for bad rows, with reasons."
     )
     max_errors: str | None = option(
         None,
         metavar="N|P%",
         panel=TROUBLE,
-        help="With skip or quarantine: fail all the same if more rows than that are bad.",
+        help="With skip or quarantine: fail if more rows than this are bad.",
     )
     max_line: str = max_line_option()
     max_unpacked: str | None = max_unpacked_option()
@@ -155,7 +156,7 @@ class PairInputPlan(InputPlan):
         "--from",
         metavar="FORMAT",
         panel=READ,
-        help="auto (look at the columns of each row), or the format of a trainer: "
+        help="auto (recognise each row by its columns), or the format of a trainer: "
         f"{', '.join(PAIR_FORMATS)}; {TRACES}, with export --to {' or '.join(OF_TRACES)}.",
     )
 
@@ -177,7 +178,7 @@ class ReadPlan(InputPlan):
         "--from",
         metavar="SOURCE",
         panel=READ,
-        help=f"auto (look at each row), or one of {', '.join(SOURCES)}.",
+        help=f"auto (recognise each row by its columns), or one of {', '.join(SOURCES)}.",
     )
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -246,7 +247,8 @@ class TempDir:
         None,
         metavar="DIR",
         panel="How it runs",
-        help="Where pipes and packed files are put aside (default: the system's).",
+        help="Directory for temporary copies of pipes and compressed files (default: the "
+        "system's).",
     )
 
     def check(self) -> None:

@@ -13,8 +13,7 @@ def _force_option() -> Any:
     """--force, of every command that writes into a directory."""
     return flag(
         panel=_WRITE,
-        help="Also replace and delete files of these names in --out-dir that prefpairs did not "
-        "write.",
+        help="Replace and delete files in --out-dir even if prefpairs did not write them.",
     )
 
 
@@ -22,8 +21,8 @@ def keep_if_same_option() -> Any:
     """--keep-if-same, of recipes."""
     return flag(
         panel=_WRITE,
-        help="Leave an output as it is, time and all, if its bytes would not change; the "
-        "manifest is written anew, as a stamp for make.",
+        help="Leave an output untouched, including its modification time, if its bytes would not "
+        "change. The manifest is always written, as a stamp for make.",
     )
 
 
@@ -35,8 +34,8 @@ def _output_option(more: str = "") -> Any:
         "--output",
         metavar="FILE",
         panel=_WRITE,
-        help="Where results go (default: standard output). The file appears when all of it "
-        f"is there; .gz and .zst compress it{more}.",
+        help="Output file (default: standard output). It appears once it is complete; "
+        f".gz and .zst compress it{more}.",
         show_default=False,
     )
 
@@ -49,17 +48,17 @@ class WritePlan:
         None,
         metavar="FILE",
         panel=_WRITE,
-        help="Write the counts as JSON, too, also those of a run that fails.",
+        help="Also write the counts as JSON, even if the run fails.",
     )
     require: list[str] | None = option(
         None,
         metavar="NAME>=N",
         panel=_WRITE,
-        help="Exit with 4 unless a count of the summary is so: 'pairs>=5000'. Outputs stay as "
-        "they were then, but for --summary. Repeatable.",
+        help="Exit with 4 unless a count of the summary meets this condition: 'pairs>=5000'. "
+        "Existing outputs are then left unchanged, except --summary. Repeatable.",
     )
-    quiet: bool = flag("-q", "--quiet", panel=_WRITE, help="Say nothing but errors.")
-    allow_empty: bool = flag(panel=_WRITE, help="An empty result is no error.")
+    quiet: bool = flag("-q", "--quiet", panel=_WRITE, help="Print only errors.")
+    allow_empty: bool = flag(panel=_WRITE, help="Do not fail if the result is empty.")
 
     # Commands and recipes that offer these declare them as options.
     output: str = STDOUT
@@ -85,13 +84,12 @@ class WriteFile(WritePlan):
 class WriteDataset(WritePlan):
     """The one file, or the files of a dataset."""
 
-    output: str = _output_option("; with --to, .parquet types its columns")
+    output: str = _output_option("; with --to, .parquet gives typed columns")
     out_dir: str | None = option(
         None,
         metavar="DIR",
         panel=_WRITE,
-        help="Where the dataset appears, as --to TARGET wants it: its files, and a "
-        "configuration that runs.",
+        help="Directory for the dataset of --to TARGET, with a configuration that runs.",
     )
     force: bool = _force_option()
 
@@ -104,7 +102,7 @@ class WriteSides(WritePlan):
         None,
         metavar="DIR",
         panel=_WRITE,
-        help="Where train.jsonl, val.jsonl and test.jsonl appear, all together.",
+        help="Directory for train.jsonl, val.jsonl and test.jsonl.",
     )
     force: bool = _force_option()
 

@@ -38,15 +38,15 @@ class Dedupe:
         ("content",),
         choices=SAME_IN,
         panel=_SAME,
-        help="Pairs are duplicates if they agree in all of these, separated by commas. "
-        "content is prompt, tools, chosen and rejected.",
+        help="Pairs that agree in all of these are duplicates. content is prompt, tools, chosen "
+        "and rejected.",
     )
     conflicts: str = option(
         "keep",
         choices=("keep", "drop", "strongest"),
         panel=_SAME,
-        help="If one pair prefers A to B and another B to A for the same prompt: keep both (and "
-        "count them), drop both, or keep the one with the wider gap.",
+        help="For pairs that prefer opposite answers to the same prompt: keep both (and count "
+        "them), drop both, or keep the one with the wider gap.",
     )
     near: float | None = option(
         None,
@@ -54,27 +54,27 @@ class Dedupe:
         least=LEAST_SIMILARITY,
         most=1,
         panel=_SAME,
-        help="Drop pairs that share this fraction of their runs of five words with a stronger "
-        "pair; 0.9 allows one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
+        help="Drop pairs that share this fraction of their five-word sequences with a stronger "
+        "pair. 0.9 tolerates one changed word in 100, 0.8 one in 45, 0.5 one in 15.",
     )
     near_on: str | None = option(
         None,
         choices=("prompt", "chosen", "both"),
         panel=_SAME,
-        help="What must be similar: the prompt, the chosen answer, or both (default).",
+        help="What must be a near-duplicate: the prompt, the chosen answer, or both (default).",
     )
     against: list[str] | None = option(
         None,
         metavar="FILE",
         panel=_NOT_TRAINED,
-        help="Drop pairs whose prompt, or a question in it, occurs in this file of a benchmark "
-        "or of validation data; with --near, near-duplicates too. Repeatable.",
+        help="Drop pairs whose prompt, or a question in it, occurs in this benchmark or "
+        "validation file; with --near, also near-duplicates. Repeatable.",
     )
     against_field: str | None = option(
         None,
         metavar="PATH",
         panel=_NOT_TRAINED,
-        help=f"The field of its prompts (default: the first of {', '.join(PROMPT_FIELDS)}).",
+        help=f"Path of the prompts in it (default: the first of {', '.join(PROMPT_FIELDS)}).",
     )
     reference: ReferencePrompts | None = None
     """The prompts of `against`, once they have been read."""

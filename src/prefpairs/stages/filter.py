@@ -36,16 +36,32 @@ class Filter:
         None, metavar="SCORE", panel=_SCORES, help="Maximum score of the rejected answer."
     )
     min_prompt_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Minimum length of the prompt."
+        None,
+        metavar="N",
+        least=0,
+        panel=_LENGTHS,
+        help="Minimum length of the prompt, in characters.",
     )
     max_prompt_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Maximum length of the prompt."
+        None,
+        metavar="N",
+        least=0,
+        panel=_LENGTHS,
+        help="Maximum length of the prompt, in characters.",
     )
     min_answer_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Minimum length of either answer."
+        None,
+        metavar="N",
+        least=0,
+        panel=_LENGTHS,
+        help="Minimum length of both answers, in characters.",
     )
     max_answer_chars: int | None = option(
-        None, metavar="N", least=0, panel=_LENGTHS, help="Maximum length of either answer."
+        None,
+        metavar="N",
+        least=0,
+        panel=_LENGTHS,
+        help="Maximum length of both answers, in characters.",
     )
     max_length_ratio: float | None = option(
         None,
@@ -59,21 +75,21 @@ class Filter:
         metavar="N",
         least=1,
         panel=_LENGTHS,
-        help="Maximum tokens of the prompt plus the longer answer.",
+        help="Maximum number of tokens of the prompt and the longer answer together.",
     )
     tokenizer: str | None = option(
         None,
         metavar="FILE",
         panel=_LENGTHS,
-        help="A tokenizer.json; tokens that a chat template adds are not counted.",
+        help="A tokenizer.json. Tokens that a chat template adds are not counted.",
     )
     drop_truncated: bool = flag(
         panel=_CONTENT,
         help="Drop pairs with a truncated answer: meta says so (finish_reason and the like), or "
-        "a thought, a code block or a tool call in it is not closed.",
+        "a reasoning block, a code block or a tool call is not closed.",
     )
     drop_refusals: bool = flag(
-        panel=_CONTENT, help="Drop pairs whose chosen answer begins with a refusal."
+        panel=_CONTENT, help="Drop pairs whose chosen answer starts like a refusal."
     )
     count_tokens: Callable[[str], int] | None = None
     """Counts the tokens of a text with `tokenizer`, once that has been read."""

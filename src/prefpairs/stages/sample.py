@@ -30,7 +30,7 @@ class Sample:
     """How many pairs stay, and the order in which they are written."""
 
     max_pairs: int | None = option(
-        None, metavar="N", least=1, panel=_SAMPLE, help="Keep N pairs, or all if there are fewer."
+        None, metavar="N", least=1, panel=_SAMPLE, help="Draw N pairs, or all if there are fewer."
     )
     fraction: float | None = option(
         None,
@@ -38,19 +38,19 @@ class Sample:
         least=0,
         most=1,
         panel=_SAMPLE,
-        help="Keep each pair with this probability.",
+        help="Draw each pair with this probability.",
     )
     per_group: int | None = option(
-        None, metavar="N", least=1, panel=_SAMPLE, help="Keep at most N pairs of each group."
+        None, metavar="N", least=1, panel=_SAMPLE, help="Draw at most N pairs of each group."
     )
     order: str = option(
         "input",
         choices=("input", "shuffle", "easy-first", "hard-first"),
         panel=_SAMPLE,
-        help="The order of the output: as in the input, shuffled, or by gap with the widest "
-        "(easy-first) or narrowest (hard-first) first. Pairs without a gap come last.",
+        help="Order of the output: as in the input, random, or by gap, widest or narrowest "
+        "first. Pairs without a gap come last.",
     )
-    seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of the draws.")
+    seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of random draws.")
 
     name = "sample"
     benchmarks = ()

@@ -43,30 +43,30 @@ class Split:
     """The shares of the sides, and what the pairs are split by."""
 
     val_fraction: float = option(
-        0.2, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of val.jsonl."
+        0.2, metavar="F", least=0, most=1, panel=_SPLIT, help="Fraction of pairs for val.jsonl."
     )
     test_fraction: float = option(
-        0.0, metavar="F", least=0, most=1, panel=_SPLIT, help="The share of test.jsonl."
+        0.0, metavar="F", least=0, most=1, panel=_SPLIT, help="Fraction of pairs for test.jsonl."
     )
     by: str = option(
         "prompt",
         metavar="prompt|group|PATH",
         panel=_SPLIT,
-        help="What never appears in two sides; meta.example_id keeps the turns of one "
+        help="What must not appear in two splits. meta.example_id keeps the turns of one "
         "conversation together.",
     )
-    seed: int = option(0, metavar="N", panel=_SPLIT, help="Seed of the draws.")
+    seed: int = option(0, metavar="N", panel=_SPLIT, help="Seed of random draws.")
     exact: bool = flag(
         panel=_SPLIT,
-        help="Fill every side as near to its share as the prompts allow, for small inputs. "
-        "Adding data may then move other prompts to another side.",
+        help="Make each split as close to its fraction as its prompts allow, for small inputs. "
+        "Adding data may then move prompts to another split.",
     )
     like: str | None = option(
         None,
         metavar="OLD_DIR",
         panel=_SPLIT,
-        help="Keep each prompt on its side in the files of an earlier split; new prompts are "
-        "drawn. OLD_DIR may be --out-dir.",
+        help="Keep each prompt in the split that it has in the files of an earlier split; draw "
+        "only new ones. OLD_DIR may be --out-dir.",
     )
 
     seen: Callable[[Pair], bytes | None] | None = None

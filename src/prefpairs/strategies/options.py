@@ -20,7 +20,7 @@ class PairOptions:
         metavar="STRATEGY",
         panel=_PAIR,
         help="same_prompt (best-vs-worst), exhaustive, stratified, adjacent, best-vs-rest, "
-        "random or sweet-spot; `prefpairs formats` says what each does.",
+        "random or sweet-spot; `prefpairs formats` describes them.",
     )
     min_gap: float = option(
         0.0, metavar="GAP", least=0, panel=_PAIR, help="Minimum score difference."
@@ -32,13 +32,13 @@ class PairOptions:
         None, metavar="SCORE", panel=_PAIR, help="Minimum score of a chosen answer."
     )
     max_pairs_per_group: int | None = option(
-        None, metavar="N", least=1, panel=_PAIR, help="At most N pairs of each group, the widest."
+        None, metavar="N", least=1, panel=_PAIR, help="Keep the N widest pairs of each group."
     )
     high_threshold: float = option(
-        0.7, metavar="SCORE", panel=_PAIR, help="stratified: chosen answers score this or more."
+        0.7, metavar="SCORE", panel=_PAIR, help="stratified: minimum score of chosen answers."
     )
     low_threshold: float = option(
-        0.4, metavar="SCORE", panel=_PAIR, help="stratified: rejected answers score this or less."
+        0.4, metavar="SCORE", panel=_PAIR, help="stratified: maximum score of rejected answers."
     )
     across_prompts: bool = flag(panel=_PAIR, help="stratified: pair answers to different prompts.")
     rejected_per_chosen: int = option(
@@ -54,11 +54,12 @@ class PairOptions:
         "input",
         choices=("input", "key"),
         panel=_RUN,
-        help="Groups in the order of the input, or in an order that does not depend on it.",
+        help="Order of groups: as they first occur, or by key, which does not depend on the "
+        "order of rows.",
     )
     assume_grouped: bool = flag(
         panel=_RUN,
-        help="The rows of each group are adjacent: pair groups as they come, in constant memory.",
+        help="Groups are consecutive in the input: pair them as they are read, in constant memory.",
     )
     workers: int | None = option(
         None,
@@ -66,7 +67,7 @@ class PairOptions:
         least=1,
         most=1024,
         panel=_RUN,
-        help="Processes that read a file (default: one per core, for large files).",
+        help="Number of processes that read a file (default: one per core, for large files).",
     )
 
     @property

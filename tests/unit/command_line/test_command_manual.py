@@ -20,7 +20,11 @@ def test_option() -> None:
     """Its names, what stands for its value, and where it is told of."""
     word = _word("sample", "--limit")
     assert (word.names, word.metavar, word.spelling) == (("-n", "--limit"), "N", "--limit N")
-    assert (word.help, word.panel, word.repeated) == ("Read N rows.", "What is read", False)
+    assert (word.help, word.panel, word.repeated) == (
+        "Read only the first N rows.",
+        "What is read",
+        False,
+    )
 
 
 def test_flag() -> None:
@@ -87,10 +91,10 @@ def test_order_within_panels() -> None:
 def test_manual() -> None:
     """Paragraphs are flowing text, examples stay as they are."""
     manual = manual_of("verify")
-    assert manual.paragraphs[0] == "Whether files are still what a manifest says."
+    assert manual.paragraphs[0] == "Check files against a manifest."
     assert manual.paragraphs[1].endswith("or if the manifest lists none.")
     assert manual.examples[0] == "prefpairs verify data/manifest.json"
-    assert manual.examples[1].startswith("# train on what was made")
+    assert manual.examples[1].startswith("# train only if the data is unchanged")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -7,7 +7,7 @@ import pytest
 
 from prefpairs.cli.main import main
 
-OUTPUT = "--output FILE: Where results go (default: standard output)."
+OUTPUT = "--output FILE: Output file (default: standard output)."
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("pair --min-gap", "--min-gap needs a value", "--min-gap GAP: Minimum score difference."),
         ("pair -o", "-o needs a value", OUTPUT),
-        ("pair --quiet=1", "--quiet takes no value", "--quiet: Say nothing but errors."),
+        ("pair --quiet=1", "--quiet takes no value", "--quiet: Print only errors."),
         (
             "pair --min-gap --quiet",
             "--min-gap needs a value, and --quiet is an option",
@@ -56,14 +56,18 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "pair --workers 1.5",
             "--workers is 1.5, expected a whole number",
-            "--workers N: Processes that read a file",
+            "--workers N: Number of processes that read a file",
         ),
         ("pair --seed 1,5", "--seed is 1,5, expected a whole number", "--seed N: Seed of random"),
         ("pair --min-gap=", "--min-gap is empty", "is a variable of your shell empty?"),
         ("pair --min-gap -1", "--min-gap is -1, expected 0 or more", ""),
         ("sample --fraction 1.5", "--fraction is 1.5, expected 0 to 1", ""),
-        ("pair -n x", "--limit is x, expected a whole number", "--limit N: Read N rows."),
-        ("export pairs.jsonl", "export needs --to TARGET", "--to TARGET: Who will read it: trl"),
+        (
+            "pair -n x",
+            "--limit is x, expected a whole number",
+            "--limit N: Read only the first N rows.",
+        ),
+        ("export pairs.jsonl", "export needs --to TARGET", "--to TARGET: The trainer: trl"),
         ("verify", "verify needs a MANIFEST", "usage: prefpairs verify MANIFEST"),
         ("verify a b", "unexpected: b", "usage: prefpairs verify MANIFEST"),
         ("explain a b c", "unexpected: b c", "usage: prefpairs explain [CODE]"),

@@ -13,21 +13,20 @@ class CompletionWords:
     words: list[str] | None = argument(
         None,
         metavar="[WORD]...",
-        help="What was typed so far: instead of the script, what could stand in place of the "
-        "last word. The script asks so.",
+        help="The words typed so far: prints completions of the last one. Used by the script.",
     )
 
 
 def completion(*, asked: CompletionWords) -> None:
     """Complete command lines in bash, zsh or fish.
 
-    Prints a script for the shell to load. It completes commands, options, the words that they
-    take, reason codes and names of files.
+    Prints a script for the shell to load. It completes commands, options, their values, reason
+    codes and file names.
 
         # in ~/.bashrc
         eval "$(prefpairs completion bash)"
 
-        # in ~/.zshrc, behind compinit
+        # in ~/.zshrc, after compinit
         eval "$(prefpairs completion zsh)"
 
         # once, for fish

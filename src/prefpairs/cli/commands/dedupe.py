@@ -9,20 +9,20 @@ from prefpairs.stages.dedupe import Dedupe
 
 
 def dedupe(*, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteFile) -> None:
-    """Pairs without their duplicates.
+    """Remove duplicate pairs.
 
-    Of pairs that are the same the one with the widest gap stays, then the one with the higher
-    chosen score; the order of the input has no say in it.
+    Of duplicates, the pair with the widest gap is kept, then the one with the higher chosen score.
+    The order of the input does not matter.
 
-    Memory: 90 to 110 bytes a distinct pair, however long the texts are; with --near up to 1,800
-    more at 0.9, and 5,000 at 0.5.
+    Memory: 100 bytes per distinct pair, however long the texts are; with --near 1 to 2 kB more at
+    0.9, and up to 5 kB at 0.5.
 
         prefpairs dedupe run1.jsonl run2.jsonl -o pairs.jsonl
 
-        # of A over B and B over A the one with the wider gap
+        # of A over B and B over A, keep the one with the wider gap
         prefpairs dedupe --conflicts strongest pairs.jsonl -o settled.jsonl
 
-        # without what is nearly the same, and without test questions
+        # also drop near-duplicates and test questions
         prefpairs dedupe --near 0.8 --against test.jsonl pairs.jsonl -o clean.jsonl
     """
     run_plan(

@@ -45,10 +45,16 @@ class DiffInputs(PairInputPlan):
         None,
         key="inputs",
         metavar="BEFORE AFTER",
-        help="Two files, directories, globs, or - for standard input, of pairs.",
+        help="Two sets of pairs: files, directories, globs, or - for standard input.",
     )
     limit: int | None = option(
-        None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read N rows of each."
+        None,
+        "-n",
+        "--limit",
+        metavar="N",
+        least=0,
+        panel=READ,
+        help="Read only the first N rows of each.",
     )
 
     def diff_plan(self) -> DiffPlan:
@@ -80,34 +86,34 @@ def _labelled(before: InputPlan, after: InputPlan) -> DiffPlan:
 class DifferenceWords:
     """What is said of the differences."""
 
-    json: bool = flag(panel=_TOLD, help="The same as a JSON object.")
+    json: bool = flag(panel=_TOLD, help="Print the result as a JSON object.")
     ids: str | None = option(
         None,
         metavar="|".join(KINDS),
         panel=_TOLD,
-        help="Print the ids of such pairs instead, a line each; `prefpairs show --id -` reads "
-        "them. They are those of BEFORE for lost, else those of AFTER.",
+        help="Print the ids of these pairs instead, one per line, for `prefpairs show --id -`: "
+        "ids of BEFORE for lost, otherwise of AFTER.",
     )
     exit_code: bool = flag(
         panel=_TOLD,
-        help=f"Exit with {_DIFFERENT} unless both hold the same pairs with the same scores.",
+        help=f"Exit with {_DIFFERENT} unless both have the same pairs with the same scores.",
     )
-    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Say nothing but errors.")
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Print only errors.")
 
 
 def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
-    """What changed between two sets of pairs.
+    """Show what changed between two sets of pairs.
 
-    Pairs go by their ids, which name prompt, tools, chosen and rejected. They are kept, lost,
-    added, flipped (chosen and rejected have changed places) or rescored (kept, with other scores).
-    Gaps and lengths of both sides stand beside; lengths are characters of all that an answer says.
+    Pairs are compared by id, a digest of prompt, tools, chosen and rejected. They are kept, lost,
+    added, flipped (chosen and rejected are swapped) or rescored (kept, with other scores). Gaps and
+    lengths of both sets are compared as well; lengths are characters of all that an answer says.
 
         prefpairs diff pairs.jsonl filtered.jsonl
         prefpairs diff --ids lost a.jsonl b.jsonl | prefpairs show --id - a.jsonl
 
-    Exit 0 whether there are differences or not.
+    Exit 0 even if there are differences.
 
-    Memory: about 120 bytes a pair of both.
+    Memory: 140 bytes per pair of each set.
     """
     kind = None if asked.ids is None else one_of("--ids", asked.ids, *KINDS)
     if kind is not None and asked.json:

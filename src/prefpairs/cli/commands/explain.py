@@ -9,13 +9,13 @@ from prefpairs.reasons import ALL, SWITCHABLE, TABLES
 class ExplainWords:
     """The code that is asked for."""
 
-    code: str | None = argument(None, metavar="CODE", help="A code out of a summary.")
+    code: str | None = argument(None, metavar="CODE", help="A reason code from a summary.")
 
 
 def explain(*, asked: ExplainWords) -> None:
-    """Say what a reason code means; without one, list them all.
+    """Explain a reason code; without one, list all codes.
 
-    Codes stand in summaries, behind their counts, and in the findings of `validate`.
+    Codes appear in summaries, after their counts, and in the findings of `validate`.
 
         prefpairs explain no_score
     """

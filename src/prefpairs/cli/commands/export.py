@@ -18,18 +18,18 @@ def export(
     temp: TempDir,
     write: WriteDataset,
 ) -> None:
-    """Pairs to the dataset of a trainer.
+    """Write pairs as the dataset of a trainer.
 
-    The prompt is cut where the two answers part, and answers are written as the trainer can hold
-    them; what had to be changed is counted. Rows that bring new fields stand first, so that
-    loaders know the type of every column. With --out-dir, files named train, val or test, or in
-    folders of that name, become the sides of the dataset.
+    The prompt ends where the two answers diverge, and answers are written in the form that the
+    trainer supports; changes are counted. Rows that introduce new fields come first, so that
+    loaders infer the type of every column. With --out-dir, files or directories named train, val
+    or test become the splits of the dataset.
 
-    With --to sdpo it reads traces themselves, and writes a row of tokens for each: what the model
-    saw, and the same with a hint before the turns that mend an error.
+    With --to sdpo, the input is traces. Each becomes a row of tokens: what the model saw, and the
+    same with a hint before each turn that recovers from an error.
 
-    Memory: 12 bytes a row (trl-kto: 160 an answer); the rows wait in a temporary file until the
-    last one is known.
+    Memory: 12 bytes per row (trl-kto: 160 per answer); rows wait in a temporary file until the last
+    one is known.
 
         prefpairs export --to trl data --out-dir trl-data
 

@@ -7,15 +7,15 @@ from prefpairs.plan.write_plan import WriteFile
 
 
 def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
-    """Rollouts to candidates: one scored answer a line.
+    """Convert rollouts to candidates: one scored answer per line.
 
-    Candidates are what `pair` reads; put your own filters between the two.
+    Candidates are what `pair` reads; use your own filters in between.
 
     Memory: constant; one pass over the input.
 
         prefpairs extract rollouts.jsonl -o candidates.jsonl
 
-        # with a filter of your own before pairs are made
+        # with your own filter before pairs are made
         prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
     read = inputs.reading(rows)

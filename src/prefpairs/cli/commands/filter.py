@@ -11,10 +11,10 @@ from prefpairs.stages.filter import Filter
 def filter(  # noqa: A001 - the word that is typed
     *, inputs: PairInputPlan, conditions: Filter, write: WriteFile
 ) -> None:
-    """Pairs that pass every condition.
+    """Keep pairs that meet every condition.
 
-    Each of the others is counted under the first condition that it fails. A bound includes its
-    number. A pair whose gap or score is not known passes no bound on it.
+    Other pairs are counted under the first condition that they fail. Limits are inclusive. A pair
+    with an unknown gap or score fails every limit on it.
 
     Memory: constant; one pass over the input.
 
@@ -23,7 +23,7 @@ def filter(  # noqa: A001 - the word that is typed
         # what fits into a model
         prefpairs filter --max-tokens 4096 --tokenizer tokenizer.json pairs.jsonl
 
-        # fail, and leave good.jsonl as it was, if too little is left
+        # fail and leave good.jsonl unchanged if too few pairs are left
         prefpairs filter --min-gap 0.2 --require 'pairs>=500' all.jsonl -o good.jsonl
     """
     run_plan(

@@ -20,11 +20,11 @@ class FormatWords:
 def formats(*, asked: FormatWords) -> None:
     """List sources, strategies, targets and record schemas.
 
-    It is what --from, --strategy and --to take, with a line on each.
+    These are the values of --from, --strategy and --to, with a line on each.
 
         prefpairs formats
 
-        # what a pair is, for programs
+        # the JSON Schema of a pair
         prefpairs formats --schema pair
     """
     with open_output("-") as output:

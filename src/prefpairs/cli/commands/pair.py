@@ -21,20 +21,20 @@ def pair(
     temp: TempDir,
     write: WriteDataset,
 ) -> None:
-    """Rollouts or candidates to preference pairs.
+    """Make preference pairs from rollouts or candidates.
 
-    Candidates of one task compete if prompt and tools are equal. Every pair has a chosen answer
-    that scores higher than the rejected one, and two different answers, neither of them empty.
-    With --to TARGET they come out as `prefpairs export` would write them.
+    Candidates of one task compete if their prompts and tools are equal. In every pair, the chosen
+    answer scores higher than the rejected one, and the answers are different and not empty. With
+    --to TARGET, pairs are written as `prefpairs export` would write them.
 
-    Memory: about 90 bytes a candidate, however long the texts are.
+    Memory: about 60 bytes per candidate and 330 per group, however long the texts are.
 
         prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
 
         # in a pipe
         zcat runs/*.jsonl.gz | prefpairs pair --strategy exhaustive > pairs.jsonl
 
-        # rows of your own, whose fields you name
+        # rows of your own, with named fields
         prefpairs pair --prompt question --response answer --score points rows.jsonl
 
         # in a Makefile

@@ -16,30 +16,30 @@ from prefpairs.option import REQUIRED, argument, flag, one_of, option, options
 class RehearseWords:
     """The dataset, and how it is trained on."""
 
-    path: str = argument(REQUIRED, metavar="DATASET", help="The folder of a dataset, or a file.")
+    path: str = argument(REQUIRED, metavar="DATASET", help="The directory of a dataset, or a file.")
     to: str = option("trl", metavar="trl", help="The trainer.")
     tokenizer: str | None = option(
         None,
         metavar="DIR",
-        help="A folder with a tokenizer and its chat template, instead of one token a byte.",
+        help="A directory with a tokenizer and its chat template (default: one token per byte).",
     )
     max_length: int | None = option(
         None,
         metavar="N",
         least=1,
-        help="Cut to N tokens, as the trainer will (TRL: 1024). Default: no cut.",
+        help="Truncate to N tokens, as the trainer will (TRL: 1024). Default: no limit.",
     )
-    json: bool = flag(help="The figures as a JSON object.")
+    json: bool = flag(help="Print the figures as a JSON object.")
 
 
 def rehearse(*, asked: RehearseWords) -> None:
-    """Real steps of the real trainer on a dataset, offline, on a CPU.
+    """Train on a dataset for a few steps with the real trainer.
 
-    DPO of TRL, with a small random model, tokenizes every row and takes 20 steps on up to 8 of
-    them. A sound dataset begins at ln 2, has a gradient, loses no row, and is learned: the chosen
-    side wins in more than 90 %. Exit code 4 where it is not so.
+    Runs TRL's DPO offline, on a CPU, with a small random model: it tokenizes every row and trains
+    for 20 steps on up to 8 of them. A sound dataset starts at a loss of ln 2, has a gradient, loses
+    no row, and is learned: the chosen side wins in more than 90 %. Otherwise the exit code is 4.
 
-    Memory: half a gigabyte, for some seconds. The extra `rehearse` installs torch and TRL.
+    Memory: half a gigabyte, for a few seconds. The extra `rehearse` installs torch and TRL.
 
         prefpairs rehearse --to trl trl-data
 

@@ -32,7 +32,7 @@ class PageWords:
         "--output",
         metavar="FILE",
         panel=_PAGE,
-        help="Where the page goes: report.html, or - for standard output.",
+        help="Output file, such as report.html, or - for standard output.",
     )
     pairs: int = option(
         1000,
@@ -40,13 +40,16 @@ class PageWords:
         least=0,
         most=20_000,
         panel=_PAGE,
-        help="So many pairs, drawn by --seed, can be browsed; the more, the shorter long "
-        "texts are cut. 0 leaves all texts out.",
+        help="Number of pairs on the page, drawn by --seed. The more there are, the more long "
+        "texts are shortened. 0 leaves out all texts.",
     )
     title: str | None = option(
-        None, metavar="TEXT", panel=_PAGE, help="Its heading (default: the inputs' names)."
+        None,
+        metavar="TEXT",
+        panel=_PAGE,
+        help="Heading of the page (default: the names of the inputs).",
     )
-    quiet: bool = flag("-q", "--quiet", panel=_PAGE, help="Say nothing but errors.")
+    quiet: bool = flag("-q", "--quiet", panel=_PAGE, help="Print only errors.")
 
     def place(self) -> str:
         """Where the page goes."""
@@ -65,18 +68,18 @@ def report(
     temp: TempDir,
     showing: PageWords,
 ) -> None:
-    """What is in the data, as one page with pictures, and pairs to browse.
+    """Write statistics as an HTML page with charts, and pairs to browse.
 
-    One HTML file that needs nothing else: no network, no server. It shows what stats tells, and
-    pairs side by side with their differences, filters and search.
+    A single file that needs no network and no server. It has the figures of `stats`, and pairs side
+    by side with their differences, filters and search.
 
         prefpairs report rollouts.jsonl -o report.html
         prefpairs report pairs.jsonl --pairs 200 --title 'Week 12' -o report.html
 
-    Where there are more pairs than --pairs, some are drawn by --seed, and those with the widest
-    ratio of lengths and the narrowest gaps are there besides.
+    If there are more pairs than --pairs, they are drawn by --seed, and those with the most uneven
+    lengths and the narrowest gaps are added.
 
-    Memory: as stats, and the pairs of the page.
+    Memory: that of `stats`, plus the pairs on the page.
     """
     output = showing.place()
     counts = Ledger()

@@ -25,22 +25,22 @@ class RunOptions(WritePlan):
         "--set",
         metavar="TABLE.WORD=VALUE",
         panel=_RECIPE,
-        help="Change the recipe for this run: pair.min_gap=0.3. Repeatable.",
+        help="Override a value of the recipe for this run: pair.min_gap=0.3. Repeatable.",
     )
     dry_run: bool = flag(
-        panel=_RECIPE, help="Show what would be read, done and written; do nothing."
+        panel=_RECIPE, help="Show what would be read, done and written, without doing it."
     )
     depfile: str | None = option(
         None,
         metavar="FILE",
         panel=_WRITE,
-        help="Write a rule for make: the manifest hangs on the recipe and on all inputs.",
+        help="Write a make rule: the manifest depends on the recipe and on all inputs.",
     )
     keep_if_same: bool = keep_if_same_option()
     force: bool = flag(
         panel=_WRITE,
-        help="Also replace and delete files in out_dir, and a manifest, that are not of this "
-        "recipe.",
+        help="Replace and delete files in out_dir, and a manifest, even if they are not from "
+        "this recipe.",
     )
 
     def with_recipe(self, write: WriteRecipe) -> WriteRecipe:
@@ -57,14 +57,14 @@ class RunOptions(WritePlan):
 
 
 def run(*, asked: RunOptions) -> None:
-    """A whole pipeline out of a recipe, in one process.
+    """Run a whole pipeline from a recipe, in one process.
 
-    A recipe is a TOML file, recipe.toml unless named. Its tables are commands, in the order in
-    which they run, and their keys are the options of those commands; `read` names the inputs,
-    `write` the output. The result has the same bytes as the same commands in a pipe would write.
+    A recipe is a TOML file (default: recipe.toml). Its tables are commands, in the order in which
+    they run, and the keys are options of those commands; `read` names the inputs, `write` the
+    output. The result has the same bytes as the same commands in a pipe.
 
-    manifest.json, beside the output, says what was read and written; `prefpairs verify` holds the
-    files against it.
+    manifest.json, next to the output, lists what was read and written; `prefpairs verify` checks
+    the files against it.
 
     Memory: that of the stages; texts are read again where a stage needs them (filter, --near,
     --by PATH) and when the result is written. Exit codes are those of the stages.
@@ -74,10 +74,10 @@ def run(*, asked: RunOptions) -> None:
         # what it would do
         prefpairs run --dry-run
 
-        # another gap, for this run alone
+        # another gap, only for this run
         prefpairs run recipe.toml --set pair.min_gap=0.3
 
-        # in a Makefile, where the rule that is written knows all inputs
+        # in a Makefile; the depfile lists all inputs
         data/manifest.json: recipe.toml ; prefpairs run $< --depfile data/inputs.mk
     """
     from prefpairs.cli.recipe import read_recipe

@@ -9,12 +9,12 @@ from prefpairs.stages.sample import Sample
 
 
 def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: WriteFile) -> None:
-    """Some of the pairs, drawn by seed.
+    """Draw a random sample of pairs.
 
-    Whether a pair is drawn depends on the seed and its content, never on its place: a smaller
-    sample is part of a larger one, and samples of shards sampled again are a sample of the whole.
+    Whether a pair is drawn depends only on the seed and its content. A smaller sample is part of a
+    larger one, and sampling samples of shards gives a sample of the whole.
 
-    Memory: 410 bytes a pair of the sample with --max-pairs, 100 a pair of the input with
+    Memory: 300 to 400 bytes per pair of the sample with --max-pairs, 90 per pair of the input with
     --per-group or another order, none with --fraction.
 
         prefpairs sample --max-pairs 5000 --seed 1 pairs.jsonl -o small.jsonl
@@ -22,7 +22,7 @@ def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: Writ
         # a curriculum: the widest gaps first
         prefpairs sample --order easy-first pairs.jsonl -o ordered.jsonl
 
-        # a look at a hundredth of a stream
+        # look at one percent of a stream
         zcat pairs.jsonl.gz | prefpairs sample --fraction 0.01 | jq .prompt
     """
     run_plan(

@@ -50,24 +50,22 @@ class ChoiceWords:
         "--id",
         metavar="ID,...",
         panel=_WHICH,
-        help="Pairs by id, or by the first 4 or more digits of it; - reads ids from standard "
-        "input, a line each.",
+        help="Show pairs by id, or by at least the first 4 digits of it; - reads ids from "
+        "standard input, one per line.",
     )
     worst: str | None = option(
         None,
         metavar="|".join(_WORSTS),
         panel=_WHICH,
-        help="Pairs whose lengths differ most, or whose gaps are smallest; these first.",
+        help="Show the pairs whose lengths differ most, or whose gaps are smallest.",
     )
-    random: bool = flag(
-        panel=_WHICH, help="Pairs by a draw that hangs on --seed and on their content."
-    )
+    random: bool = flag(panel=_WHICH, help="Show random pairs, drawn by --seed and their content.")
     group: str | None = option(
         None,
         metavar="NAME",
         panel=_WHICH,
-        help="Read rollouts or candidates instead, and show the outcome of each candidate of a "
-        "group; the beginning of its name is enough.",
+        help="Read rollouts or candidates, and show the outcome of each candidate of a group; "
+        "the start of its name is enough.",
     )
 
     def check_choice(self, seed: int) -> None:
@@ -96,7 +94,7 @@ class ShowInputs(ReadPlan):
         metavar="N",
         least=1,
         panel=_WHICH,
-        help=f"Show N pairs (default: {_USUAL}; with --id all). With --group, N candidates.",
+        help=f"Show N pairs (default: {_USUAL}; all with --id), or with --group N candidates.",
         show_default=False,
     )
     source: str = option(
@@ -104,7 +102,7 @@ class ShowInputs(ReadPlan):
         "--from",
         metavar="KIND",
         panel=READ,
-        help=f"auto (look at the rows), pairs, {', '.join(PAIR_FORMATS)}; "
+        help=f"auto (recognise each row by its columns), pairs, {', '.join(PAIR_FORMATS)}; "
         f"with --group {', '.join(SOURCES)}.",
     )
 
@@ -159,7 +157,8 @@ class ViewWords:
 
     full: bool = flag(
         panel=_HOW,
-        help="All of the prompt, of what both answers say, and of long answers (else 1,000 rows).",
+        help="Show all of long prompts, of text that both answers share, and of long answers "
+        "(default: 1,000 rows).",
     )
     width: int | None = option(
         None,
@@ -167,14 +166,15 @@ class ViewWords:
         least=NARROWEST,
         most=WIDEST,
         panel=_HOW,
-        help="How wide it is (default: as the terminal; 100 in a file or pipe). Below 80 the "
-        "answers stand one above the other.",
+        help="Width of the output (default: that of the terminal; 100 in a file or pipe). Below "
+        "80, the answers are printed one below the other.",
         show_default=False,
     )
     no_pager: bool = flag(
-        panel=_HOW, help="Never start $PAGER (less -R), as it does where a terminal is too small."
+        panel=_HOW,
+        help="Never start $PAGER (less -R), even if the output does not fit on the terminal.",
     )
-    quiet: bool = flag("-q", "--quiet", panel=_HOW, help="Say nothing but errors.")
+    quiet: bool = flag("-q", "--quiet", panel=_HOW, help="Print only errors.")
 
     @contextmanager
     def opened(self, plan: InputPlan, ledger: Ledger) -> Iterator[Screen]:
@@ -205,15 +205,16 @@ def show(
     pairing: PairOptions,
     temp: TempDir,
 ) -> None:
-    """Pairs side by side, or the outcome of each candidate of a group.
+    """Show pairs side by side, or the outcome of each candidate of a group.
 
-    The first pairs, or those that are asked for, with the words that differ: in colours on a
-    terminal, between {+ +} and [- -] elsewhere. A = between the columns marks what is equal.
+    Shows the first pairs, or those you select, with the words that differ: in colours on a
+    terminal, otherwise between {+ +} and [- -]. A = between the columns means that both sides are
+    equal.
 
         prefpairs show --worst length-ratio -n 3 pairs.jsonl
 
-    With --group NAME the inputs are rollouts, all options of `pair` are taken, and every candidate
-    of the group is shown with the pairs it stands in, or why it stands in none.
+    With --group NAME, the inputs are rollouts and all options of `pair` apply. Every candidate of
+    the group is shown with its pairs, or with the reason why it has none.
 
         prefpairs show --group prompt:2d67 --min-gap 0.2 rollouts.jsonl
 

@@ -17,29 +17,29 @@ def split(
     temp: TempDir,
     write: WriteSides,
 ) -> None:
-    """Pairs to train.jsonl, val.jsonl and test.jsonl, without leaks.
+    """Split pairs into train.jsonl, val.jsonl and test.jsonl, without leaks.
 
-    What they are split by, the prompt unless told otherwise, never stands on two sides, and never
-    changes sides when data is added: its side depends on it and on the seed alone. So shares are
-    met on average; --exact comes near to them on small inputs, too.
+    The split key, by default the prompt, never appears in two splits. Its split depends only on the
+    key and the seed, so it does not change when data is added. Fractions are therefore met only on
+    average; --exact comes close to them on small inputs.
 
-    Export changes some prompts, so that two become one: turns that both answers share move into
-    the prompt, and thinking or history may go. --for TARGET splits by what the trainer sees.
+    Exporting can make different prompts equal: turns that both answers share move into the prompt,
+    and reasoning or history may be dropped. --for TARGET splits by what the trainer sees.
 
-    Memory: about 30 bytes a prompt, and 30 more a prompt of --like; with --exact 90 a pair.
+    Memory: 30 bytes per prompt, and 30 per prompt of --like; with --exact 90 per pair.
 
         prefpairs split --val-fraction 0.1 pairs.jsonl --out-dir data
 
-        # a test set, too; every side comes near to its share of few pairs
+        # with a test set; close to the fractions even with few pairs
         prefpairs split --exact --test-fraction 0.1 pairs.jsonl --out-dir data
 
-        # all turns of one conversation on one side
+        # all turns of a conversation in one split
         prefpairs split --by meta.example_id pairs.jsonl --out-dir data
 
         # by the prompts that TRL will see
         prefpairs split --for trl pairs.jsonl --out-dir data
 
-        # old and new pairs: prompts that data has already stay on their side
+        # old and new pairs: prompts that are already in data keep their split
         prefpairs split --like data all_pairs.jsonl --out-dir data
     """
     run_plan(

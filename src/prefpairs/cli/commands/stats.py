@@ -33,20 +33,20 @@ class ToldWords:
         "--output",
         metavar="FILE",
         panel=_TOLD,
-        help="Where it goes (default: standard output).",
+        help="Output file (default: standard output).",
         show_default=False,
     )
-    json: bool = flag(panel=_TOLD, help="All figures as JSON.")
-    markdown: bool = flag(panel=_TOLD, help="Tables for a pull request.")
+    json: bool = flag(panel=_TOLD, help="Print all figures as JSON.")
+    markdown: bool = flag(panel=_TOLD, help="Print Markdown tables, for a pull request.")
     require: list[str] | None = option(
         None,
         metavar="NAME<N",
         panel=_TOLD,
-        help="Exit with 4 unless a figure of --json is so: 'longer_wins<0.6', 'pairs>=1000'. "
-        "What was found is told all the same. Repeatable.",
+        help="Exit with 4 unless a figure of --json meets this condition: 'longer_wins<0.6', "
+        "'pairs>=1000'. The figures are written either way. Repeatable.",
     )
 
-    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Show no bar while it runs.")
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Do not show a progress bar.")
 
     def written(self, found: Survey, ledger: Ledger) -> bytes:
         """What is told of a survey."""
@@ -70,19 +70,19 @@ def stats(
     temp: TempDir,
     told: ToldWords,
 ) -> None:
-    """What is in the data: of pairs, or of rollouts and the pairs they would give.
+    """Show statistics of pairs, or of rollouts and the pairs they would give.
 
-    What was lost and why, scores, gaps and what another --min-gap would leave, ties, lengths,
-    repeated and contradictory pairs, who wins, and the shortcuts that would tell chosen from
-    rejected without looking at the task: "the longer answer wins", and others.
+    Losses and their reasons, scores, gaps and what another --min-gap would leave, ties, lengths,
+    repeated and contradictory pairs, which model wins, and shortcuts that distinguish chosen from
+    rejected answers without looking at the task, such as "the longer answer wins".
 
         prefpairs stats rollouts.jsonl
         prefpairs stats --strategy exhaustive --keep response.model runs/*.jsonl
         prefpairs stats --require 'longer_wins<0.6' pairs.jsonl
 
-    Counts are exact.
+    All counts are exact.
 
-    Memory: some 150 bytes a pair, and about 90 a candidate where pairs are made.
+    Memory: 210 bytes per pair, plus that of `pair` if pairs are made.
     """
     if told.json and told.markdown:
         raise OptionsConflict("--json", "--markdown", hint="choose one")

@@ -54,48 +54,58 @@ class ValidateWords:
     inputs: list[str] | None = argument(
         None,
         metavar="[FILE]...",
-        help="Files of the dataset, or its folder (default: standard input).",
+        help="Files of the dataset, or its directory (default: standard input).",
     )
     host: str | None = option(
-        None, metavar="|".join(HOSTS), panel=_RULES, help="openai: who runs it."
+        None, metavar="|".join(HOSTS), panel=_RULES, help="openai: the hosting service."
     )
     max_chars: int | None = option(
-        None, metavar="N", least=1, panel=_RULES, help="Prompt and answer are cut to N characters."
+        None,
+        metavar="N",
+        least=1,
+        panel=_RULES,
+        help="Assume that prompt and answer are truncated to N characters.",
     )
     max_tokens: int | None = option(
         None,
         metavar="N",
         least=1,
         panel=_RULES,
-        help="They are cut to N tokens (TRL: 1024), as --tokenizer counts.",
+        help="Assume that they are truncated to N tokens of --tokenizer (TRL: 1024).",
     )
     tokenizer: str | None = option(
         None,
         metavar="FILE",
         panel=_RULES,
-        help="A tokenizer.json; what a chat template adds is not counted.",
+        help="A tokenizer.json. Tokens that a chat template adds are not counted.",
     )
     template: str | None = option(
         None,
         metavar="FILE",
         panel=_RULES,
-        help="trinity: the chat template of the model, by which answers are cut.",
+        help="trinity: the chat template of the model, which determines where answers are cut.",
     )
     batch_size: int = option(
         0,
         metavar="N",
         least=0,
         panel=_RULES,
-        help="Rows of a step; 0 is what the trainer has by default (NeMo RL: 128).",
+        help="Rows per step; 0 is the trainer's default (NeMo RL: 128).",
     )
     limit: int | None = option(
-        None, "-n", "--limit", metavar="N", least=0, panel=_RULES, help="Read N rows."
+        None,
+        "-n",
+        "--limit",
+        metavar="N",
+        least=0,
+        panel=_RULES,
+        help="Read only the first N rows.",
     )
-    json: bool = flag(panel=_TOLD, help="A JSON object for each finding instead of a line of text.")
+    json: bool = flag(panel=_TOLD, help="Print a JSON object for each finding.")
     summary: str | None = option(
-        None, metavar="FILE", panel=_TOLD, help="Write the counts as JSON, too."
+        None, metavar="FILE", panel=_TOLD, help="Also write the counts as JSON."
     )
-    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="No summary, only findings.")
+    quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Print only findings, no summary.")
     max_line: str = max_line_option()
     max_unpacked: str | None = max_unpacked_option()
 
@@ -138,23 +148,23 @@ class ValidateWords:
 
 
 def validate(*, words: ValidateWords) -> None:
-    """What a trainer would do with each row of its dataset, whoever wrote it.
+    """Report what a trainer would do with each row of a dataset.
 
-    A line for each thing because of which a row would fail to load, crash, be dropped, train on
-    nothing or on the wrong thing; and warnings, the first five of each kind. Exit code 4 where
+    Prints one line for each problem that makes a row fail to load, crash, be dropped, or train on
+    nothing or on the wrong tokens, and the first five warnings of each kind. The exit code is 4 if
     anything would be lost.
 
-    The rules are those that were measured with the trainers' own code. Files whose names say that
-    they are train, val or test are compared: a prompt on two sides is a leak.
+    The rules were measured with the trainers' own code. Files whose names say train, val or test
+    are compared: a prompt in two splits is a leak.
 
-    Memory: constant, and 50 bytes a prompt where sides are compared; one pass over the input.
+    Memory: constant, plus 50 bytes per prompt if splits are compared; one pass over the input.
 
         prefpairs validate --to trl trl-data
 
-        # does a prompt of val stand in train?
+        # is a prompt of val also in train?
         prefpairs validate --to trl train.jsonl val.jsonl
 
-        # which rows would be cut to nothing
+        # which rows would be truncated to nothing
         prefpairs validate --to trl --max-tokens 1024 --tokenizer t.json trl-data
 
         # the findings as data

@@ -11,20 +11,22 @@ from prefpairs.option import REQUIRED, argument, options
 class VerifyWords:
     """What files are compared with."""
 
-    manifest: str = argument(REQUIRED, metavar="MANIFEST", help="What `prefpairs run` wrote.")
+    manifest: str = argument(
+        REQUIRED, metavar="MANIFEST", help="A manifest written by `prefpairs run`."
+    )
 
 
 def verify(*, asked: VerifyWords) -> None:
-    """Whether files are still what a manifest says.
+    """Check files against a manifest.
 
-    Recipe, inputs and outputs are hashed again. Exit 0 if all are what they were, 1 if one is
-    missing, differs or is no regular file, or if the manifest lists none.
+    Hashes the recipe, inputs and outputs again. Exit 0 if all are unchanged, 1 if one is missing,
+    changed or not a regular file, or if the manifest lists none.
 
     Memory: constant; each file is read once.
 
         prefpairs verify data/manifest.json
 
-        # train on what was made, or not at all
+        # train only if the data is unchanged
         prefpairs verify data/manifest.json && accelerate launch train.py
     """
     from prefpairs.engine.manifest import differences, files_of, other_identity, read_manifest

@@ -1,4 +1,4 @@
-"""Help, as people read it: on a terminal, through a pipe, at any width."""
+"""The help of the program and its commands, at any width."""
 
 import os
 import sys
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from prefpairs.option import Option
 
 GROUPS = {
-    "Making pairs": ("pair", "extract"),
-    "Curating pairs": ("dedupe", "filter", "sample", "split"),
-    "Looking at the data": ("stats", "report", "show", "diff"),
+    "Make pairs": ("pair", "extract"),
+    "Curate pairs": ("dedupe", "filter", "sample", "split"),
+    "Look at the data": ("stats", "report", "show", "diff"),
     "For trainers": ("export", "validate", "rehearse"),
-    "All in one": ("run", "verify"),
+    "Pipelines": ("run", "verify"),
 }
-"""What commands are for. Those that stand nowhere are told last."""
+"""Commands by purpose; all others come last."""
 
 _ABOUT = (
     "Scored rollouts in, trainable preference pairs out. Every pair it writes can be trained on, "
@@ -29,23 +29,23 @@ prefpairs pair --min-gap 0.2 rollouts.jsonl -o pairs.jsonl
 prefpairs split --val-fraction 0.1 pairs.jsonl --out-dir data
 prefpairs export --to trl data --out-dir trl-data"""
 _OPTIONS = [
-    ("-h, --help", "Show this; behind a command, all about it."),
+    ("-h, --help", "Show this help; after a command, the help of that command."),
     ("    --version", "Show the version."),
 ]
 _CODES = [
-    ("0", "done, also where the reader of a pipe went away"),
+    ("0", "success, also if the reader of a pipe closed it"),
     ("1", "bad data"),
     ("2", "wrong usage"),
-    ("3", "nothing came out"),
+    ("3", "no output"),
     ("4", "a --require is not met, or a trainer would lose rows"),
     ("5", "a file could not be read or written"),
-    ("70", "a bug"),
-    ("130", "interrupted; 143 by SIGTERM"),
+    ("70", "a bug in prefpairs"),
+    ("130", "interrupted; 143 if by SIGTERM"),
 ]
 
 _WIDEST = 100
 _COLUMN, _INDENT = 32, 10
-"""Where what is said of a word begins at most, and where if there is no room beside it."""
+"""The widest column of names, and the indentation of descriptions that go below them."""
 
 
 def help_text(width: int, paint: "Paint") -> str:
@@ -79,13 +79,13 @@ def help_of(command: str, width: int, paint: "Paint") -> str:
     column = column_of(["-h, --help", *(left for rows in tables.values() for left, _ in rows)])
     for title, rows in tables.items():
         page.table(title, rows, column=column)
-    page.table("Help", [("-h, --help", "Show this.")], column=column)
+    page.table("Help", [("-h, --help", "Show this help.")], column=column)
     page.examples(manual.examples)
     return page.text()
 
 
 def usage_of(command: str) -> str:
-    """How a command is typed."""
+    """The usage line of a command."""
     from prefpairs.cli.command_manual import options_of_command
 
     words = options_of_command(command)
@@ -100,7 +100,7 @@ def usage_of(command: str) -> str:
 
 
 def _left(word: "Option") -> str:
-    """How a word is typed; long names stand below each other."""
+    """The names of an option or argument."""
     if not word.names:
         return word.metavar
     short = f"{word.names[0]}, " if len(word.names) > 1 else ""
@@ -108,7 +108,7 @@ def _left(word: "Option") -> str:
 
 
 def _more(word: "Option") -> str:
-    """What else is to be known of a value: its bounds, and what it is by default."""
+    """Bounds and default of a value."""
     facts = ["required"] if word.is_required else []
     if word.bounds is not None and word.most is not None:
         facts.append(word.bounds)
@@ -120,12 +120,12 @@ def _more(word: "Option") -> str:
 
 
 def column_of(lefts: Sequence[str]) -> int:
-    """Where the texts beside words begin: behind the longest word, if it is not too long."""
+    """The column where descriptions start: after the longest name, up to a limit."""
     return min(_COLUMN, max(map(len, lefts), default=0) + 4)
 
 
 class Page:
-    """Text of a width, block after block."""
+    """Blocks of text, wrapped to a width."""
 
     def __init__(self, width: int, paint: "Paint") -> None:
         self._width = width
@@ -133,17 +133,17 @@ class Page:
         self._blocks: list[list[str]] = []
 
     def paragraph(self, text: str, *, hang: int = 0) -> None:
-        """Plain words."""
+        """Add a paragraph."""
         self._blocks.append(_wrapped(text, self._width, hang=hang))
 
     def table(self, title: str, rows: Sequence[tuple[str, str]], *, column: int = 0) -> None:
-        """Words, and beside each what is said of it."""
+        """Add a table of names and descriptions."""
         column = column or column_of([left for left, _ in rows])
         lines = [line for left, text in rows for line in self._row(left, text, column)]
         self._blocks.append([self._paint.title(title), *lines])
 
     def _row(self, left: str, text: str, column: int) -> Iterator[str]:
-        """What is said stands below the word where one of both is too long."""
+        """A row; its description goes below the name if there is no room next to it."""
         beside = column if column * 2 < self._width else _INDENT
         lines = _wrapped(text, self._width - beside)
         word = f"  {self._paint.word(left)}"
@@ -153,7 +153,7 @@ class Page:
         yield from (f"{'':{beside}}{line}" for line in lines)
 
     def examples(self, blocks: Sequence[str]) -> None:
-        """Lines to type, and what is said of them behind a #."""
+        """Add example commands, with comments after #."""
         title = self._paint.title("Examples")
         for block in blocks:
             lines = [self._example(line) for line in block.splitlines()]
@@ -164,7 +164,7 @@ class Page:
         return f"  {self._paint.aside(line) if line.startswith('#') else line}"
 
     def text(self) -> str:
-        """All blocks, with an empty line between any two."""
+        """All blocks, separated by blank lines."""
         return "\n".join("".join(f"{line}\n" for line in block) for block in self._blocks)
 
 
@@ -175,21 +175,21 @@ def _wrapped(text: str, width: int, *, hang: int = 0) -> list[str]:
 
 
 class Paint:
-    """Titles and words in their colours, where there are colours."""
+    """Colours of titles and names, if there are colours."""
 
     def __init__(self, *, colours: bool) -> None:
         self._colours = colours
 
     def title(self, text: str) -> str:
-        """The title of a group."""
+        """A title."""
         return self._in("1", text)
 
     def word(self, text: str) -> str:
-        """A word to type."""
+        """A name to type."""
         return self._in("36", text)
 
     def aside(self, text: str) -> str:
-        """What need not be read."""
+        """A comment."""
         return self._in("2", text)
 
     def _in(self, colour: str, text: str) -> str:
