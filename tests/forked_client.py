@@ -1,6 +1,6 @@
-"""Asks a server of forked_prefpairs.py for a run; as a script, it is `prefpairs` for shells.
+"""Asks the server of forked_prefpairs.py for a run. As a script, it is `prefpairs` for shells.
 
-It imports next to nothing: `python -IS forked_client.py SOCKET WORDS` takes 15 ms.
+It imports little, so `python -IS forked_client.py SOCKET WORDS` takes 15 ms.
 """
 
 import os
@@ -20,7 +20,7 @@ def ask(
     variables: Mapping[str, str],
     folder: str,
 ) -> socket.socket:
-    """Start a run with these as its standard streams: its number and exit code come from there."""
+    """Start a run with these streams. The socket then yields its process ID and exit code."""
     server = socket.socket(socket.AF_UNIX)
     server.connect(address)
     parts = [
@@ -36,7 +36,7 @@ def ask(
 
 
 def asked(client: socket.socket) -> tuple[list[int], list[str], dict[str, str], str]:
-    """What such a client asks for: descriptors, words, variables and the folder."""
+    """What a client asks for: descriptors, words, variables and the working directory."""
     header, descriptors, _, _ = socket.recv_fds(client, _LENGTHS.size, 3)
     length, words, variables = _LENGTHS.unpack(header)
     given = [os.fsdecode(part) for part in receive(client, length).split(b"\0")]
@@ -45,7 +45,7 @@ def asked(client: socket.socket) -> tuple[list[int], list[str], dict[str, str], 
 
 
 def receive(sender: socket.socket, count: int) -> bytes:
-    """So many bytes."""
+    """Exactly this many bytes."""
     parts = []
     while count and (part := sender.recv(count)):
         parts.append(part)
@@ -56,7 +56,7 @@ def receive(sender: socket.socket, count: int) -> bytes:
 
 
 def receive_number(sender: socket.socket) -> int:
-    """The number of a process, or its exit code: less than nothing if a signal ended it."""
+    """A process ID, or an exit code, which is negative if a signal ended the process."""
     (number,) = NUMBER.unpack(receive(sender, NUMBER.size))
     return int(number)
 

@@ -1,8 +1,8 @@
-"""The program as a process of its own, forked from one that has imported it: 20 ms, not 110.
+"""Runs the program in a process forked from one that has imported it: 20 ms instead of 110.
 
-It has its own descriptors, folder, variables, signals and exit code. A fresh `python -m prefpairs`
-is needed only for what Python looks at when it starts: PYTHON* and LC_* variables, terminals,
-closed descriptors, limits of memory and the imports themselves.
+The process has its own standard streams, working directory, environment, signals and exit code.
+Start a fresh `python -m prefpairs` only to test what Python reads at startup: PYTHON* and LC_*
+variables, terminals, closed descriptors, limits on memory, and the imports themselves.
 """
 
 import atexit
@@ -32,7 +32,7 @@ import prefpairs
 Done = subprocess.CompletedProcess[str]
 
 _FRESH = ("PYTHON", "LC_", "LANG")
-"""Variables that Python reads when it starts."""
+"""Variables that Python reads at startup."""
 
 
 def run(  # noqa: PLR0913 - as subprocess.run
@@ -44,7 +44,7 @@ def run(  # noqa: PLR0913 - as subprocess.run
     cwd: str | Path | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `prefpairs WORDS` to its end, through pipes where no file is given."""
+    """Run `prefpairs WORDS` and wait for it. Streams for which no file is given are pipes."""
     if any(name.startswith(_FRESH) for name in env or ()):
         message = f"these variables need a fresh Python: {env}"
         raise ValueError(message)
@@ -71,7 +71,7 @@ def run(  # noqa: PLR0913 - as subprocess.run
 
 
 def run_text(*words: str, cwd: str | Path | None = None) -> Done:
-    """Run it without input; what it writes is text."""
+    """Run it on empty standard input; its output is text."""
     done = run(*words, cwd=cwd)
     return Done(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -103,18 +103,18 @@ def _wait(client: socket.socket, timeout: float) -> int:
 
 
 def tools() -> str:
-    """A folder for the PATH of a shell in which `prefpairs` is to be such a run."""
+    """A folder for PATH, with a `prefpairs` that asks the server for a run."""
     return os.path.dirname(server())
 
 
 def in_shells() -> dict[str, str]:
-    """The variables of a shell in which `prefpairs` is such a run."""
+    """Our environment with that folder on PATH, for shells."""
     return {**os.environ, "PATH": f"{tools()}{os.pathsep}{os.environ['PATH']}"}
 
 
 @cache
 def server() -> str:
-    """The address of a server for this process and all that it starts."""
+    """The address of this process's server, which is started on the first call."""
     folder = tempfile.mkdtemp(prefix="prefpairs-")
     address = f"{folder}/socket"
     listener = socket.socket(socket.AF_UNIX)
@@ -123,7 +123,7 @@ def server() -> str:
     started = subprocess.Popen(
         [sys.executable, __file__, str(listener.fileno())],
         pass_fds=[listener.fileno()],
-        stdin=subprocess.PIPE,  # its end is ours, however we end
+        stdin=subprocess.PIPE,  # it reads the end of it when we end, in whatever way
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
@@ -142,13 +142,13 @@ def server() -> str:
 
 
 def serve(listener: socket.socket) -> int:
-    """Fork a run for each client; the result is the exit code of a run, in its process."""
+    """Fork a process for each client, until standard input ends."""
     for module in pkgutil.walk_packages(prefpairs.__path__, "prefpairs."):
         if module.name != "prefpairs.__main__":
             import_module(module.name)
     from prefpairs.cli.main import main
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for pytest
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
     gc.freeze()
     while True:
         if sys.stdin in select([listener, sys.stdin], [], [])[0]:
@@ -175,13 +175,13 @@ def serve(listener: socket.socket) -> int:
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # Python would take as long to tidy up as the run took
+    os._exit(code)  # finalising Python would take as long as the run
 
 
 def _become(
     descriptors: list[int], words: list[str], variables: dict[str, str], folder: str
 ) -> None:
-    """What a fresh process has from its parent and from Python."""
+    """Set what a fresh process gets from its parent and from Python."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)

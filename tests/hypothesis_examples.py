@@ -1,4 +1,4 @@
-"""How many examples a property is tried on."""
+"""How many examples Hypothesis tries."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from hypothesis import settings
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Settings for so many examples in `make stress`, and for a share of them before.
+    """Settings for this many examples in `make stress`, and a share of them in quicker runs.
 
-    The profiles are in conftest.py; what they take is meant per hundred.
+    Each profile in conftest.py gives its share as examples per hundred.
     """
     share = settings().max_examples / 100
     return settings(max_examples=max(min(count, 3), round(count * share)), **others)
