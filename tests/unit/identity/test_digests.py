@@ -190,7 +190,7 @@ def test_nothing_else_is_a_digest() -> None:
     }
     assert users == {
         "engine/pair_store.py",  # whether a line changed since it was read
-        "files/file_digest.py",  # whole files
+        "files/file_stamps.py",  # whole files
         "files/staged_file.py",  # what a run writes, for its manifest
         "render/page/document.py",  # the policy of a page
         "model/identity.py",
