@@ -38,8 +38,8 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.fields.answer import Reading, read_candidate
-from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.answer import RowOutcome, read_candidate
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair
 from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
@@ -201,8 +201,8 @@ def source(name: str) -> Target:
             other = _reading(slow.read, data)
             if other not in _UNSEEN:
                 assert repr(found) == repr(other)
-            _hold_shortcut(quick.shortcut, found, data)
-            if isinstance(found, Reading):
+            _hold_shortcut(quick.fast_reader, found, data)
+            if isinstance(found, RowOutcome):
                 _hold_candidates(found)
 
     return read
@@ -219,18 +219,18 @@ def _reading(read: Callable[[bytes], Any], data: bytes) -> Any:
         return error.problem
 
 
-def _hold_shortcut(shortcut: Any, found: Any, data: bytes) -> None:
+def _hold_shortcut(fast_reader: Any, found: Any, data: bytes) -> None:
     """What is scanned is what is read."""
-    if shortcut is None:
+    if fast_reader is None:
         return
-    (scanned,) = shortcut.scan([data])
-    plain = shortcut.read(data, "")
+    (scanned,) = fast_reader.index_rows([data])
+    plain = fast_reader.read(data, "")
     if plain is not None and scanned is not None:
         assert repr([plain[0]]) == repr(found.kept)
         assert scanned[1:] == (plain[0].score, plain[0].index, plain[1])
 
 
-def _hold_candidates(reading: Reading) -> None:
+def _hold_candidates(reading: RowOutcome) -> None:
     """They fit their schema, and are the same when they are read again."""
     assert len(reading.places) == len(reading.kept)
     for candidate in reading.kept:
@@ -256,20 +256,20 @@ def pairs(data: bytes) -> None:
     """A row is a pair in a dialect, a loss or bad; a pair stays as it is when it is read again."""
     for dialect in ("auto", *PAIR_FORMATS):
         found = _reading(partial(read_pair, unwrap=partial(unwrap, dialect=dialect)), data)
-        if isinstance(found, PairReading) and found.lost is None:
+        if isinstance(found, PairRowOutcome) and found.lost is None:
             _hold_pair(found)
     plain = _reading(read_pair_fast, data)
     if plain is not None:
         assert repr(plain) == repr(_reading(read_pair, data))
 
 
-def _hold_pair(found: PairReading) -> None:
+def _hold_pair(found: PairRowOutcome) -> None:
     line = pair_line(found.pair)
     MODELS["pair"].model_validate(strict(line))
     again = read_pair(line, partial(unwrap, dialect="auto"))
     assert (pair_line(again.pair), again.digests, again.lost) == (line, found.digests, None)
     assert repr(again.pair.meta) == repr(found.pair.meta)
-    assert set(again.mends) <= {"not_preferred"}
+    assert set(again.noticed) <= {"not_preferred"}
 
 
 def rules(data: bytes) -> None:

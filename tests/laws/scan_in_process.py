@@ -10,10 +10,10 @@ from prefpairs.engine.row_reader import Rows
 from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 
 
-def indexed(given_lines: list[bytes], how: Opened) -> tuple[list[Block], Any, list[str]]:
+def indexed(given_lines: list[bytes], how: RecordReader) -> tuple[list[Block], Any, list[str]]:
     """The columns, the counts and the bad rows of the lines of a file."""
     columns, ledger = CandidateColumns(), Ledger()
     plan = ReadPlan(inputs=[])

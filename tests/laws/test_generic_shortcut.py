@@ -1,4 +1,4 @@
-"""What the shortcut finds in a row is what reading any shape finds; else it finds nothing."""
+"""What the fast reader finds in a row is what reading any shape finds; else it finds nothing."""
 
 import json
 from typing import Any
@@ -14,11 +14,11 @@ from usual_rows import AIMS, plain_rows, usual_rows
 
 from hypothesis_examples import examples
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import GENERIC, generic
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import source_of
 
 SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
@@ -31,7 +31,7 @@ READINGS: list[tuple[ReadOptions, Row]] = [
     (ReadOptions(ignore=("system", "context", "images", "response", "score")), SAMPLE),
     (ReadOptions(drop_rows=frozenset({"failed", "incomplete"}), ignore=("status",)), SAMPLE),
 ]
-"""Options, and the row that decides on the shortcut."""
+"""Options, and the row that decides on the fast reader."""
 
 NAMES = [
     ("prompt", "response", "score"),
@@ -44,10 +44,10 @@ NAMES = [
 """Other names of the three, as they stand in files."""
 
 
-def opened(options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> Opened:
+def opened(options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> RecordReader:
     """How rows are read like the sample."""
     found = generic.open_reader([json.dumps(sample).encode()], options, "r.jsonl")
-    assert found.shortcut
+    assert found.fast_reader
     return found
 
 
@@ -60,20 +60,20 @@ def told(line: bytes, options: ReadOptions) -> Any:
 
 
 def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = SAMPLE) -> bool:
-    """Whether the shortcut knows a row; if so, hold what it finds against the whole truth."""
-    short = opened(options, sample).shortcut
+    """Whether the fast reader knows a row; if so, hold what it finds against the whole truth."""
+    short = opened(options, sample).fast_reader
     assert short
-    (scanned,) = short.scan([line])
+    (scanned,) = short.index_rows([line])
     plain = short.read(line, "r.jsonl:1")
     if plain is None or scanned is None:
         assert plain is None
         return False
     candidate, digest = plain
     whole = told(line, options)
-    assert isinstance(whole, Reading), whole
+    assert isinstance(whole, RowOutcome), whole
     assert repr(whole.kept) == repr([candidate._replace(origin="")])
-    assert (whole.places, whole.lost, whole.mends) == ([1], [], [])
-    assert {*whole.shown} <= {*short.shown}
+    assert (whole.places, whole.lost, whole.noticed) == ([1], [], [])
+    assert {*whole.facts} <= {*short.facts}
     assert source_of(line) == GENERIC
     assert candidate.origin == "r.jsonl:1"
     assert digest == digest_response(whole.kept[0].response)
@@ -112,7 +112,7 @@ def test_a_shortcut_made_for_any_row(row: Row, names: tuple[str, str, str], more
     if names[0] == "messages":
         sample["messages"] = [{"role": "user", "content": "Q"}]
     found = generic.open_reader([json.dumps(sample).encode()], ReadOptions(), "r.jsonl")
-    if found.shortcut is not None:
+    if found.fast_reader is not None:
         accepted(json.dumps({**sample, **row}).encode(), READINGS[0][0], sample)
         accepted(json.dumps(row).encode(), READINGS[0][0], sample)
 
@@ -137,7 +137,7 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
     options = READINGS[1][0]
     if any(isinstance(told(line, options), TwoReadings) for line in shuffled):
         return
-    slow = Opened(lambda line: generic.read_any_shape(line, options, "r.jsonl"))
+    slow = RecordReader(lambda line: generic.read_any_shape(line, options, "r.jsonl"))
     assert indexed(shuffled, opened(options)) == indexed(shuffled, slow)
 
 
@@ -193,7 +193,7 @@ def test_dumps_of_verl_with_and_without(given_rows: list[Any], *, escaped: bool)
         ascii_only = escaped or "\ud800" in (f"{uid}"[:1], right)
         lines.append(json.dumps(row, ensure_ascii=ascii_only).encode())
         accepted(lines[-1], sample=VERL)
-    slow = Opened(lambda line: generic.read_any_shape(line, READINGS[0][0], "r.jsonl"))
+    slow = RecordReader(lambda line: generic.read_any_shape(line, READINGS[0][0], "r.jsonl"))
     assert indexed(lines, opened(sample=VERL)) == indexed(lines, slow)
 
 
@@ -235,7 +235,7 @@ def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool
     """One prompt, one response, one score, taken as they stand from keys of the row."""
     row = json.dumps({"question": "Q", "answer": "A", "reward": 0, "step": "s", "tools": []})
     found = generic.open_reader([row.encode()], ReadOptions(**options), "r.jsonl")
-    assert bool(found.shortcut) is suitable
+    assert bool(found.fast_reader) is suitable
 
 
 @pytest.mark.parametrize(
@@ -251,5 +251,6 @@ def test_for_what_there_is_a_shortcut(options: dict[str, Any], *, suitable: bool
 def test_rows_of_other_fields_have_none(row: Row) -> None:
     """Two prompts, conversations, answers without a score, more of the question, TRL's logs."""
     assert (
-        generic.open_reader([json.dumps(row).encode()], ReadOptions(), "r.jsonl").shortcut is None
+        generic.open_reader([json.dumps(row).encode()], ReadOptions(), "r.jsonl").fast_reader
+        is None
     )

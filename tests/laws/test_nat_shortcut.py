@@ -10,7 +10,7 @@ from nat_items import AIMS, STEP_NAME, plain_items, usual_items
 from run_in_process import Row
 
 from hypothesis_examples import examples
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.sources import nat, nat_fast
 
 OPTIONS = [ReadOptions(), ReadOptions(cast_score=True), ReadOptions(step_name="x")]
@@ -19,7 +19,7 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"no_score"}))]
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     """Whether the short way knows an item; if so, hold what it finds against the whole truth."""
-    assert as_they_stand(options)
+    assert is_default_reading(options)
     plain = nat_fast.read(line, options.step_name)
     if plain is None:
         return False
@@ -69,7 +69,7 @@ def test_what_one_prompt_held_another_may_keep() -> None:
     reading = nat_fast.read(line, STEP_NAME)
     assert reading
     assert [len(candidate.prompt) for candidate in reading.kept] == [1, 2, 1]
-    assert reading.mends == ["prompt_held_answer"] * 2
+    assert reading.noticed == ["prompt_held_answer"] * 2
 
 
 @pytest.mark.parametrize("output", ["", " \n", "<think>hm</think>A", "A</think>", "hm think> so"])

@@ -1,4 +1,4 @@
-"""What the shortcut finds in a rollout is what reading any shape finds; else it finds nothing."""
+"""The fast reader of NeMo Gym finds what the general reader finds, and leaves all else to it."""
 
 import json
 from pathlib import Path
@@ -13,12 +13,12 @@ from usual_rollouts import message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import Reading
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import nemo_gym, nemo_gym_fast
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 ACCEPTED = {
@@ -34,21 +34,21 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"masked", "failed", "incomplete", "
 
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
-    """Whether the shortcut knows a row; if so, hold what it finds against the whole truth."""
-    assert as_they_stand(options)
-    (scanned,) = nemo_gym_fast.scan([line])
+    """Whether the fast reader knows a row; if so, hold what it finds against the whole truth."""
+    assert is_default_reading(options)
+    (scanned,) = nemo_gym_fast.index_rows([line])
     plain = nemo_gym_fast.read(line, "r.jsonl:1")
     if plain is None or scanned is None:
         assert plain is None
-        assert scanned is None or nemo_gym_fast.ask(line) is None
+        assert scanned is None or nemo_gym_fast.read_question(line) is None
         return False
     candidate, digest = plain
     whole = nemo_gym.read_any_shape(line, options, "r.jsonl")
-    assert repr(whole) == repr(Reading([candidate._replace(origin="")], [1]))
+    assert repr(whole) == repr(RowOutcome([candidate._replace(origin="")], [1]))
     assert candidate.origin == "r.jsonl:1"
     assert digest == digest_response(whole.kept[0].response)
     assert scanned[1:] == (candidate.score, candidate.index, digest)
-    asked = nemo_gym_fast.ask(line)
+    asked = nemo_gym_fast.read_question(line)
     assert asked == Candidate(candidate.group, candidate.prompt, [], 0.0, tools=candidate.tools)
     return True
 
@@ -76,8 +76,8 @@ def test_the_index_is_the_same_with_and_without(given_lines: list[bytes], chance
     shuffled = given_lines * 2
     chance.shuffle(shuffled)
     quick = nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
-    slow = Opened(lambda line: nemo_gym.read_any_shape(line, ReadOptions(), "r.jsonl"))
-    assert quick.shortcut
+    slow = RecordReader(lambda line: nemo_gym.read_any_shape(line, ReadOptions(), "r.jsonl"))
+    assert quick.fast_reader
     assert indexed(shuffled, quick) == indexed(shuffled, slow)
 
 
@@ -118,7 +118,7 @@ def test_two_turns_of_the_model_in_the_prompt_are_one() -> None:
 
 
 def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> None:
-    """More than 4300 digits: whoever reads the whole row refuses it, the shortcut skips them."""
+    """More than 4300 digits: whoever reads the whole row refuses it, the fast reader skips them."""
     line = usual(x=0).replace(b'"x": 0', b'"x": ' + b"1" * 4301)
     with pytest.raises(NotJson):
         nemo_gym.read_any_shape(line, OPTIONS[0], "")

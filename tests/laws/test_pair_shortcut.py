@@ -14,7 +14,7 @@ from run_in_process import Row
 from hypothesis_examples import examples
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
-from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair
 from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.model.pair import pair_line
 
@@ -54,7 +54,7 @@ _PATHS += [("chosen_origin",), ("chosen_tokens",), ("chosen", 0, "content"), ("p
 _PATHS += [("rejected", 0, "reasoning_content"), ("chosen", 0, "name"), ("prompt", 0, "content")]
 
 
-def _in_full(line: bytes) -> PairReading:
+def _in_full(line: bytes) -> PairRowOutcome:
     return read_pair(line, lambda row: unwrap(row, "auto"))
 
 

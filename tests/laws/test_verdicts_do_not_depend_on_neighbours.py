@@ -1,6 +1,6 @@
 """Law 5 for odd values: whether a row is bad does not depend on the rows and files around it.
 
-Rows of the usual shape take a shortcut that skips what is not read, rows beside them are decoded
+Rows of the usual shape take a fast reader that skips what is not read, rows beside them are decoded
 whole, and which of the two a row meets depends on its neighbours. Both must judge it alike.
 """
 
@@ -124,7 +124,7 @@ def _every_way(lines: list[bytes], chance: Random) -> list[tuple[list[str], int]
 @examples(80)
 @given(data=st.data(), value=ODD, chance=CHANCE)
 def test_odd_values_are_judged_alike(source: str, data: Any, value: str, chance: Random) -> None:
-    """In every order and cut, and with neighbours that take the whole file off the shortcut."""
+    """In every order and cut, and with neighbours that take the whole file off the fast reader."""
     rows = _rows(source, data.draw(st.sampled_from(PLACES[source])), value)
     alone, *others = _every_way(rows, chance)
     assert [alone] * len(others) == others

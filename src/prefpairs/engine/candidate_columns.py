@@ -25,7 +25,7 @@ from prefpairs.model.identity import (
     digest_response,
     digest_tools,
 )
-from prefpairs.sources.base import Scanned
+from prefpairs.sources.base import IndexedRow
 
 NO_INDEX = -(2**63)
 _DIGEST = 16
@@ -142,7 +142,7 @@ class CandidateColumns:
 
     def extend(
         self,
-        rows: Sequence[Scanned],
+        rows: Sequence[IndexedRow],
         groups: Mapping[bytes, int],
         offsets: Sequence[int],
         lines: Iterable[int],

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import TwoReadings
-from prefpairs.fields.answer import TASK, Reading
+from prefpairs.fields.answer import TASK, RowOutcome
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
@@ -17,14 +17,14 @@ from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 
 
 class RowRead(NamedTuple):
     """A row, and what was read from it."""
 
     record: Record
-    reading: Reading
+    reading: RowOutcome
     label: str
 
 
@@ -92,7 +92,7 @@ class CandidateReader:
         self.formats.settle()
         ledger.groups_of_several_tasks = len(self._groups_of_several_tasks)
 
-    def read_one(self, record: Record, how: Opened, label: str) -> Reading | None:
+    def read_one(self, record: Record, how: RecordReader, label: str) -> RowOutcome | None:
         """What was read from one more row; None if it is bad."""
         reading = self.rows.read_one(record, how.read, label)
         if reading is not None:
@@ -104,20 +104,20 @@ class CandidateReader:
         """Whether rows were compared with each other, which takes a reader of all rows."""
         return bool(self._items or self._task_of)
 
-    def count_scanned(self, rows: int, how: Opened) -> None:
-        """Count rows that the shortcut has read, each of them one candidate."""
-        if how.shortcut is not None:
-            self.formats.shown.add(how.shortcut.shown)
+    def count_scanned(self, rows: int, how: RecordReader) -> None:
+        """Count rows that the fast reader has read, each of them one candidate."""
+        if how.fast_reader is not None:
+            self.formats.facts.add(how.fast_reader.facts)
         self.ledger.rows_read += rows
         self.ledger.rows_used += rows
         self.ledger.candidates_found += rows
 
-    def _rows(self, records: Iterator[Record], how: Opened, label: str) -> Iterator[RowRead]:
+    def _rows(self, records: Iterator[Record], how: RecordReader, label: str) -> Iterator[RowRead]:
         for record, reading in self.rows.read(records, how.read, label):
             self._count(record, reading, label)
             yield RowRead(record, reading, label)
 
-    def _count(self, record: Record, reading: Reading, label: str) -> None:
+    def _count(self, record: Record, reading: RowOutcome, label: str) -> None:
         place = f"{label}:{record.number}"
         try:
             self.formats.book(record.data, reading)
@@ -127,7 +127,7 @@ class CandidateReader:
         self._count_items_and_tasks(reading)
         self._pass_on_pairs(reading, place)
 
-    def _count_candidates(self, reading: Reading) -> None:
+    def _count_candidates(self, reading: RowOutcome) -> None:
         ledger = self.ledger
         ledger.candidates_found += len(reading.kept) + len(reading.lost)
         if reading.kept or (reading.pairs and self.pairs is not None):
@@ -138,10 +138,10 @@ class CandidateReader:
             ledger.rows_dropped[reading.row_lost or losses[0]] += 1
         if reading.lost:
             ledger.candidates_dropped.update(reading.lost)
-        if reading.mends:
-            ledger.noticed.update(reading.mends)
+        if reading.noticed:
+            ledger.noticed.update(reading.noticed)
 
-    def _count_items_and_tasks(self, reading: Reading) -> None:
+    def _count_items_and_tasks(self, reading: RowOutcome) -> None:
         """Notice ids that occur in several rows, and groups that several tasks share."""
         if reading.item is not None:
             if reading.item in self._items:
@@ -152,7 +152,7 @@ class CandidateReader:
             if task and self._task_of.setdefault(candidate.group, task) != task:
                 self._groups_of_several_tasks.add(candidate.group)
 
-    def _pass_on_pairs(self, reading: Reading, origin: str) -> None:
+    def _pass_on_pairs(self, reading: RowOutcome, origin: str) -> None:
         if self.pairs is not None:
             self.pairs.lose(reading.pairs_lost)
             for pair in reading.pairs:
@@ -177,7 +177,7 @@ def _consumed(records: list[Record]) -> Iterator[Record]:
         yield records.pop()
 
 
-def with_origin(reading: Reading, slot: int, label: str, number: int) -> Candidate:
+def with_origin(reading: RowOutcome, slot: int, label: str, number: int) -> Candidate:
     """A candidate with its origin: the one that an earlier command wrote, or file and line."""
     candidate = reading.kept[slot]
     if candidate.origin:

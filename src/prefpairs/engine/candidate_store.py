@@ -22,7 +22,7 @@ from prefpairs.engine.processes import processes_for
 from prefpairs.engine.ranking import RankedGroup, competing_members
 from prefpairs.engine.record_store import Cache, RecordStore
 from prefpairs.errors import InputChanged
-from prefpairs.fields.answer import Reading, read_candidate
+from prefpairs.fields.answer import RowOutcome, read_candidate
 from prefpairs.files.byte_ranges import byte_ranges, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
 from prefpairs.files.record_files import RecordFile
@@ -120,9 +120,9 @@ class CandidateStore(Candidates):
 
     def __init__(self, plan: PairPlan) -> None:
         super().__init__()
-        self.records = RecordStore[Reading]()
+        self.records = RecordStore[RowOutcome]()
         self._plan = plan
-        self._shortcuts: dict[int, ReadShortcut] = {}
+        self._fast_readers: dict[int, ReadShortcut] = {}
         self._cache = Cache[int, Candidate]()
 
     def __enter__(self) -> Self:
@@ -153,7 +153,7 @@ class CandidateStore(Candidates):
                     self._index_records(given)
                 else:
                     self._index_lines(given, groups, reader)
-            reader.formats.shown.check_answers(self.columns.constant_groups)
+            reader.formats.facts.check_answers(self.columns.constant_groups)
 
     def _index_by_spool(self, given: CandidateInput) -> None:
         """Index an input that cannot be read twice, such as a pipe: write candidates to a spool."""
@@ -199,8 +199,8 @@ class CandidateStore(Candidates):
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
         number = self.records.add(file, given.format.how.read)
-        if given.format.how.shortcut is not None:
-            self._shortcuts[number] = given.format.how.shortcut.read
+        if given.format.how.fast_reader is not None:
+            self._fast_readers[number] = given.format.how.fast_reader.read
         self.columns.begin_file(number)
 
     # Fetch -------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class CandidateStore(Candidates):
             return candidate
         file, offset, length, slot, line = self.columns.place(number)
         label = self.records.label(file)
-        read = self._shortcuts.get(file)
+        read = self._fast_readers.get(file)
         found = read and read(self.records.line(file, offset, length), f"{label}:{line}")
         if found:
             candidate, digest = found

@@ -36,7 +36,7 @@ def _read(rows: Rows, plan: InputPlan) -> PairSet:
     for _, _, readings in pair_readings(rows, rows.ledger):
         for _, reading in readings:
             found.add(reading.pair, reading.digests)
-            others += "id_renewed" in reading.mends and THEIR_ID not in (reading.pair.meta or {})
+            others += "id_renewed" in reading.noticed and THEIR_ID not in (reading.pair.meta or {})
     if 2 * others > found.pairs:
         names = ", ".join(given.label for given in plan.inputs[:_MOST_NAMES])
         rows.ledger.notes.append(f"{names}: {_OTHER_IDS}")

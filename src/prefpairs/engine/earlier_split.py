@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from prefpairs.engine.pair_store import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
-from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.inputs import Input, side_in_name
@@ -54,7 +54,7 @@ def _sides_in(folder: str, split: Split) -> SideOwners:
     return kept
 
 
-def _keys(reading: PairReading, split: Split) -> list[bytes]:
+def _keys(reading: PairRowOutcome, split: Split) -> list[bytes]:
     prompt = reading.digests.prompt
     return split.keys_of(prompt, reading.other_prompt, lambda: reading.pair)
 

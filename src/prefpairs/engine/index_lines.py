@@ -2,7 +2,7 @@
 
 The loop of `LineIndexer` sees every row of the input, so it takes half a megabyte of lines at a
 time and does the work on them in few calls. (One call for each line takes 0.7 us more, of 3 us a
-row.) Rows that the source's shortcut cannot read go to its general reader.
+row.) Rows that the source's fast reader cannot read go to its general reader.
 
 A worker indexes a byte range of the file and sends what it found as blocks of columns. It gives
 up where something must be reported with its line (bad rows, pairs in rollouts) or compared across
@@ -31,7 +31,7 @@ from prefpairs.ledger.progress import Progress
 from prefpairs.model import memory_guard
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
-from prefpairs.sources.base import Opened, Scanned
+from prefpairs.sources.base import IndexedRow, RecordReader
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -45,7 +45,7 @@ class IndexedRange(NamedTuple):
 
     lines: int
     counts: RowCounts
-    shown: list[Fact]
+    facts: list[Fact]
     sources: list[str]
     blocks: int
     """How many blocks follow."""
@@ -54,12 +54,12 @@ class IndexedRange(NamedTuple):
 class LineIndexer:
     """Indexes the lines of the file that the columns are at, one byte range after the other.
 
-    `groups` maps the questions that the shortcut has reported so far to numbers of groups.
+    `groups` maps the questions that the fast reader has reported so far to numbers of groups.
     """
 
     def __init__(
         self,
-        how: Opened,
+        how: RecordReader,
         source: Input,
         columns: CandidateColumns,
         groups: dict[bytes, int],
@@ -94,7 +94,7 @@ class LineIndexer:
 
     def join(self, found: IndexedRange, blocks: Iterator[Block]) -> bool:
         """Add what was found elsewhere in the next range, unless it contradicts earlier rows."""
-        if not self._reader.formats.join(found.shown, found.sources):
+        if not self._reader.formats.join(found.facts, found.sources):
             return False
         self._columns.join(blocks, self.lines)
         self.lines += found.lines
@@ -102,13 +102,13 @@ class LineIndexer:
         return True
 
     def _index_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
-        shortcut = self._how.shortcut
+        fast_reader = self._how.fast_reader
         light = lines
         if max(map(len, lines)) > self._light:
             light = [b"" if len(line) > self._light else line for line in lines]
         if memory_guard.LIMITED:
             memory_guard.require(max(map(memory_guard.memory_of, light)))
-        scanned = [None] * len(lines) if shortcut is None else shortcut.scan(light)
+        scanned = [None] * len(lines) if fast_reader is None else fast_reader.index_rows(light)
         start, groups = 0, self._groups
         for place, found in enumerate(scanned):
             if found is not None and (found[0] in groups or self._learn(found[0], lines[place])):
@@ -121,14 +121,14 @@ class LineIndexer:
         self._add_scanned(scanned[start:], offsets[start:], numbers[start:])
 
     def _learn(self, question: bytes, line: bytes) -> bool:
-        """Find the group of a new question from its first row; whether the shortcut can tell."""
-        shortcut = self._how.shortcut
-        if shortcut is None:
+        """Find the group of a new question from its first row; whether the fast reader can tell."""
+        fast_reader = self._how.fast_reader
+        if fast_reader is None:
             return False
-        if shortcut.ask is not None:
-            asked = shortcut.ask(line)
+        if fast_reader.read_question is not None:
+            asked = fast_reader.read_question(line)
         else:
-            read = shortcut.read(line, "")
+            read = fast_reader.read(line, "")
             asked = read and read[0]
         if asked is None:
             return False
@@ -136,12 +136,12 @@ class LineIndexer:
         return True
 
     def _add_scanned(
-        self, scanned: Sequence[Scanned | None], offsets: Sequence[int], numbers: range
+        self, scanned: Sequence[IndexedRow | None], offsets: Sequence[int], numbers: range
     ) -> None:
-        """Add rows that the shortcut has read, each of them one candidate."""
+        """Add rows that the fast reader has read, each of them one candidate."""
         if not scanned:
             return
-        rows = cast("Sequence[Scanned]", scanned)
+        rows = cast("Sequence[IndexedRow]", scanned)
         self._columns.extend(rows, self._groups, offsets, numbers)
         self._reader.count_scanned(len(scanned), self._how)
 
@@ -286,7 +286,7 @@ def _indexed(job: Job, passed: Counter) -> tuple[IndexedRange, CandidateColumns]
     found = IndexedRange(
         indexer.lines,
         ledger.row_counts(),
-        reader.formats.shown.all(),
+        reader.formats.facts.all(),
         given.sources,
         columns.number_of_blocks,
     )

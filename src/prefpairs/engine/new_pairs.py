@@ -23,7 +23,7 @@ from prefpairs.engine.pair_writer import WHOLE, PairLines, Sink
 from prefpairs.engine.processes import CAN_FORK, processes_for
 from prefpairs.engine.record_store import RecordStore
 from prefpairs.errors import BadInput, TooManyPairs
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.files.output import Output
 from prefpairs.files.record_files import Spool
 from prefpairs.ledger import Ledger, StageCounts
@@ -116,11 +116,11 @@ class NewPairs:
                 if seen.has(key):
                     label = group.fetch(0).origin.partition(":")[0]
                     raise BadInput(label, _APART, "sort by group, or leave --assume-grouped away")
-                reader.formats.shown.check_answers(group.columns.constant_groups)
+                reader.formats.facts.check_answers(group.columns.constant_groups)
                 constant += group.columns.constant_groups()
                 numbers = pairs_of_groups(group, plan, ledger, range(1))
                 self._put(map(group.fetch_pair, numbers), sink)
-            reader.formats.shown.check_answers(lambda: constant)  # rivals may come in later rows
+            reader.formats.facts.check_answers(lambda: constant)  # rivals may come in later rows
         self._put(self._ready.pairs(), sink)
 
     def _put(self, pairs: Iterable[Pair], sink: Sink) -> None:
@@ -146,11 +146,11 @@ class NewPairs:
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
         from prefpairs.engine.pair_store import entry_of
-        from prefpairs.fields.pair_row import PairReading
+        from prefpairs.fields.pair_row import PairRowOutcome
 
         pair = self._ready.pair(slot)
         digests = digests_of(pair.prompt, pair.tools, pair.chosen, pair.rejected)
-        return entry_of(PairReading(pair, digests, b"", None), number, _READY + slot, 0)
+        return entry_of(PairRowOutcome(pair, digests, b"", None), number, _READY + slot, 0)
 
     def _entry(self, number: int, chosen: int, rejected: int) -> IndexedPair:
         columns = self.candidates.columns
@@ -180,7 +180,7 @@ class ReadyPairs:
     They take about 150 bytes of memory each.
     """
 
-    def __init__(self, plan: PairPlan, records: RecordStore[Reading], ledger: Ledger) -> None:
+    def __init__(self, plan: PairPlan, records: RecordStore[RowOutcome], ledger: Ledger) -> None:
         self._plan = plan
         self._records = records
         self._ledger = ledger
@@ -246,8 +246,8 @@ class ReadyPairs:
         return self._stage
 
 
-def _read_back(line: bytes) -> Reading:
-    return Reading(pairs=[pair_of(decode(line))[0]])
+def _read_back(line: bytes) -> RowOutcome:
+    return RowOutcome(pairs=[pair_of(decode(line))[0]])
 
 
 class SeenGroups:

@@ -34,7 +34,7 @@ def open_pairs(
     from prefpairs.engine.record_store import RecordStore
     from prefpairs.engine.row_reader import reading_rows
     from prefpairs.engine.stage_runner import wanted_again
-    from prefpairs.fields.pair_row import PairReading
+    from prefpairs.fields.pair_row import PairRowOutcome
     from prefpairs.stages.split_sides import owner_first
 
     read, sides = plan.read, plan.sides
@@ -42,6 +42,6 @@ def open_pairs(
         inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
         read = replace(read, inputs=inputs)
     keep = wanted_again(plan) if keep is None else keep
-    with RecordStore[PairReading]() as records, reading_rows(read, ledger) as rows:
+    with RecordStore[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
         yield PairStore(rows, records, keep=keep, temp_dir=plan.temp_dir, sides=sides)
         records.check()

@@ -11,7 +11,7 @@ from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
-from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair
 from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.files.inputs import Input
 from prefpairs.files.lines import Record
@@ -38,7 +38,7 @@ read; reading and encoding it again takes 14, of the 35 that `dedupe` takes for 
 _OURS = b'{"id":"'
 """How the lines begin that `prefpairs` writes."""
 
-Readings = Iterator[tuple[Record, PairReading]]
+Readings = Iterator[tuple[Record, PairRowOutcome]]
 
 
 def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput, Readings]]:
@@ -58,8 +58,8 @@ def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput
 
 def _booked(rows: Rows, opened: OpenInput, label: str, ledger: Ledger) -> Readings:
     for record, reading in rows.read(opened.records, _checked_reader(rows.plan), label):
-        if reading.mends:
-            ledger.noticed.update(reading.mends)
+        if reading.noticed:
+            ledger.noticed.update(reading.noticed)
         if reading.lost is not None:
             ledger.rows_dropped[reading.lost] += 1
             continue
@@ -68,7 +68,7 @@ def _booked(rows: Rows, opened: OpenInput, label: str, ledger: Ledger) -> Readin
             yield record, reading
 
 
-def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
+def reader_of(dialect: str) -> Callable[[bytes], PairRowOutcome]:
     """The reader of a format: pairs as `prefpairs` writes them, or rows of a trainer."""
     read = partial(read_pair, unwrap=partial(unwrap, dialect=dialect))
     if dialect != "auto":
@@ -76,13 +76,13 @@ def reader_of(dialect: str) -> Callable[[bytes], PairReading]:
     return lambda record: read_pair_fast(record) or read(record)
 
 
-def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairReading]:
+def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairRowOutcome]:
     """The reader of a plan, which refuses rollouts among pairs. Rows of usual shape are pairs."""
     read = reader_of(plan.dialect)
     if plan.one_kind is None:
         return read
 
-    def read_of_kind(record: bytes) -> PairReading:
+    def read_of_kind(record: bytes) -> PairRowOutcome:
         plain = read_pair_fast(record)
         if plain is None:
             check_kind(record, plan.one_kind)
@@ -97,7 +97,7 @@ class PairStore:
     def __init__(
         self,
         rows: Rows,
-        records: RecordStore[PairReading],
+        records: RecordStore[PairRowOutcome],
         *,
         keep: Keep,
         temp_dir: str | None,
@@ -158,7 +158,7 @@ class PairStore:
         return self._records.spool(self._temp_dir, read_pair)
 
     def _entry(
-        self, file: int, spool: Spool | None, record: Record, reading: PairReading
+        self, file: int, spool: Spool | None, record: Record, reading: PairRowOutcome
     ) -> IndexedPair:
         pair = reading.pair
         offset, line = record.offset, record.data
@@ -184,7 +184,7 @@ def _group_of(pair: Pair) -> bytes:
     return digest("name", pair.group.encode())
 
 
-def entry_of(reading: PairReading, number: int, place: int, length: int) -> IndexedPair:
+def entry_of(reading: PairRowOutcome, number: int, place: int, length: int) -> IndexedPair:
     """What stages see of a pair."""
     pair, digests = reading.pair, reading.digests
     return IndexedPair(

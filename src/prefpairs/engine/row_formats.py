@@ -11,10 +11,10 @@ from typing import Any
 from prefpairs.did_you_mean import listed, near_of
 from prefpairs.engine.input_kind import check_kind
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.run_facts import Shown
+from prefpairs.fields.run_facts import RunFacts
 from prefpairs.fields.unread_values import bounded, read_around
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
@@ -22,7 +22,7 @@ from prefpairs.model.json_codec import decode, refuse_deeper
 from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import GENERIC, SOURCES, source_named
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import named_paths, source_of
 
 _MOST_TRIED = 8
@@ -38,7 +38,7 @@ class Format:
     """How the rows of one file are read. `sample` is the row that the fast reader was made for."""
 
     source: str
-    how: Opened
+    how: RecordReader
     sample: bytes | None
     known_to: set[str]
     """The sources that read a row of the file."""
@@ -60,7 +60,7 @@ class Formats:
         self._unseen = named_paths(plan.options)
         self._paths: dict[str, None] = {}
         self._rows_known = 0
-        self.shown = Shown()
+        self.facts = RunFacts()
 
     def open(self, label: str, records: Iterator[Record]) -> tuple[Format, list[Record]]:
         """The format of a file, and the records that were read from it to determine the format."""
@@ -80,7 +80,7 @@ class Formats:
                 continue
             like = self._opened(label, record.data)
             found = found or like
-            if like.how.shortcut and like.how.shortcut.read(record.data, ""):
+            if like.how.fast_reader and like.how.fast_reader.read(record.data, ""):
                 found = like
                 break
         found = found or self._opened(label, None)
@@ -96,7 +96,11 @@ class Formats:
         Shards are mostly alike, and what a fast reader reads is the same in every file.
         """
         last = self._last
-        if last is None or last.how.shortcut is None or not last.how.shortcut.read(record, ""):
+        if (
+            last is None
+            or last.how.fast_reader is None
+            or not last.how.fast_reader.read(record, "")
+        ):
             return None
         return Format(last.source, last.how, record, self._known_to)
 
@@ -105,11 +109,11 @@ class Formats:
         sample = [] if record is None else [record]
         source = self._source_of(record)
         opened = {source: self._open(source, sample, label)}
-        shortcut = opened[source].shortcut
+        fast_reader = opened[source].fast_reader
 
-        def read(record: bytes) -> Reading:
-            if shortcut is not None and (plain := shortcut.read(record, "")) is not None:
-                return Reading([plain[0]], [1], shown=shortcut.shown)
+        def read(record: bytes) -> RowOutcome:
+            if fast_reader is not None and (plain := fast_reader.read(record, "")) is not None:
+                return RowOutcome([plain[0]], [1], facts=fast_reader.facts)
             try:
                 reading = read_in_full(record)
             except NotJson as error:
@@ -118,7 +122,7 @@ class Formats:
                 refuse_deeper([*found], record)
             return reading
 
-        def read_in_full(record: bytes) -> Reading:
+        def read_in_full(record: bytes) -> RowOutcome:
             name = self._source_of(record)
             if name == GENERIC:
                 check_kind(record, self._plan.one_kind)
@@ -135,16 +139,16 @@ class Formats:
             return self._plan.source
         return GENERIC if record is None else source_of(record)
 
-    def _open(self, source: str, sample: list[bytes], label: str) -> Opened:
+    def _open(self, source: str, sample: list[bytes], label: str) -> RecordReader:
         opened = source_named(source).open_reader(sample, self._plan.options, label)
         for note in opened.notes:
             self._ledger.note(note)
         return opened
 
-    def book(self, record: bytes, reading: Reading) -> None:
+    def book(self, record: bytes, reading: RowOutcome) -> None:
         """Add the facts of a row; raises TwoReadings if another row contradicts them."""
-        if reading.shown:
-            self.shown.add(reading.shown)
+        if reading.facts:
+            self.facts.add(reading.facts)
         if self._unseen:
             self.look_for_paths(record)
 
@@ -160,18 +164,18 @@ class Formats:
         if row is None or not source.paths_start_at_row:
             return
         row = {**source.added_fields, **row}
-        self.shown.add((_LOOKED, *_facts_of(self._unseen, row)))
+        self.facts.add((_LOOKED, *_facts_of(self._unseen, row)))
         self._forget_seen()
         if self._rows_known < _MOST_KNOWN:
             self._rows_known += 1
             self._paths.update(dict.fromkeys(paths_of(row)))
 
     def _forget_seen(self) -> None:
-        self._unseen = [named for named in self._unseen if not self.shown.has(_FOUND, *named)]
+        self._unseen = [named for named in self._unseen if not self.facts.has(_FOUND, *named)]
 
-    def join(self, shown: Iterable[Fact], sources: Iterable[str]) -> bool:
+    def join(self, facts: Iterable[Fact], sources: Iterable[str]) -> bool:
         """Add what a worker found in the same file; False if it contradicts the facts so far."""
-        if not self.shown.agree(shown):
+        if not self.facts.agree(facts):
             return False
         self._forget_seen()
         self._known_to.update(sources)
@@ -179,7 +183,7 @@ class Formats:
 
     def tell(self) -> None:
         """Add notes on what was guessed."""
-        for note in self.shown.notes():
+        for note in self.facts.notes():
             self._ledger.note(note)
 
     def settle(self) -> None:
@@ -189,8 +193,8 @@ class Formats:
         )
         if nothing:
             files = [given.label for given in self._plan.inputs]
-            self.shown.refuse(_known(self._plan.options), files)
-        if not self.shown.has(*_LOOKED):
+            self.facts.refuse(_known(self._plan.options), files)
+        if not self.facts.has(*_LOOKED):
             return
         for option, path in self._unseen:
             if nothing:

@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
+class RowOutcome:
     """What became of one row: its candidates, and a reason for each one that was dropped.
 
     `places` are the numbers, from 1, of the kept candidates among all that were found. `pairs`
@@ -73,19 +73,19 @@ class Reading:
     lost: list[str] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     pairs_lost: list[str] = field(default_factory=list)
-    mends: list[str] = field(default_factory=list)
+    noticed: list[str] = field(default_factory=list)
     row_lost: str | None = None
     item: bytes | None = None
-    shown: tuple[tuple[str, ...], ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
     """What the row shows about how all rows of the run must be read (see run_facts.py)."""
 
 
-def read_candidate(line: bytes) -> Reading:
+def read_candidate(line: bytes) -> RowOutcome:
     """The candidate in a line that prefpairs itself wrote; no option applies again."""
-    return Reading(kept=[candidate_of(decode(line))], places=[1])
+    return RowOutcome(kept=[candidate_of(decode(line))], places=[1])
 
 
-class Lost(Exception):
+class Unusable(Exception):
     """A well-formed record cannot be used, for a reason."""
 
     def __init__(self, reason: str) -> None:
@@ -93,31 +93,31 @@ class Lost(Exception):
         self.reason = reason
 
 
-def refine(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> None:
+def add_candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOutcome) -> None:
     """Add the answer to the outcome of its row, as a candidate or as a reason for dropping it."""
     try:
         candidate = _candidate(answer, options, label, reading)
-    except Lost as loss:
+    except Unusable as loss:
         reading.lost.append(loss.reason)
     else:
         reading.kept.append(candidate)
         reading.places.append(len(reading.kept) + len(reading.lost))
 
 
-def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Reading) -> Candidate:
+def _candidate(answer: Answer, options: ReadOptions, label: str, reading: RowOutcome) -> Candidate:
     score = _score(answer, options)
-    prompt, response = _texts(answer, options, reading.mends)
+    prompt, response = _texts(answer, options, reading.noticed)
     if isinstance(prompt, str) and options.unrender is not None:
-        prompt, answer = _unrendered(prompt, answer, options.unrender, reading.mends)
-    prompt, response = split_turns(prompt, response, options, answer, reading.mends)
+        prompt, answer = _unrendered(prompt, answer, options.unrender, reading.noticed)
+    prompt, response = split_turns(prompt, response, options, answer, reading.noticed)
     if not asks_something(prompt):
-        raise Lost("no_prompt")
+        raise Unusable("no_prompt")
     task = task_of(answer)
-    tokens = tokens_of(answer, options, reading.mends)
+    tokens = tokens_of(answer, options, reading.noticed)
     meta = meta_of(answer, task, options)
     for reason in options.drop_rows & MARKS.keys():
         if any(marked_sides(meta, reason)):
-            raise Lost(reason)
+            raise Unusable(reason)
     return Candidate(
         group_of(answer.group or task, prompt, answer, options, label),
         prompt,
@@ -132,28 +132,28 @@ def _candidate(answer: Answer, options: ReadOptions, label: str, reading: Readin
 
 
 def _unrendered(
-    prompt: str, answer: Answer, unrender: Unrender, mends: list[str]
+    prompt: str, answer: Answer, unrender: Unrender, noticed: list[str]
 ) -> tuple[Text, Answer]:
     """The messages that a template rendered as the prompt; the prompt itself where unclear."""
     try:
         chat = unrender.messages(prompt)
     except Unclear:
-        mends.append("template_unclear")
+        noticed.append("template_unclear")
         return prompt, answer
     if chat is None:
-        mends.append("template_differs")
+        noticed.append("template_differs")
         return prompt, answer
     meta = {key: value for key, value in (answer.meta or {}).items() if key != RENDERED}
     return chat, answer._replace(meta=meta, inline_reasoning=True)
 
 
-def tokens_of(answer: Answer, options: ReadOptions, mends: list[str]) -> dict[str, Any] | None:
+def tokens_of(answer: Answer, options: ReadOptions, noticed: list[str]) -> dict[str, Any] | None:
     """The tokens recorded with an answer, unless its text no longer matches them."""
     named = options.prompt is not None or options.response is not None
     changed = named or options.reasoning == "drop" or options.response_part == "final"
     if answer.tokens is None or not changed:
         return answer.tokens
-    mends.append("tokens_left_out")
+    noticed.append("tokens_left_out")
     return None
 
 
@@ -163,54 +163,54 @@ def _score(answer: Answer, options: ReadOptions) -> float:
         scores = [(path, weight, look_up(answer.row, path)) for path, weight in options.scores]
     if any(value is MISSING or value is None for _, _, value in scores):
         if "no_score" not in options.keep_rows:
-            raise Lost("no_score")
+            raise Unusable("no_score")
         return 0.0
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]
     if not abs(sum(parts)) <= LARGEST_SCORE:
-        raise Lost("score_not_finite")
+        raise Unusable("score_not_finite")
     return round_score(-fsum(parts) if options.lower_is_better else fsum(parts))
 
 
-def _texts(answer: Answer, options: ReadOptions, mends: list[str]) -> tuple[Text, Text]:
+def _texts(answer: Answer, options: ReadOptions, noticed: list[str]) -> tuple[Text, Text]:
     """Prompt and response at the paths that the user named, or else as the source found them."""
     prompt, response = answer.prompt, answer.response
     if options.prompt is not None:
         given = look_up(answer.row, options.prompt)
         prompt = None if given in (MISSING, None) else read_text(given, options.prompt)
     if options.response is not None:
-        response = single_answer_at(answer.row, options.response, mends)
+        response = single_answer_at(answer.row, options.response, noticed)
     if response is None:
-        raise Lost("no_response")
+        raise Unusable("no_response")
     if isinstance(prompt, str) and not prompt.strip():
         prompt = []
     return prompt or [], response
 
 
 def split_turns(
-    prompt: Text, response: Text, options: ReadOptions, answer: Answer, mends: list[str]
+    prompt: Text, response: Text, options: ReadOptions, answer: Answer, noticed: list[str]
 ) -> tuple[Text, Text]:
     """The prompt, and the model's turn from its first message to its last."""
     if isinstance(response, str):
         return number_calls(prompt, _text_answer(response, options, answer))
     if end := _end_of_prompt(as_chat(prompt, "user"), response):
         prompt, response = response[:end], response[end:]
-        mends.append("prompt_in_response")
+        noticed.append("prompt_in_response")
     spoken = [place for place, turn in enumerate(response) if turn["role"] == "assistant"]
     if not spoken:
-        raise Lost("empty_answer")
+        raise Unusable("empty_answer")
     first, last = spoken[0], spoken[-1]
     if first > 0:
         prompt = as_chat(prompt, "user") + response[:first]
-        mends.append("leading_turn_moved")
+        noticed.append("leading_turn_moved")
     if last + 1 < len(response):
-        mends.append("trailing_turn_cut")
+        noticed.append("trailing_turn_cut")
     turns = [_with_reasoning(turn, options, answer) for turn in response[first : last + 1]]
     if options.response_part == "final":
-        turns = _final(turns, mends)
+        turns = _final(turns, noticed)
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
-        raise Lost("empty_answer")
+        raise Unusable("empty_answer")
     return number_calls(prompt, turns)
 
 
@@ -231,7 +231,7 @@ def _text_answer(response: str, options: ReadOptions, answer: Answer) -> Text:
     """The text of an answer, or a message if reasoning has to be separated from it."""
     if options.reasoning == "keep" and not (answer.inline_reasoning and "think>" in response):
         if not response or response.isspace():
-            raise Lost("empty_answer")
+            raise Unusable("empty_answer")
         return response
     said = {"role": "assistant", "content": response}
     if answer.inline_reasoning or options.reasoning == "drop":
@@ -239,7 +239,7 @@ def _text_answer(response: str, options: ReadOptions, answer: Answer) -> Text:
     if options.reasoning == "drop":
         said = drop_reasoning(said)
     if not says_something(said):
-        raise Lost("empty_answer")
+        raise Unusable("empty_answer")
     return [said] if "reasoning_content" in said else said["content"]
 
 
@@ -250,13 +250,13 @@ def _with_reasoning(turn: Message, options: ReadOptions, answer: Answer) -> Mess
     return drop_reasoning(split) if options.reasoning == "drop" else split
 
 
-def _final(turns: list[Message], mends: list[str]) -> list[Message]:
+def _final(turns: list[Message], noticed: list[str]) -> list[Message]:
     """The model's last text alone, without the tool calls and results before it."""
     texts = [turn for turn in turns if turn["role"] == "assistant" and says_text(turn)]
     if not texts:
-        raise Lost("empty_answer")
+        raise Unusable("empty_answer")
     if any(turn["role"] == "tool" for turn in turns):
-        mends.append("final_rests_on_tools")
+        noticed.append("final_rests_on_tools")
     return [{key: value for key, value in texts[-1].items() if key != "tool_calls"}]
 
 
@@ -284,7 +284,7 @@ def group_of(
         return canonical_json([label, group]).decode() if options.group_by == "file" else group
     values = [answer.look_up(path) for path in options.group_by]
     if any(value is MISSING or value is None for value in values):
-        raise Lost("no_group")
+        raise Unusable("no_group")
     return canonical_json([*values, apart] if apart else values).decode()
 
 

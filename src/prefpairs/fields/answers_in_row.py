@@ -138,7 +138,7 @@ class Place(NamedTuple):
 CONTENT = "content"
 
 
-def answer_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
+def answer_at(row: dict[str, Any], path: str, noticed: list[str]) -> Text:
     """The answer at a path: text, messages or one message.
 
     A path to the content of a message includes its reasoning; its tool calls are left out and
@@ -150,13 +150,13 @@ def answer_at(row: dict[str, Any], path: str, mends: list[str]) -> Text:
     *_, holder = holders_at(row, path)
     if is_message_content(row, path):
         if holder.get("tool_calls"):
-            mends.append("calls_left_out")
+            noticed.append("calls_left_out")
         thinking = {key: holder[key] for key in REASONING_KEYS if holder.get(key)}
         if thinking or not isinstance(value, str):
             turn = {"role": "assistant", CONTENT: value, **thinking}
             return [read_message(turn, path.removesuffix(f".{CONTENT}"))]
     elif isinstance(value, str):
-        mends += _left_out(row, path, value)
+        noticed += _left_out(row, path, value)
     return read_text(value, path)
 
 
@@ -193,7 +193,7 @@ def _lists_beside(holder: dict[str, Any], count: int) -> dict[str, list[Any]]:
     }
 
 
-def single_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
+def single_answer_at(row: Any, path: str, noticed: list[str]) -> Text | None:
     """The answer at a path that the user named; a row with one score has one answer."""
     given = look_up(row, path)
     if given is MISSING or given is None:
@@ -202,16 +202,16 @@ def single_answer_at(row: Any, path: str, mends: list[str]) -> Text | None:
     if items is not None and len(items) != 1:
         raise BadField(path, given, "one answer, for the row has one score")
     if items is not None:
-        return answer_at(row, items[0].path, mends)
-    return answer_by_number(row, path, mends)
+        return answer_at(row, items[0].path, noticed)
+    return answer_by_number(row, path, noticed)
 
 
-def answer_by_number(row: dict[str, Any], path: str, mends: list[str]) -> Text:
+def answer_by_number(row: dict[str, Any], path: str, noticed: list[str]) -> Text:
     """The answer at a path that may select list items by number; unselected items are counted."""
     lists = [holder for holder in holders_at(row, path) if isinstance(holder, list)]
     if any(len(items) > 1 and not is_messages(items) for items in lists):
-        mends.append("items_left_out")
-    return answer_at(row, path, mends)
+        noticed.append("items_left_out")
+    return answer_at(row, path, noticed)
 
 
 def is_message_content(row: Any, path: str) -> bool:

@@ -37,27 +37,27 @@ def has_content(value: Any) -> bool:
 
 
 def choose_field(
-    row: Row, what: str, present: Sequence[str], told: Sequence[str], shown: list[Fact]
+    row: Row, what: str, present: Sequence[str], told: Sequence[str], facts: list[Fact]
 ) -> str | None:
     """The field that has content, or else the first one present; adds the facts it shows."""
     name = agreeing_field(row, what, told) or next(iter(present), None)
-    add_guess_facts(what, name, present, told, shown)
+    add_guess_facts(what, name, present, told, facts)
     return name
 
 
 def add_guess_facts(
-    what: str, name: str | None, present: Sequence[str], told: Sequence[str], shown: list[Fact]
+    what: str, name: str | None, present: Sequence[str], told: Sequence[str], facts: list[Fact]
 ) -> None:
     """Add facts: which field is guessed, and which others are empty in this row."""
     if name is None:
         return
-    shown.append(("guessed", what, name))
+    facts.append(("guessed", what, name))
     if told and len(present) > 1:
         columns = {*map(column_of, (name, *told))}
         silent = (path for path in present if column_of(path) not in columns)
-        shown += [("silent beside", what, path, name) for path in silent]
+        facts += [("silent beside", what, path, name) for path in silent]
     if what != "prompt":
-        shown += [("says the same", what, path) for path in told if path != name]
+        facts += [("says the same", what, path) for path in told if path != name]
 
 
 def column_of(path: str) -> str:
@@ -115,7 +115,7 @@ def fields_differ(what: str, names: Sequence[str], listed: Sequence[str] = ()) -
 
 
 def guess_score(
-    row: Row, response: str | None, shown: list[Fact], options: ReadOptions
+    row: Row, response: str | None, facts: list[Fact], options: ReadOptions
 ) -> tuple[tuple[str, float], ...]:
     """The score, by its name; for several answers, a list of scores or a field of each item."""
     present = present_in(row, NAMES["score"])
@@ -137,7 +137,7 @@ def guess_score(
     known = [name for name in present if name in (*told, *empty) or not _is_verdict(name)]
     if several and told and response in OUTPUTS:
         _check_steps(row, response, told[0])
-    name = choose_field(row, "score", known, told, shown)
+    name = choose_field(row, "score", known, told, facts)
     return (("score" if name is None else name, 1.0),)
 
 

@@ -2,7 +2,7 @@
 
 Each row is read by its own column names; other rows do not matter. If two fields could be meant
 and differ, the run stops with TwoReadings. What a single row cannot show (for example, that the
-column `answer` is the reference and not what the model said) is reported as facts in `shown`,
+column `answer` is the reference and not what the model said) is reported as facts in `facts`,
 and compared with the facts of other rows.
 """
 
@@ -72,7 +72,7 @@ class Fields:
     prompt: str | None
     response: str | None
     scores: tuple[tuple[str, float], ...]
-    shown: tuple[Fact, ...] = ()
+    facts: tuple[Fact, ...] = ()
     log: TrainingLog | None = None
     task: list[Any] | None = None
     """What answers must share, besides the prompt, for their scores to be comparable."""
@@ -119,7 +119,7 @@ def _with_rivals(row: Row, fields: Fields, options: ReadOptions) -> Fields:
         return fields
     texts = [name for name in row if is_unknown(name) and has_content(row[name])]
     rivals = [("rival", name) for name in texts if name not in named_columns(options)]
-    return replace(fields, shown=(*fields.shown, *rivals)) if rivals else fields
+    return replace(fields, facts=(*fields.facts, *rivals)) if rivals else fields
 
 
 @lru_cache
@@ -139,50 +139,50 @@ def _certain_fields(
 ) -> Fields | None:
     """The fields of rows with these column names, if no two of them compete."""
     found: dict[str, str] = {}
-    shown: list[Fact] = []
+    facts: list[Fact] = []
     for what, named in (("response", response), ("prompt", prompt), ("score", scores)):
         names = [] if named else [name for name in NAMES[what] if name in known]
         if len(names) > 1:
             return None
         for name in names:
             found[what] = name
-            shown += [("guessed", what, name), ("has", what)]
+            facts += [("guessed", what, name), ("has", what)]
             if told and what == "response" and name in MAYBE_REFERENCE:
-                shown.append(("answered by", name))
+                facts.append(("answered by", name))
     return Fields(
         prompt or found.get("prompt"),
         response or found.get("response"),
         scores or ((found.get("score", "score"), 1.0),),
-        tuple(shown),
+        tuple(facts),
         sure=len(found) == len(NAMES),
     )
 
 
 def _fields_by_value(row: Row, options: ReadOptions) -> Fields:
     """The fields of a row in which several could be meant; raises TwoReadings if unclear."""
-    shown: list[Fact] = []
-    response = options.response or _response(row, shown)
+    facts: list[Fact] = []
+    response = options.response or _response(row, facts)
     asked: list[Fact] = []
     prompt = options.prompt or _prompt(row, response, asked)
     if options.response is None and response and prompt and _is_said(row, prompt, response):
-        shown = [("beside a talk", response, prompt)] if response in MAYBE_REFERENCE else []
+        facts = [("beside a talk", response, prompt)] if response in MAYBE_REFERENCE else []
         response = None
-    shown += asked
-    scores = options.scores or guess_score(row, response, shown, options)
+    facts += asked
+    scores = options.scores or guess_score(row, response, facts, options)
     if options.response is None and response is not None:
         _check_items(row, response, scores)
-    return Fields(prompt, response, scores, tuple(shown))
+    return Fields(prompt, response, scores, tuple(facts))
 
 
-def _response(row: Row, shown: list[Fact]) -> str | None:
+def _response(row: Row, facts: list[Fact]) -> str | None:
     """The response; names of outputs take precedence over names a reference may also have."""
     outputs = present_in(row, (*OUTPUTS, *MANY_OUTPUTS))
     outputs += [name for name in LISTS_OF_ANSWERS if is_list_of_objects(row.get(name))]
     either = present_in(row, MAYBE_REFERENCE)
-    name = choose_field(row, "response", outputs, _paths_of_texts(row, outputs), shown)
+    name = choose_field(row, "response", outputs, _paths_of_texts(row, outputs), facts)
     if name is not None:
         _check_versions(row, name)
-        shown += [
+        facts += [
             ("stands beside", reference, name)
             for reference in either
             if holds_something(row[reference]) and row[reference] != look_up(row, name)
@@ -192,8 +192,8 @@ def _response(row: Row, shown: list[Fact]) -> str | None:
     if told:
         _check_unsure(row, told)
         _check_versions(row, told[0])
-        shown.append(("answered by", told[0]))
-    return choose_field(row, "response", either, told, shown)
+        facts.append(("answered by", told[0]))
+    return choose_field(row, "response", either, told, facts)
 
 
 def _check_unsure(row: Row, told: Sequence[str]) -> None:
@@ -270,7 +270,7 @@ def _is_said(row: Row, prompt: str, response: str) -> bool:
     raise TwoReadings(problem, [("--response", response), ("--ignore", column_of(response))])
 
 
-def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
+def _prompt(row: Row, response: str | None, facts: list[Fact]) -> str | None:
     prompts, chats = present_in(row, PROMPTS), present_in(row, CHATS)
     asking = [name for name in prompts if has_content(row[name])]
     if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
@@ -284,7 +284,7 @@ def _prompt(row: Row, response: str | None, shown: list[Fact]) -> str | None:
     if talk is not None and (name is None or (response is None and isinstance(row[name], str))):
         name = talk
     name = name or next(iter((*prompts, *chats)), None)
-    add_guess_facts("prompt", name, (*prompts, *chats), (*asking, *talks), shown)
+    add_guess_facts("prompt", name, (*prompts, *chats), (*asking, *talks), facts)
     return name
 
 
@@ -315,12 +315,12 @@ def _last_words(messages: Sequence[Any]) -> Any:
 
 def _fields_of_log(row: Row, log: TrainingLog, options: ReadOptions) -> Fields:
     named = options.scores or ((log.score, 1.0),)
-    shown: list[Fact] = [("log", log.name), *(("scored", log.name, path) for path, _ in named)]
+    facts: list[Fact] = [("log", log.name), *(("scored", log.name, path) for path, _ in named)]
     if options.unrender is None and (log.always_rendered or isinstance(row[log.prompt], str)):
-        shown.append(("log as text", log.name))
+        facts.append(("log as text", log.name))
     scores = named
     if log.score_of is not None and not options.scores:
         scores = ((log.score_of(row), 1.0),)
     comparable = log.score_is_relative and options.scores
     task = None if comparable else log.task_of(row)
-    return Fields(log.prompt, log.response, scores, tuple(shown), log, task)
+    return Fields(log.prompt, log.response, scores, tuple(facts), log, task)

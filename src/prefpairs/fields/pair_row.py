@@ -15,17 +15,17 @@ _FIELDS = frozenset(Pair._fields)
 
 
 @dataclass(slots=True)
-class PairReading:
+class PairRowOutcome:
     """What became of one row: a pair, and the reason why it cannot be used, if there is one."""
 
     pair: Pair
     digests: Digests
     other_prompt: bytes
     lost: str | None
-    mends: list[str] = field(default_factory=list)
+    noticed: list[str] = field(default_factory=list)
 
 
-def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> PairReading:
+def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> PairRowOutcome:
     """The pair in a row. A pair that cannot be trained on is lost, whoever made it.
 
     `unwrap` converts a row from a trainer's format.
@@ -35,15 +35,15 @@ def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> Pair
     if unwrap is not None:
         row = unwrap(row)
     pair, digests = pair_of(row)
-    mends = ["surrogate_replaced"] * replaced
+    noticed = ["surrogate_replaced"] * replaced
     if not _FIELDS.issuperset(row):
-        mends.append("moved_to_meta")
+        noticed.append("moved_to_meta")
     refuse_deeper([*pair], record)
     if row.get("id") not in (None, pair.id):
-        mends.append("id_renewed")
+        noticed.append("id_renewed")
     if pair.gap is not None and pair.gap <= 0:
-        mends.append("not_preferred")
-    return PairReading(pair, digests, other_prompt(pair), _why_unfit(pair, digests), mends)
+        noticed.append("not_preferred")
+    return PairRowOutcome(pair, digests, other_prompt(pair), _why_unfit(pair, digests), noticed)
 
 
 def _why_unfit(pair: Pair, digests: Digests) -> str | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from prefpairs.fields.pair_row import PairReading, sides_equal
+from prefpairs.fields.pair_row import PairRowOutcome, sides_equal
 from prefpairs.model.candidate import LARGEST_INDEX
 from prefpairs.model.identity import (
     NO_TOOLS,
@@ -58,7 +58,7 @@ class _Row(Struct, gc=False, forbid_unknown_fields=True):
 _row_of = msgspec.json.Decoder(_Row).decode
 
 
-def read_pair_fast(record: bytes) -> PairReading | None:
+def read_pair_fast(record: bytes) -> PairRowOutcome | None:
     """The pair of a row in the usual shape, if its id is that of its content; else None."""
     try:
         row = _row_of(record)
@@ -94,9 +94,9 @@ def read_pair_fast(record: bytes) -> PairReading | None:
         row.rejected_origin or "",
         meta=row.meta or None,
     )
-    mends = ["not_preferred"] if gap is not None and gap <= 0 else []
+    noticed = ["not_preferred"] if gap is not None and gap <= 0 else []
     other = other_prompt(pair) if pair.meta else b""
-    return PairReading(pair, digests, other, sides_equal(digests), mends)
+    return PairRowOutcome(pair, digests, other, sides_equal(digests), noticed)
 
 
 def _text(text: str | list[_Turn]) -> Text:

@@ -39,7 +39,7 @@ _LOOKED_FOR = COLUMNS | {*TOOLS}
 
 
 def whole_question(
-    row: Row, path: str, prompt: Text, options: ReadOptions, shown: list[tuple[str, ...]]
+    row: Row, path: str, prompt: Text, options: ReadOptions, facts: list[tuple[str, ...]]
 ) -> Text:
     """The prompt with every column that is part of the question; each is reported as a fact."""
     columns = _beside(row, path, options)
@@ -51,7 +51,7 @@ def whole_question(
     elif more is not None and isinstance(prompt, str) and _is_alpaca(path, more):
         prompt = f"{prompt}\n\n{_text(look_up(row, more), more)}"
         del columns[INPUT]
-        shown.append(("joined", more, "it follows the instruction"))
+        facts.append(("joined", more, "it follows the instruction"))
     uncertain = [columns[name] for name in (INPUT, *UNCERTAIN) if name in columns]
     uncertain = [column for column in uncertain if not is_told_in(prompt, look_up(row, column))]
     if uncertain:
@@ -60,19 +60,19 @@ def whole_question(
         prompt = _with_words("\n\n".join(before), prompt)
     if (earlier := _only(row, columns, HISTORY)) is not None:
         prompt = _joined(row, path, earlier, with_history(prompt, look_up(row, earlier)), options)
-        shown.append(("joined", earlier, "its turns come before the prompt"))
+        facts.append(("joined", earlier, "its turns come before the prompt"))
     for column in [columns[name] for name in SYSTEM if name in columns]:
         words = _text(look_up(row, column), column)
         prompt = _joined(row, path, column, with_system(prompt, words), options)
-        shown.append(("joined", column, "it is the system message"))
+        facts.append(("joined", column, "it is the system message"))
     media = {columns[name]: kind for name, kind in MEDIA.items() if name in columns}
-    shown.extend(("joined", column, "as parts of the user's message") for column in media)
+    facts.extend(("joined", column, "as parts of the user's message") for column in media)
     shows = [parts_of(kind, look_up(row, column)) for column, kind in media.items()]
     return with_media(prompt, [part for parts in shows for part in parts])
 
 
 def tools_beside(
-    row: Row, path: str, options: ReadOptions, shown: list[tuple[str, ...]], *, logged: bool = False
+    row: Row, path: str, options: ReadOptions, facts: list[tuple[str, ...]], *, logged: bool = False
 ) -> list[Any] | None:
     """The tools of a prompt, under any of their names; training logs use one name."""
     columns = {} if logged else _beside(row, path, options)
@@ -81,7 +81,7 @@ def tools_beside(
         return read_tools(row.get(TOOLS[0]), TOOLS[0])
     if (tools := tools_in(look_up(row, column))) is None:
         raise _two(row, path, [column], options)
-    shown.append(("joined", column, "as its tools"))
+    facts.append(("joined", column, "as its tools"))
     return tools
 
 

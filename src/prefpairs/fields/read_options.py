@@ -204,7 +204,7 @@ class ReadOptions:
                 yield f'the more "{path}", the better the answer; if less of it is better: {turned}'
 
 
-def as_they_stand(options: ReadOptions) -> bool:
+def is_default_reading(options: ReadOptions) -> bool:
     """Whether no option changes what is read out of a row in its usual shape."""
     harmless = ReadOptions(
         step_name=options.step_name,

@@ -8,8 +8,8 @@ from typing import Any
 from prefpairs.errors import NotJson
 from prefpairs.fields.answer import (
     Answer,
-    Lost,
-    Reading,
+    RowOutcome,
+    Unusable,
     group_of,
     meta_of,
     split_turns,
@@ -27,47 +27,47 @@ from prefpairs.model.pair import Pair, digests_of, make_pair
 _FENCE = "```"
 
 
-def refine_pair(
-    better: Answer, worse: Answer, options: ReadOptions, label: str, reading: Reading
+def add_pair(
+    better: Answer, worse: Answer, options: ReadOptions, label: str, reading: RowOutcome
 ) -> None:
     """Add a pair to the outcome of its row, or the reason why it cannot be used.
 
     Of the worse answer only the response and its tokens are used.
     """
     try:
-        pair = _pair(better, worse, options, label, reading.mends)
-    except Lost as loss:
+        pair = _pair(better, worse, options, label, reading.noticed)
+    except Unusable as loss:
         reading.pairs_lost.append(loss.reason)
     else:
         reading.pairs.append(pair)
 
 
 def _pair(
-    answer: Answer, other: Answer, options: ReadOptions, label: str, mends: list[str]
+    answer: Answer, other: Answer, options: ReadOptions, label: str, noticed: list[str]
 ) -> Pair:
     if answer.response is None or other.response is None:
-        raise Lost("no_response")
+        raise Unusable("no_response")
     asked = answer.prompt or []
-    prompt, chosen = split_turns(asked, answer.response, options, answer, mends)
-    same, rejected = split_turns(asked, other.response, options, answer, mends)
+    prompt, chosen = split_turns(asked, answer.response, options, answer, noticed)
+    same, rejected = split_turns(asked, other.response, options, answer, noticed)
     if digest_prompt(prompt) != digest_prompt(same):
-        raise Lost("environment_differs")
+        raise Unusable("environment_differs")
     if not asks_something(prompt):
-        raise Lost("no_prompt")
+        raise Unusable("no_prompt")
     tools = answer.tools or None
     digests = digests_of(prompt, tools, chosen, rejected)
     if reason := sides_equal(digests):
-        raise Lost(reason)
+        raise Unusable(reason)
     if _is_structure(chosen) != _is_structure(rejected):
-        mends.append("format_differs")
+        noticed.append("format_differs")
     task = task_of(answer)
     group = group_of(answer.group or task, prompt, answer, options, label)
     meta = meta_of(answer, task, options)
     better, worse = (
         Candidate(group, prompt, said, 0.0, tools=tools, tokens=tokens, meta=meta)
         for said, tokens in (
-            (chosen, tokens_of(answer, options, mends)),
-            (rejected, tokens_of(other, options, mends)),
+            (chosen, tokens_of(answer, options, noticed)),
+            (rejected, tokens_of(other, options, noticed)),
         )
     )
     pair = make_pair(better, worse, digests, digests.prompt)

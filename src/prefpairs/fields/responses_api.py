@@ -3,7 +3,7 @@
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Lost
+from prefpairs.fields.answer import Unusable
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.content import ANSWER_FORM, read_content, with_content_beside
 from prefpairs.model.json_codec import encode, finite
@@ -153,7 +153,7 @@ class _Chat:
         elif kind == "reasoning":
             self.reasoning += _reasoning_texts(item)
         else:
-            raise Lost("unsupported_item")
+            raise Unusable("unsupported_item")
 
     def _add_message(self, item: dict[str, Any], field: str) -> None:
         message = read_message(item, field)
@@ -164,7 +164,7 @@ class _Chat:
             self.reasoning += filter(None, [message.get("reasoning_content")])
             self.calls += message.get("tool_calls", [])
         else:
-            raise Lost("unsupported_item")
+            raise Unusable("unsupported_item")
 
 
 def _call(item: dict[str, Any], field: str) -> dict[str, Any]:

@@ -19,21 +19,21 @@ _MOST_SEEN = 4096
 _KEY = "key"
 
 
-class Shown:
+class RunFacts:
     """The facts found so far in the rows of a run."""
 
     def __init__(self) -> None:
         self._facts: dict[Fact, None] = {}
         self._seen: set[tuple[Fact, ...]] = set()
 
-    def add(self, shown: tuple[Fact, ...]) -> None:
+    def add(self, facts: tuple[Fact, ...]) -> None:
         """Add the facts of a row; raises TwoReadings if another row contradicts them."""
-        if shown in self._seen:
+        if facts in self._seen:
             return
         if len(self._seen) >= _MOST_SEEN:  # all rows differ: most of them add no facts
             self._seen.clear()
-        self._seen.add(shown)
-        for fact in shown:
+        self._seen.add(facts)
+        for fact in facts:
             if fact not in self._facts and (fact[0] != _KEY or self._has_room()):
                 self._facts[fact] = None
                 self._hold_against_others(fact)
@@ -44,7 +44,7 @@ class Shown:
 
     def agree(self, facts: Iterable[Fact]) -> bool:
         """Add facts found elsewhere unless they contradict these; whether they were added."""
-        both = Shown()
+        both = RunFacts()
         try:
             both.add((*self._facts, *facts))
         except TwoReadings:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from prefpairs.errors import BadRecord, NotJson
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.model.json_codec import DEEPEST
 
 _TOO_MUCH = frozenset({"too_deep", "number_too_long"})
@@ -22,7 +22,7 @@ _SIGN = re.compile(
 """Strings, brackets, and integers that Python refuses to read."""
 
 
-def read_around(read: Callable[[bytes], Reading], record: bytes, error: NotJson) -> Reading:
+def read_around(read: Callable[[bytes], RowOutcome], record: bytes, error: NotJson) -> RowOutcome:
     """The outcome of a row with such a value, if it does not depend on it; else the error."""
     if error.code not in _TOO_MUCH:
         raise error

@@ -4,40 +4,40 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 
 if TYPE_CHECKING:
     from prefpairs.model.trace import Trace
 
-Scanned = tuple[bytes, float, int | None, bytes]
+IndexedRow = tuple[bytes, float, int | None, bytes]
 """What the index stores of a row with one candidate: a digest of its question, its score, its
 index, and the digest of its response. Rows with equal questions have equal group, prompt and
 tools."""
 
 
-class Shortcut(NamedTuple):
+class FastReader(NamedTuple):
     """A fast reader for rows of the usual shape; for any other row it returns None.
 
     It must find exactly what the general reader finds. `read` takes a row and its origin, and
     returns the row's one candidate with the digest of its response.
     """
 
-    scan: Callable[[Sequence[bytes]], Sequence[Scanned | None]]
+    index_rows: Callable[[Sequence[bytes]], Sequence[IndexedRow | None]]
     read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
-    ask: Callable[[bytes], Candidate | None] | None = None
+    read_question: Callable[[bytes], Candidate | None] | None = None
     """A candidate with the question of an indexed row and no answer; faster than `read`."""
-    shown: tuple[tuple[str, ...], ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
     """The facts that each of these rows shows."""
 
 
-class Opened(NamedTuple):
+class RecordReader(NamedTuple):
     """How the records of one file are read, and notes for the user."""
 
-    read: Callable[[bytes], Reading]
+    read: Callable[[bytes], RowOutcome]
     notes: tuple[str, ...] = ()
-    shortcut: Shortcut | None = None
+    fast_reader: FastReader | None = None
 
 
 class Source(NamedTuple):
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
     looks_like: Callable[[bytes], bool]
     """Whether a record is of this format."""
-    open_reader: Callable[[Sequence[bytes], ReadOptions, str], Opened]
+    open_reader: Callable[[Sequence[bytes], ReadOptions, str], RecordReader]
     """How the records of one file are read.
 
     A sample may decide which rows a fast reader reads, never what is read from them.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.question import tools_beside, whole_question
 from prefpairs.fields.read_options import ReadOptions
@@ -12,7 +12,7 @@ from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode, decode_counting, finite
 from prefpairs.model.question_columns import COLUMNS, holds_something
-from prefpairs.sources.base import Opened, Source
+from prefpairs.sources.base import RecordReader, Source
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 _ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")
@@ -36,23 +36,23 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row["origin"], str) and bool(_ORIGIN.search(row["origin"]))
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the candidates of one file are read; options apply again."""
-    return Opened(lambda record: _read(record, options, label))
+    return RecordReader(lambda record: _read(record, options, label))
 
 
-def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     value, replaced = decode_counting(record)
     row = expect_object(value)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     given = row.get("score")
     row["score"] = 0.0 if given is None else given
     candidate = candidate_of(row, cast_score=options.cast_score)
     asked = {key: value for key, value in row.items() if key not in options.ignore}
-    shown: list[Fact] = []
-    prompt = whole_question(asked, "prompt", candidate.prompt, options, shown)
-    tools = tools_beside({**asked, "tools": candidate.tools}, "prompt", options, shown)
-    reading.shown = tuple(shown)
+    facts: list[Fact] = []
+    prompt = whole_question(asked, "prompt", candidate.prompt, options, facts)
+    tools = tools_beside({**asked, "tools": candidate.tools}, "prompt", options, facts)
+    reading.facts = tuple(facts)
     by_prompt = candidate.group.startswith(BY_PROMPT)
     answer = Answer(
         row=row,
@@ -67,7 +67,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
         meta=finite(candidate.meta),  # as it will be after writing and reading
         inline_reasoning=False,
     )
-    refine(answer, options, label, reading)
+    add_candidate(answer, options, label, reading)
     return reading
 
 

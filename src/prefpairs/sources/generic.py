@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
-from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
+from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
 from prefpairs.fields.answers_in_row import (
     Place,
     WeightedScore,
@@ -41,7 +41,7 @@ from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import RENDERED, Message, Text, is_messages
 from prefpairs.model.pair import POSITION
 from prefpairs.model.path import MISSING, look_up, without
-from prefpairs.sources.base import Opened, Source
+from prefpairs.sources.base import RecordReader, Source
 from prefpairs.sources.generic_fast import fast_reader_for
 
 _TRIES, _MOST_KINDS = 3, 20
@@ -57,25 +57,25 @@ def looks_like(record: bytes) -> bool:
         return False
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How rows are read, each by its own names; rows like the sample by a fast reader."""
     found = _with_fields_found(options)
     tried: Counter[frozenset[str]] = Counter()
 
-    def read(record: bytes) -> Reading:
+    def read(record: bytes) -> RowOutcome:
         return _read(record, options, found, label, tried)
 
     for record in sample:
         with suppress(BadRecord, TwoReadings):
-            shown = read(record).shown
+            facts = read(record).facts
             row, fields = _fields_of(decode(record), options)
-            shortcut = fast_reader_for(row, fields, options, shown)
-            if shortcut is not None and shortcut.read(record, ""):
-                return Opened(read, shortcut=shortcut)
-    return Opened(read)
+            fast_reader = fast_reader_for(row, fields, options, facts)
+            if fast_reader is not None and fast_reader.read(record, ""):
+                return RecordReader(read, fast_reader=fast_reader)
+    return RecordReader(read)
 
 
-def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     """What became of a row of any shape."""
     return _read(record, options, _with_fields_found(options), label)
 
@@ -91,27 +91,27 @@ def _read(
     found: ReadOptions,
     label: str,
     tried: Counter[frozenset[str]] | None = None,
-) -> Reading:
+) -> RowOutcome:
     value, replaced = decode_counting(record)
     row = expect_object(value)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     own, fields = _fields_of(row, options)
-    shown = [_ROW, *fields.shown]
+    facts = [_ROW, *fields.facts]
     if not fields.sure:
-        shown += _what_is_there(own, fields)
+        facts += _what_is_there(own, fields)
         missing = _not_found(own, fields, options)
         if missing and tried is not None and _is_worth_a_try(own, tried):
             taken = {fields.prompt, fields.response}
             rest = {name: value for name, value in own.items() if name not in taken}
-            shown += _suggested(record, rest, missing, options)
+            facts += _suggested(record, rest, missing, options)
     try:
-        answers = _answers(row, own, fields, options, _Told(shown, reading.mends))
-    except Lost as loss:
+        answers = _answers(row, own, fields, options, _Told(facts, reading.noticed))
+    except Unusable as loss:
         reading.lost.append(loss.reason)
         answers = []
     for answer in answers:
-        refine(answer, found, label, reading)
-    reading.shown = tuple(shown)
+        add_candidate(answer, found, label, reading)
+    reading.facts = tuple(facts)
     return reading
 
 
@@ -196,8 +196,8 @@ def _paths(row: dict[str, Any]) -> Iterator[str]:
 class _Told(NamedTuple):
     """What is found out about a row besides its answers."""
 
-    shown: list[Fact]
-    mends: list[str]
+    facts: list[Fact]
+    noticed: list[str]
 
 
 def _answers(
@@ -207,27 +207,27 @@ def _answers(
     options: ReadOptions,
     told: _Told,
 ) -> list[Answer]:
-    shown, mends = told
+    facts, noticed = told
     prompt = _given(own, fields.prompt)
     if fields.prompt is None or prompt is None:
-        raise Lost("no_prompt")
+        raise Unusable("no_prompt")
     prompt = read_text(prompt, fields.prompt)
     if fields.log and has_media(own):
-        raise Lost("multi_modal")
+        raise Unusable("multi_modal")
     given = _given(own, fields.response)
     if fields.response is None:
-        shown += [("has", "response")] * (not isinstance(prompt, str))
+        facts += [("has", "response")] * (not isinstance(prompt, str))
         prompt, turn = _last_turn(prompt)
-        shown.append(("talks", fields.prompt))
+        facts.append(("talks", fields.prompt))
     elif given is None:
-        raise Lost("no_response")
+        raise Unusable("no_response")
     elif options.response is None:
-        shown.append(("is answered", fields.prompt, fields.response))
+        facts.append(("is answered", fields.prompt, fields.response))
     if not fields.log:
-        prompt = whole_question(own, fields.prompt, prompt, options, shown)
-        shown += turn_of(own, prompt, options)
+        prompt = whole_question(own, fields.prompt, prompt, options, facts)
+        facts += turn_of(own, prompt, options)
     scores = _scores(own, fields)
-    tools = tools_beside(own, fields.prompt, options, shown, logged=fields.log is not None)
+    tools = tools_beside(own, fields.prompt, options, facts, logged=fields.log is not None)
     rendered = fields.log is not None and isinstance(prompt, str)
     always_rendered = fields.log is not None and fields.log.always_rendered
     of_prompt = {RENDERED: True} if rendered and always_rendered else {}
@@ -259,18 +259,18 @@ def _answers(
     several = several_answers_at(own, fields.response)
     listed = all(isinstance(one, list) for *_, one in scores)
     if several is None or not (several.items or listed):
-        return [answer(answer_by_number(own, fields.response, mends), scores, fields.response)]
+        return [answer(answer_by_number(own, fields.response, noticed), scores, fields.response)]
     return [
-        answer(_answer_at(own, item.path, mends), own_scores, item.path, several.place(number))
+        answer(_answer_at(own, item.path, noticed), own_scores, item.path, several.place(number))
         for number, (item, own_scores) in enumerate(
             zip(several.items, scores_of_each(own, scores, several), strict=True)
         )
     ]
 
 
-def _answer_at(row: dict[str, Any], path: str, mends: list[str]) -> Text | None:
+def _answer_at(row: dict[str, Any], path: str, noticed: list[str]) -> Text | None:
     """One of several answers; None where it is null."""
-    return None if _given(row, path) is None else answer_at(row, path, mends)
+    return None if _given(row, path) is None else answer_at(row, path, noticed)
 
 
 def _scores(row: dict[str, Any], fields: Fields) -> list[WeightedScore]:
@@ -294,7 +294,7 @@ def _given(row: dict[str, Any], path: str | None) -> Any:
 def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
     """A conversation split before the model's last turn, which includes tool calls and results."""
     if isinstance(messages, str):
-        raise Lost("no_response")
+        raise Unusable("no_response")
     end = len(messages)
     while end and messages[end - 1]["role"] != "assistant":
         end -= 1
@@ -302,7 +302,7 @@ def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
     while start and messages[start - 1]["role"] in ("assistant", "tool"):
         start -= 1
     if start == end:
-        raise Lost("no_response")
+        raise Unusable("no_response")
     return messages[:start], messages[start:]
 
 

@@ -31,7 +31,7 @@ from prefpairs.fields.field_names import (
     VERSIONS,
 )
 from prefpairs.fields.guess_fields import Fields
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.candidate import Candidate, read_text
 from prefpairs.model.canonical_json import canonical_json
@@ -44,7 +44,7 @@ from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.pair import OF_PAIRS
 from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.sources.base import Scanned, Shortcut
+from prefpairs.sources.base import FastReader, IndexedRow
 from prefpairs.sources.detect import SOURCE_COLUMNS
 
 _FEW = 4
@@ -59,8 +59,8 @@ _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 
 def fast_reader_for(
-    sample: dict[str, Any], fields: Fields, options: ReadOptions, shown: tuple[Fact, ...]
-) -> Shortcut | None:
+    sample: dict[str, Any], fields: Fields, options: ReadOptions, facts: tuple[Fact, ...]
+) -> FastReader | None:
     """The fast reader of rows with these fields, if each field is a column of the row.
 
     Rows in which another field could be meant, or with more columns of the question, are left to
@@ -81,10 +81,10 @@ def fast_reader_for(
         or weight != 1
         or more
         or options.context
-        or not as_they_stand(read_already)
+        or not is_default_reading(read_already)
     ):
         return None
-    others = _other_columns(fields, options, own, frozenset(shown))
+    others = _other_columns(fields, options, own, frozenset(facts))
     strict = options.response is None and fields.response in MAYBE_REFERENCE
     judged = not options.scores and score in VERDICTS
     own_columns = {*own, _TOOLS, *task}
@@ -98,11 +98,11 @@ def fast_reader_for(
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
     plain = _FastReader(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
-    return Shortcut(plain.scan, plain.read, shown=shown)
+    return FastReader(plain.index_rows, plain.read, facts=facts)
 
 
 def _other_columns(
-    fields: Fields, options: ReadOptions, own: Collection[str], shown: Collection[Fact]
+    fields: Fields, options: ReadOptions, own: Collection[str], facts: Collection[Fact]
 ) -> dict[str, str]:
     """The columns that could change what is read, and what each may contain."""
     others = dict.fromkeys((*SOURCE_COLUMNS, *OF_PAIRS), "missing") | MARK_COLUMNS
@@ -112,11 +112,11 @@ def _other_columns(
     else:
         others |= dict.fromkeys(COLUMNS, "nothing") | dict.fromkeys(TURNS, "missing")
         if options.prompt is None:
-            others |= _of_kind("prompt", shown)
+            others |= _of_kind("prompt", facts)
         if options.response is None:
-            others |= _other_responses(fields, shown)
+            others |= _other_responses(fields, facts)
         if not options.scores:
-            others |= _of_kind("score", shown)
+            others |= _of_kind("score", facts)
         if options.prompt is None and options.response is None:
             others |= dict.fromkeys(_of_logs(own), "missing")
     if fields.response == CONTENT:  # the row may be a message
@@ -147,20 +147,20 @@ def _columns_of(sample: dict[str, Any], others: Collection[str], *, strict: bool
     }
 
 
-def _of_kind(what: str, shown: Collection[Fact]) -> dict[str, str]:
+def _of_kind(what: str, facts: Collection[Fact]) -> dict[str, str]:
     """Names of a field that may be present only if empty, as in the sample."""
-    silent = {fact[2] for fact in shown if fact[:2] == ("silent beside", what)}
+    silent = {fact[2] for fact in facts if fact[:2] == ("silent beside", what)}
     may_be = "null" if what == "score" else "nothing"
     return {name: may_be if name in silent else "missing" for name in NAMES[what]}
 
 
-def _other_responses(fields: Fields, shown: Collection[Fact]) -> dict[str, str]:
+def _other_responses(fields: Fields, facts: Collection[Fact]) -> dict[str, str]:
     """Other names of responses; a reference next to the response must be known from the sample."""
-    others = _of_kind("response", shown) | dict.fromkeys(VERSIONS, "missing")
+    others = _of_kind("response", facts) | dict.fromkeys(VERSIONS, "missing")
     if fields.response in MAYBE_REFERENCE:
         return others | dict.fromkeys(USUALLY_REFERENCE, "missing")
     for name in MAYBE_REFERENCE:
-        if ("stands beside", name, fields.response) in shown:
+        if ("stands beside", name, fields.response) in facts:
             del others[name]
         else:
             others[name] = "nothing"
@@ -262,9 +262,9 @@ class _FastReader:
         places = range(0 if log is None else len(log.task_columns))
         self._task_columns = tuple(f"task_{place}" for place in places)
 
-    def scan(self, records: Sequence[bytes]) -> list[Scanned | None]:
+    def index_rows(self, records: Sequence[bytes]) -> list[IndexedRow | None]:
         """What the index stores of each row; None for rows not of the usual shape."""
-        found: list[Scanned | None] = []
+        found: list[IndexedRow | None] = []
         last, short = b"", b""
         for record in records:
             row = self._row(record)

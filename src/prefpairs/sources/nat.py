@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Text, is_messages, read_messages
 from prefpairs.model.number import read_score
 from prefpairs.sources import nat_fast
-from prefpairs.sources.base import Opened, Source
+from prefpairs.sources.base import RecordReader, Source
 from prefpairs.sources.nat_fast import prompt_of, without_answer
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
@@ -39,23 +39,23 @@ def _is_step(step: Any) -> bool:
     return isinstance(payload, dict) and isinstance(payload.get("event_type"), str)
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the items or steps of one file are read."""
-    if not as_they_stand(options):
-        return Opened(lambda record: read_any_shape(record, options, label))
+    if not is_default_reading(options):
+        return RecordReader(lambda record: read_any_shape(record, options, label))
 
-    def read(record: bytes) -> Reading:
+    def read(record: bytes) -> RowOutcome:
         plain = nat_fast.read(record, options.step_name)
         return plain or read_any_shape(record, options, label)
 
-    return Opened(read)
+    return RecordReader(read)
 
 
-def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     """What became of an item or a step of any shape."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     steps = _Steps(row, reading)
     names = []
     for payload in _ended_steps(row, reading):
@@ -63,10 +63,10 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
         if payload.get("name") == options.step_name:
             try:
                 answer = steps.answer(payload)
-            except Lost as loss:
+            except Unusable as loss:
                 reading.lost.append(loss.reason)
             else:
-                refine(answer, options, label, reading)
+                add_candidate(answer, options, label, reading)
     if not names:
         reading.row_lost = "no_ttc_steps"
     elif options.step_name not in names:
@@ -74,7 +74,7 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
     return reading
 
 
-def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, Any]]:
+def _ended_steps(row: dict[str, Any], reading: RowOutcome) -> Iterator[dict[str, Any]]:
     """The payloads of the TTC_END steps in a row of any shape."""
     steps = next((row[key] for key in _STEP_LISTS if isinstance(row.get(key), list)), None)
     if steps is None:
@@ -90,7 +90,7 @@ def _ended_steps(row: dict[str, Any], reading: Reading) -> Iterator[dict[str, An
 class _Steps:
     """The steps of one row. Candidates of one turn share a prompt, which is read once."""
 
-    def __init__(self, row: dict[str, Any], reading: Reading) -> None:
+    def __init__(self, row: dict[str, Any], reading: RowOutcome) -> None:
         self._row = row
         self._reading = reading
         self._given = b""
@@ -100,10 +100,10 @@ class _Steps:
         """The candidate of one step."""
         data = payload.get("data")
         if not isinstance(data, dict):
-            raise Lost("no_step_data")
+            raise Unusable("no_step_data")
         turn_id = _turn_id(data.get("turn_id"))
         response = _response(data.get("output"))
-        prompt = without_answer(self._asked(data.get("input")), response, self._reading.mends)
+        prompt = without_answer(self._asked(data.get("input")), response, self._reading.noticed)
         meta = {"example_id": finite(self._row.get("id")), "turn_id": turn_id}
         return Answer(
             row=payload,
@@ -127,7 +127,7 @@ def _turn_id(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise Lost("no_turn_id")
+        raise Unusable("no_turn_id")
     return value
 
 
@@ -138,7 +138,7 @@ def _score(value: Any) -> float | None:
     try:
         return read_score(value, "data.score", cast=True)
     except BadField:
-        raise Lost("no_score") from None
+        raise Unusable("no_score") from None
 
 
 def _index(value: Any) -> int | None:
@@ -149,9 +149,9 @@ def _index(value: Any) -> int | None:
         number = float(value)
         index = int(value) if isinstance(value, (int, str)) else int(number)
     except (TypeError, ValueError, OverflowError):
-        raise Lost("bad_index") from None
+        raise Unusable("bad_index") from None
     if index != number or abs(number) >= 2**63:
-        raise Lost("bad_index")
+        raise Unusable("bad_index")
     return index
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_part, encode
@@ -59,7 +59,7 @@ _item_of = msgspec.json.Decoder(_Item).decode
 _chat_of = msgspec.json.Decoder(Annotated[list[_Turn], Meta(min_length=1)]).decode
 
 
-def read(record: bytes, step_name: str) -> Reading | None:
+def read(record: bytes, step_name: str) -> RowOutcome | None:
     """What became of an item, if all its candidates are kept; else None."""
     try:
         item = _item_of(record)
@@ -70,9 +70,9 @@ def read(record: bytes, step_name: str) -> Reading | None:
         return None
 
 
-def _reading_of(item: _Item, step_name: str) -> Reading | None:
+def _reading_of(item: _Item, step_name: str) -> RowOutcome | None:
     kept: list[Candidate] = []
-    mends: list[str] = []
+    noticed: list[str] = []
     asked, turn_id, group = b"", None, ""
     prompt: Text | None = None
     checked: Text | None = None
@@ -95,7 +95,7 @@ def _reading_of(item: _Item, step_name: str) -> Reading | None:
             meta = {"example_id": item.id, "turn_id": turn_id}
         if (given := bytes(data.input)) != asked:
             asked, prompt = given, _prompt_of(given)
-        fair = without_answer(prompt, words, mends)
+        fair = without_answer(prompt, words, noticed)
         if fair is None or not (fair is checked or asks_something(fair)):
             return None
         checked = fair
@@ -106,7 +106,7 @@ def _reading_of(item: _Item, step_name: str) -> Reading | None:
     if not kept:
         return None
     places = list(range(1, len(kept) + 1))
-    return Reading(kept, places, mends=mends, item=digest("item", encode(item.id)))
+    return RowOutcome(kept, places, noticed=noticed, item=digest("item", encode(item.id)))
 
 
 def _prompt_of(given: bytes) -> Text | None:
@@ -129,7 +129,7 @@ def prompt_of(given: Any) -> Text | None:
     return encode(given).decode()
 
 
-def without_answer(prompt: Text | None, response: Text | None, mends: list[str]) -> Text | None:
+def without_answer(prompt: Text | None, response: Text | None, noticed: list[str]) -> Text | None:
     """The prompt without the candidate's own answer at its end.
 
     The toolkit's tic-tac-toe example records prompts this way; they would give away the answer.
@@ -138,7 +138,7 @@ def without_answer(prompt: Text | None, response: Text | None, mends: list[str])
         return prompt
     if prompt[-1].get("tool_calls") or not _same_words(prompt[-1], response):
         return prompt
-    mends.append("prompt_held_answer")
+    noticed.append("prompt_held_answer")
     return prompt[:-1]
 
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 from prefpairs.model.candidate import read_index
 from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import Text
 from prefpairs.model.path import look_up
 from prefpairs.sources import nemo_gym_fast
-from prefpairs.sources.base import Opened, Shortcut, Source
+from prefpairs.sources.base import FastReader, RecordReader, Source
 
 _PLACEHOLDER = b"<PLACEHOLDER"
 
@@ -28,30 +28,30 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and isinstance(row.get("responses_create_params"), dict)
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the rollouts of one file are read."""
-    if not as_they_stand(options):
-        return Opened(lambda record: read_any_shape(record, options, label))
+    if not is_default_reading(options):
+        return RecordReader(lambda record: read_any_shape(record, options, label))
 
-    def read(record: bytes) -> Reading:
+    def read(record: bytes) -> RowOutcome:
         plain = nemo_gym_fast.read(record)
-        return Reading([plain[0]], [1]) if plain else read_any_shape(record, options, label)
+        return RowOutcome([plain[0]], [1]) if plain else read_any_shape(record, options, label)
 
-    plain = Shortcut(nemo_gym_fast.scan, nemo_gym_fast.read, nemo_gym_fast.ask)
-    return Opened(read, shortcut=plain)
+    plain = FastReader(nemo_gym_fast.index_rows, nemo_gym_fast.read, nemo_gym_fast.read_question)
+    return RecordReader(read, fast_reader=plain)
 
 
-def read_any_shape(record: bytes, options: ReadOptions, label: str) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     """What became of a row of any shape."""
     if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
-        return Reading(row_lost="placeholder")
+        return RowOutcome(row_lost="placeholder")
     value, replaced = decode_counting(record)
     row = expect_object(value)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     try:
         _check_fit(row, options)
-        refine(_answer(row), options, label, reading)
-    except Lost as loss:
+        add_candidate(_answer(row), options, label, reading)
+    except Unusable as loss:
         reading.lost.append(loss.reason)
     return reading
 
@@ -70,7 +70,7 @@ def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
     }
     for reason, applies in unfit.items():
         if applies and reason not in options.keep_rows:
-            raise Lost(reason)
+            raise Unusable(reason)
 
 
 def _is_cut_off(response: dict[str, Any]) -> bool:

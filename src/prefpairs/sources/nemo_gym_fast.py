@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import Lost
+from prefpairs.fields.answer import Unusable
 from prefpairs.fields.responses_api import ANSWER_FORMS, REQUEST, prompt_of, tools_of
 from prefpairs.model.candidate import LARGEST_INDEX, Candidate
 from prefpairs.model.content import CONTENT_KEYS
@@ -25,7 +25,7 @@ from prefpairs.model.json_codec import decode_part, encode
 from prefpairs.model.message import OTHER_KEYS, Message, asks_something
 from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.tool_calls import renumber_calls
-from prefpairs.sources.base import Scanned
+from prefpairs.sources.base import IndexedRow
 
 _FEW = 4
 _SHORT = 15
@@ -114,9 +114,9 @@ _agent_of = msgspec.json.Decoder(_Agent | None).decode
 _task_of = msgspec.json.Decoder(int | str | None).decode
 
 
-def scan(records: Sequence[bytes]) -> list[Scanned | None]:
+def index_rows(records: Sequence[bytes]) -> list[IndexedRow | None]:
     """What the index stores of each row; None for rows not of the usual shape."""
-    found: list[Scanned | None] = []
+    found: list[IndexedRow | None] = []
     last, short = b"", b""
     for record in records:
         plain = _usual(record)
@@ -150,7 +150,7 @@ def read(record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
     return candidate, digest_turn(words, thoughts)
 
 
-def ask(record: bytes) -> Candidate | None:
+def read_question(record: bytes) -> Candidate | None:
     """The question of a row that was indexed: 4 us, where `read` takes 7 for the answer as well."""
     question = _question_in(_asking_of(record))
     if question is None:
@@ -196,7 +196,7 @@ def _question_in(row: _Row | _Asking) -> tuple[str, list[Message], Tools] | None
     params, agent, task = bytes(row.responses_create_params), bytes(row.agent), bytes(row.task)
     try:
         question = _question_of(params, agent, task)
-    except (msgspec.DecodeError, RecursionError, BadRecord, Lost):
+    except (msgspec.DecodeError, RecursionError, BadRecord, Unusable):
         return None
     return question if question[1] else None
 

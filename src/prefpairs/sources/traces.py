@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.ready_pair import refine_pair
+from prefpairs.fields.ready_pair import add_pair
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.content import MEDIA, parts_of
@@ -21,7 +21,7 @@ from prefpairs.model.number import read_score, round_score
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.model.tool_calls import number_calls
 from prefpairs.model.trace import ToolError, Trace
-from prefpairs.sources.base import Opened, Source
+from prefpairs.sources.base import RecordReader, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))
 """The fields of a trace, besides its turns, that are part of the question."""
@@ -41,9 +41,9 @@ def looks_like(record: bytes) -> bool:
     return not _OF_TRACES.isdisjoint(row) or any("tool_error" in turn for turn in turns)
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the traces of one file are read."""
-    return Opened(lambda record: _read(record, options, label))
+    return RecordReader(lambda record: _read(record, options, label))
 
 
 def turns_of(row: dict[str, Any]) -> list[Message]:
@@ -104,18 +104,18 @@ def _spoken(turns: list[Message], places: range) -> int | None:
     return next((place for place in places if turns[place]["role"] == "assistant"), None)
 
 
-def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
+def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     value, replaced = decode_counting(record)
     row = expect_object(value)
     turns = turns_of(row)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     trace = _trace(row, turns)
-    refine(trace, options, label, reading)
+    add_candidate(trace, options, label, reading)
     embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]
     known = []
     for given in embedded:
         kept = len(reading.pairs)
-        refine_pair(*_sides(trace, given), options, label, reading)
+        add_pair(*_sides(trace, given), options, label, reading)
         if len(reading.pairs) > kept:
             known.append(tuple(map(_words, given[1:])))
     for found in _recovered(row, turns):
@@ -125,7 +125,7 @@ def _read(record: bytes, options: ReadOptions, label: str) -> Reading:
         if tuple(map(_words, found[1:])) in known:
             reading.pairs_lost.append("ready_twice")
         else:
-            refine_pair(*_sides(trace, found), options, label, reading)
+            add_pair(*_sides(trace, found), options, label, reading)
     return reading
 
 

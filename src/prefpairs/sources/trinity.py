@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, Lost, Reading, expect_object, refine
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
-from prefpairs.fields.ready_pair import refine_pair
+from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.fields.ready_pair import add_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
 from prefpairs.model.candidate import LARGEST_INDEX, read_tools
 from prefpairs.model.common_prefix import back_to_turn, shared_length
@@ -18,7 +18,7 @@ from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import RENDERED, Message, Text, read_messages
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import renumber_calls
-from prefpairs.sources.base import Opened, Source
+from prefpairs.sources.base import RecordReader, Source
 
 _RENDERED = (
     "prompt_text holds a chat template already, and is kept as plain text; "
@@ -35,36 +35,36 @@ def looks_like(record: bytes) -> bool:
     return isinstance(row, dict) and isinstance(row.get("eid"), dict) and "prompt_length" in row
 
 
-def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Opened:
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the experiences of one file are read."""
     rendered = any(isinstance(decode(record).get("prompt_text"), str) for record in sample)
     notes = (_RENDERED,) if rendered and options.unrender is None and not options.prompt else ()
-    named = not as_they_stand(options)
-    return Opened(lambda record: read_any_shape(record, options, label, named=named), notes)
+    named = not is_default_reading(options)
+    return RecordReader(lambda record: read_any_shape(record, options, label, named=named), notes)
 
 
-def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> Reading:
+def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> RowOutcome:
     """What became of an experience; `named` if options name fields of it."""
     value, replaced = decode_counting(record)
     row = expect_object(value)
-    reading = Reading(mends=["surrogate_replaced"] * replaced)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     eid = row.get("eid")
     if not isinstance(eid, dict):
         raise BadField("eid", eid, "an object")
     if row.get("chosen_messages") is not None and row.get("rejected_messages") is not None:
         try:
             better, worse = _ready(row, eid)
-        except Lost as loss:
+        except Unusable as loss:
             reading.pairs_lost.append(loss.reason)
             return reading
-        refine_pair(_named(better) if named else better, worse, options, label, reading)
+        add_pair(_named(better) if named else better, worse, options, label, reading)
         return reading
     try:
         answer = _answer(row, eid, options)
-    except Lost as loss:
+    except Unusable as loss:
         reading.lost.append(loss.reason)
         return reading
-    refine(_named(answer) if named else answer, options, label, reading)
+    add_candidate(_named(answer) if named else answer, options, label, reading)
     return reading
 
 
@@ -133,19 +133,19 @@ def _task(eid: dict[str, Any]) -> list[Any] | None:
 def _check_prompt(row: dict[str, Any]) -> None:
     """Raise the reason why no answer to this prompt should be trained on."""
     if row.get("multi_modal_input_keys"):
-        raise Lost("multi_modal")
+        raise Unusable("multi_modal")
     if row.get("truncate_status") == "prompt_truncated":
-        raise Lost("prompt_truncated")
+        raise Unusable("prompt_truncated")
 
 
 def _check_fit(row: dict[str, Any], tokens: RolloutTokens | None, options: ReadOptions) -> None:
     """Raise the reason why this answer should not be trained on."""
     _check_prompt(row)
     if row.get("truncate_status") == "response_truncated" and "incomplete" not in options.keep_rows:
-        raise Lost("incomplete")
+        raise Unusable("incomplete")
     learns = tokens is None or tokens.mask is None or not tokens.mask or any(tokens.mask)
     if not learns and "masked" not in options.keep_rows:
-        raise Lost("masked")
+        raise Unusable("masked")
 
 
 def _texts(
@@ -160,7 +160,7 @@ def _texts(
             # The recorded text omits tool calls: both texts are decoded from the tokens.
             prompt, response = tokens.texts(options.decoder)
         elif not (options.prompt or options.response):
-            raise Lost("only_tokens")
+            raise Unusable("only_tokens")
     return prompt, response, True
 
 
@@ -169,7 +169,7 @@ def _parted(messages: list[Message]) -> tuple[list[Message], list[Message]]:
     for place, message in enumerate(messages):
         if message["role"] == "assistant":
             return messages[:place], messages[place:]
-    raise Lost("no_response")
+    raise Unusable("no_response")
 
 
 def _text(row: dict[str, Any], field: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.engine.pair_store import entry_of
-from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.ledger import StageCounts
 from prefpairs.model.message import Message
 from prefpairs.model.pair import Pair, other_prompt, pair_of
@@ -24,7 +24,7 @@ class Held:
     def entries(self) -> Iterator[IndexedPair]:
         """What a sieve may know of each pair."""
         for place, (pair, digests) in enumerate(self._read):
-            reading = PairReading(pair, digests, other_prompt(pair), None)
+            reading = PairRowOutcome(pair, digests, other_prompt(pair), None)
             yield entry_of(reading, place + 1, place, 1)
 
     def pair(self, entry: IndexedPair, /) -> Pair:

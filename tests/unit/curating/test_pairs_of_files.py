@@ -15,7 +15,7 @@ from prefpairs.engine.pair_store import Keep, PairStore
 from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
-from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
@@ -41,7 +41,7 @@ def _filed(
         path.write_bytes(content)
     read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
     ledger = ledger or Ledger()
-    with RecordStore[PairReading]() as records, reading_rows(read, ledger) as rows:
+    with RecordStore[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
         yield PairStore(rows, records, keep=keep, temp_dir=None)
 
 

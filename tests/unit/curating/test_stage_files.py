@@ -18,7 +18,7 @@ from rows_and_output import Lines, Row, data_of
 
 from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
-from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.fields.pair_row_fast import read_pair_fast
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
@@ -319,7 +319,7 @@ def test_lines_of_ours_are_decoded_once(
     reads: list[bytes] = []
     compared: list[Pair] = []
 
-    def read(line: bytes) -> PairReading | None:
+    def read(line: bytes) -> PairRowOutcome | None:
         reads.append(line)
         return read_pair_fast(line)
 

@@ -19,7 +19,7 @@ from prefpairs.engine.pair_writer import WHOLE
 from prefpairs.engine.record_store import RecordStore
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
-from prefpairs.fields.pair_row import PairReading
+from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
@@ -84,7 +84,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
     plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
-    with RecordStore[PairReading]() as records, reading_rows(plan, ledger) as rows:
+    with RecordStore[PairRowOutcome]() as records, reading_rows(plan, ledger) as rows:
         filed = PairStore(rows, records, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 

@@ -53,7 +53,7 @@ def test_rows_that_were_written(name: str, given: Any) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("row", [{}, {"text": "x"}, {"prompt": None}])
 def test_rows_of_something_else(name: str, row: Row) -> None:
-    """Lost, whatever they are, and never a fault of our own."""
+    """Unusable, whatever they are, and never a fault of our own."""
     found = _judged(name, row)
     assert [effect for effect, _, _ in found if effect != "warning"] != []
 

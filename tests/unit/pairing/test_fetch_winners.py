@@ -10,7 +10,7 @@ import pytest
 from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.engine.record_store import RecordStore
 from prefpairs.errors import InputChanged, NotJson
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.files.inputs import Input
 from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.model.candidate import Candidate
@@ -26,10 +26,10 @@ class Reads:
         self.kept = list(kept)
         self.seen: list[bytes] = []
 
-    def __call__(self, record: bytes) -> Reading:
+    def __call__(self, record: bytes) -> RowOutcome:
         """Read a record."""
         self.seen.append(record)
-        return Reading(kept=self.kept, places=list(range(1, len(self.kept) + 1)))
+        return RowOutcome(kept=self.kept, places=list(range(1, len(self.kept) + 1)))
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def test_record_that_cannot_be_read_any_more(tmp_path: Path) -> None:
     """Neither is it a bad row: it was a good one."""
 
     class Refuses(Reads):
-        def __call__(self, record: bytes) -> Reading:
+        def __call__(self, record: bytes) -> RowOutcome:
             raise NotJson(record.decode())
 
     with _store(tmp_path, Refuses(), [A]) as store, pytest.raises(InputChanged):

@@ -20,13 +20,13 @@ from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import source_named
-from prefpairs.sources.base import Opened, Scanned, Shortcut
+from prefpairs.sources.base import FastReader, IndexedRow, RecordReader
 
 
 class Run:
     """An indexer, and what it fills."""
 
-    def __init__(self, how: Opened | None = None) -> None:
+    def __init__(self, how: RecordReader | None = None) -> None:
         self.columns, self.ledger = CandidateColumns(), Ledger()
         self.columns.begin_file(5)
         plan = ReadPlan(inputs=[], on_error="skip")
@@ -109,38 +109,40 @@ def test_more_lines_than_are_taken_at_once(count: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("by", ["read", "ask"])
+@pytest.mark.parametrize("by", ["read", "read_question"])
 def test_who_asks_first_is_read(by: str) -> None:
     """One row of each question is read, its answer only if need be; all others are scanned."""
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
-    assert how.shortcut
-    shortcut, asked = how.shortcut, Counter[bytes]()
+    assert how.fast_reader
+    fast_reader, asked = how.fast_reader, Counter[bytes]()
 
     def read(line: bytes, origin: str) -> Any:
         asked[line] += 1
-        return shortcut.read(line, origin)
+        return fast_reader.read(line, origin)
 
     def ask(line: bytes) -> Any:
         asked[line] += 1
-        return shortcut.ask and shortcut.ask(line)
+        return fast_reader.read_question and fast_reader.read_question(line)
 
-    quick = Shortcut(shortcut.scan, shortcut.read if by == "ask" else read)
-    run = Run(how._replace(shortcut=quick._replace(ask=ask) if by == "ask" else quick))
+    quick = FastReader(fast_reader.index_rows, fast_reader.read if by == "read_question" else read)
+    if by == "read_question":
+        quick = quick._replace(read_question=ask)
+    run = Run(how._replace(fast_reader=quick))
     rows = [_rollout(str(number), _ng_task_index=number % 2) for number in range(300)]
     run.lines(data_of(rows))
     assert asked == {data_of([rows[0]]): 1, data_of([rows[1]]): 1}
     assert [len(run.columns.members(group)) for group in (0, 1)] == [150, 150]
 
 
-@pytest.mark.parametrize("ask", [None, lambda _: None])
-def test_question_that_the_shortcut_cannot_answer(ask: Any) -> None:
+@pytest.mark.parametrize("read_question", [None, lambda _: None])
+def test_question_that_the_fast_reader_cannot_read(read_question: Any) -> None:
     """What was scanned counts for nothing; the row is read as every source reads it."""
 
-    def scan_all(lines: Sequence[bytes]) -> list[Scanned | None]:
+    def scan_all(lines: Sequence[bytes]) -> list[IndexedRow | None]:
         return [(b"?", 9.0, 9, bytes(16)) for _ in lines]
 
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
-    run = Run(how._replace(shortcut=Shortcut(scan_all, lambda _, __: None, ask)))
+    run = Run(how._replace(fast_reader=FastReader(scan_all, lambda _, __: None, read_question)))
     run.lines(data_of([_odd(), _odd(0.5)]))
     assert list(run.columns.scores) == [1.0, 0.5]
     assert run.ledger.candidates_found == 2

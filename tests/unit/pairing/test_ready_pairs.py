@@ -7,7 +7,7 @@ import pytest
 
 from prefpairs.engine.new_pairs import ReadyPairs
 from prefpairs.engine.record_store import RecordStore
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.plan import PairPlan, ReadPlan
@@ -19,7 +19,7 @@ def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:
     return pair_of(row)[0]._replace(chosen_origin=origin, rejected_origin=origin)
 
 
-Records = RecordStore[Reading]
+Records = RecordStore[RowOutcome]
 
 
 @pytest.fixture(name="records")

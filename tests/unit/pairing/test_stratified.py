@@ -125,7 +125,7 @@ def test_across_prompts_seeds() -> None:
 
 
 def test_across_prompts_draws_hang_on_identity() -> None:
-    """Reading the input backwards changes no pair."""
+    """RowOutcome the input backwards changes no pair."""
     scores = [0.9] * 30 + [0.1] * 30
     names = [_identity(place) for place in range(60)]
 

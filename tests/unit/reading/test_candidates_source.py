@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson, TwoReadings
-from prefpairs.fields.answer import Reading, read_candidate
+from prefpairs.fields.answer import RowOutcome, read_candidate
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.model.identity import digest_prompt, group_of_prompt
@@ -25,7 +25,7 @@ FULL = Candidate(
 )
 
 
-def _read(line: bytes, **options: Any) -> Reading:
+def _read(line: bytes, **options: Any) -> RowOutcome:
     return open_reader([], ReadOptions(**options), "c.jsonl").read(line)
 
 
@@ -157,7 +157,7 @@ def test_call_ids_are_numbered_anew() -> None:
 def test_lone_surrogate_is_mended() -> None:
     """Half an emoji becomes U+FFFD."""
     reading = _read(_changed(response="cut \ud83d"))
-    assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+    assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
 
 @pytest.mark.parametrize("line", [b"[1]", b"1", b'"text"'])

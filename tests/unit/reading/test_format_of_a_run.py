@@ -71,7 +71,7 @@ def test_shortcut_of_the_first_row_that_has_one(before: int) -> None:
     """Odd rows at the top of a file do not make all of it slow."""
     odd = b'{"prompt": "Q", "response": "A", "score": null}'
     found, taken = _formats()[0].open("r.jsonl", iter(_records(*[odd] * before, *[ROW] * 20)))
-    assert found.how.shortcut
+    assert found.how.fast_reader
     assert len(taken) == before + 1
 
 
@@ -80,7 +80,7 @@ def test_records_that_are_taken_are_bounded() -> None:
     big = json.dumps({"prompt": "x" * (3 << 20)}).encode()
     for lines, most in (([b"{}"] * 100, 8), ([big] * 9, 2)):
         found, taken = _formats()[0].open("r.jsonl", iter(_records(*lines)))
-        assert (found.how.shortcut, len(taken)) == (None, most)
+        assert (found.how.fast_reader, len(taken)) == (None, most)
 
 
 def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,10 +93,10 @@ def test_shards_that_are_alike_share_a_shortcut(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_shards_that_differ() -> None:
-    """The next one has a shortcut of its own."""
+    """The next one has a fast reader of its own."""
     formats, _ = _formats()
     first, second = _open(formats, ROW), _open(formats, OTHER)
-    assert second.how.shortcut
+    assert second.how.fast_reader
     assert first.how != second.how
 
 

@@ -7,31 +7,31 @@ import pytest
 
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.fields import training_logs
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.guess_fields import find_fields
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.run_facts import Shown
+from prefpairs.fields.run_facts import RunFacts
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Unclear
 from prefpairs.model.pair import POSITION
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.sources.base import Opened
+from prefpairs.sources.base import RecordReader
 from prefpairs.sources.generic import looks_like, open_reader
 
 GROUP_OF_Q = "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 CHAT = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
 
 
-def _open(*rows: Any, **options: Any) -> Opened:
+def _open(*rows: Any, **options: Any) -> RecordReader:
     sample = [json.dumps(row).encode() for row in rows]
     return open_reader(sample, ReadOptions(**options), "f.jsonl")
 
 
-def _shown(*rows: Any, **options: Any) -> Shown:
+def _shown(*rows: Any, **options: Any) -> RunFacts:
     """What rows show of how all of them are read."""
-    shown = Shown()
+    shown = RunFacts()
     for row in rows:
-        shown.add(_read(row, **options).shown)
+        shown.add(_read(row, **options).facts)
     return shown
 
 
@@ -39,7 +39,7 @@ def _notes(*rows: Any, **options: Any) -> list[str]:
     return list(_shown(*rows, **options).notes())
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     return _open(row, **options).read(json.dumps(row).encode())
 
 
@@ -641,7 +641,7 @@ def test_dump_of_verl_with_the_template() -> None:
 def test_dump_of_verl_whose_prompts_stay(prompt: str, mend: str) -> None:
     """What cannot be taken apart with certainty stays rendered, and is counted."""
     reading = _read({**VERL, "input": prompt}, unrender=Turned())
-    assert (reading.kept[0].prompt, reading.mends) == (prompt, [mend])
+    assert (reading.kept[0].prompt, reading.noticed) == (prompt, [mend])
     assert reading.kept[0].meta == {"prompt_rendered": True}
 
 
@@ -687,7 +687,7 @@ def test_paths_are_stronger_than_a_log() -> None:
 def test_lone_surrogate_is_mended() -> None:
     """Half an emoji becomes U+FFFD."""
     reading = _read({"prompt": "Q", "response": "cut \ud83d", "score": 1})
-    assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+    assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
 
 # What only several rows show ----------------------------------------------------------------
@@ -766,7 +766,7 @@ def test_fast_reader_of_a_log_refuses_rows_of_none() -> None:
     """A row without one of the log's columns is not from the log, whatever --score names."""
     row = {"input": "Q", "output": "A", "gts": "A", "score": 1, "step": 2, "uid": "u_1_0", "own": 1}
     options = ReadOptions(scores=(("own", 1.0),))
-    fast = open_reader([json.dumps(row).encode()], options, "f.jsonl").shortcut
+    fast = open_reader([json.dumps(row).encode()], options, "f.jsonl").fast_reader
     assert fast is not None
     assert fast.read(json.dumps(row).encode(), "") is not None
     for column in ("score", "step", "gts"):

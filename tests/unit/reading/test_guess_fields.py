@@ -91,8 +91,8 @@ def test_names_that_decide_alone(value: Any, named: dict[str, Any]) -> None:
         found, whole = find_fields(row, options), _fields_by_value(row, options)
         assert (found.prompt, found.response) == (whole.prompt, whole.response)
         assert found.scores == whole.scores
-        there = {fact for fact in found.shown if fact[0] != "has"}
-        assert there == {*whole.shown}
+        there = {fact for fact in found.facts if fact[0] != "has"}
+        assert there == {*whole.facts}
 
 
 def test_all_fields_are_there() -> None:

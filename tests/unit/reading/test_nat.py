@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.tool_calls import tool_call
@@ -15,7 +15,7 @@ from prefpairs.sources.nat import looks_like, open_reader
 ASKED = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}]
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     reader = open_reader([], ReadOptions(**options), "workflow_output.json")
     return reader.read(json.dumps(row).encode())
 
@@ -342,7 +342,7 @@ def test_prompt_that_holds_the_answer_is_repaired(said: str) -> None:
     """The toolkit's own example ends its input with the answer."""
     given = [*ASKED, {"role": "assistant", "content": said}]
     reading = _read(_item(_payload(input=given)))
-    assert (reading.kept[0].prompt, reading.mends) == (ASKED, ["prompt_held_answer"])
+    assert (reading.kept[0].prompt, reading.noticed) == (ASKED, ["prompt_held_answer"])
 
 
 def test_prompt_that_holds_the_answer_of_a_chat() -> None:
@@ -356,7 +356,7 @@ def test_prompt_that_ends_with_other_words_stays() -> None:
     """A beginning that was put into the model's mouth is no answer."""
     given = [*ASKED, {"role": "assistant", "content": "Well,"}]
     reading = _read(_item(_payload(input=given)))
-    assert (reading.kept[0].prompt, reading.mends) == (given, [])
+    assert (reading.kept[0].prompt, reading.noticed) == (given, [])
 
 
 def test_prompt_that_is_nothing_but_the_answer() -> None:
@@ -382,7 +382,7 @@ def test_group_by_path() -> None:
 def test_lone_surrogate_is_mended() -> None:
     """Half an emoji becomes U+FFFD."""
     reading = _read(_item(_payload(output="cut \ud83d")))
-    assert (reading.kept[0].response, reading.mends) == ("cut \ufffd", ["surrogate_replaced"])
+    assert (reading.kept[0].response, reading.noticed) == ("cut \ufffd", ["surrogate_replaced"])
 
 
 def test_an_id_that_is_no_number() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
@@ -17,11 +17,11 @@ from prefpairs.sources.nemo_gym import looks_like, open_reader
 USER = {"role": "user", "content": "Q"}
 
 
-def _read_line(line: bytes, **options: Any) -> Reading:
+def _read_line(line: bytes, **options: Any) -> RowOutcome:
     return open_reader([], ReadOptions(**options), "r.jsonl").read(line)
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     return _read_line(json.dumps(row).encode(), **options)
 
 
@@ -120,7 +120,7 @@ def test_line_that_is_no_json() -> None:
 def test_lone_surrogate_is_mended_and_counted() -> None:
     """Half an emoji in an answer becomes U+FFFD."""
     reading = _read(_rollout([_text("cut \ud83d")]))
-    assert (reading.kept[0].response, reading.mends) == (
+    assert (reading.kept[0].response, reading.noticed) == (
         [_said("cut \ufffd")],
         ["surrogate_replaced"],
     )
@@ -422,13 +422,13 @@ def test_trailing_turns_of_others_are_cut(end: list[Any]) -> None:
     """What follows the model's last word teaches nothing, and is counted as mended."""
     reading = _read(_rollout([_text("Look."), _call("x"), *end]))
     assert reading.kept[0].response == [_said("Look.", tool_calls=_calls(1))]
-    assert reading.mends == ["trailing_turn_cut"]
+    assert reading.noticed == ["trailing_turn_cut"]
 
 
 def test_ending_with_a_call_is_no_cut() -> None:
     """A rollout may end with a call that nobody answered."""
     reading = _read(_rollout([_text("Look."), _call("x")]))
-    assert (reading.kept[0].response, reading.mends) == (
+    assert (reading.kept[0].response, reading.noticed) == (
         [_said("Look.", tool_calls=_calls(1))],
         [],
     )
@@ -440,7 +440,7 @@ def test_leading_turns_of_others_move_to_the_prompt() -> None:
     reading = _read(_rollout([task, _text("A")]))
     assert reading.kept[0].prompt == [USER, {"role": "user", "content": "Solve it."}]
     assert reading.kept[0].response == [_said("A")]
-    assert reading.mends == ["leading_turn_moved"]
+    assert reading.noticed == ["leading_turn_moved"]
 
 
 def test_token_ids_of_training_variants_are_dropped() -> None:
@@ -471,7 +471,7 @@ def test_final_part_is_the_last_text() -> None:
     output = [_call("x"), _result("x", "1"), _thought("hm"), _text("A"), _call("y")]
     reading = _read(_rollout(output), response_part="final")
     assert reading.kept[0].response == [_said("A", reasoning_content="hm")]
-    assert reading.mends == ["final_rests_on_tools"]
+    assert reading.noticed == ["final_rests_on_tools"]
 
 
 def test_final_part_of_calls_alone_is_empty() -> None:

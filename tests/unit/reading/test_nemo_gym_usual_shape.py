@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from prefpairs.fields.read_options import ReadOptions, as_they_stand
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader
-from prefpairs.sources.nemo_gym_fast import read, scan
+from prefpairs.sources.nemo_gym_fast import index_rows, read
 
 USER = {"role": "user", "content": "Q"}
 TOOL = {"type": "function", "name": "add", "parameters": {}, "strict": True}
@@ -68,7 +68,7 @@ def test_a_row_of_the_usual_shape() -> None:
 def test_what_the_index_remembers() -> None:
     """Score, index and digest of each row, and nothing of rows of other shapes."""
     lines = [_line(_rollout(reward=-1)), b"\n", _line(_rollout(_said("B"), _ng_rollout_index=7))]
-    first, blank, second = scan(lines)
+    first, blank, second = index_rows(lines)
     assert first
     assert second
     assert blank is None
@@ -88,7 +88,7 @@ def test_what_the_index_remembers() -> None:
 )
 def test_questions_that_differ(other: Any) -> None:
     """Prompt, task, agent and tools."""
-    one, two = scan([_line(_rollout()), _line(other)])
+    one, two = index_rows([_line(_rollout()), _line(other)])
     assert one
     assert two
     assert one[0] != two[0]
@@ -214,7 +214,7 @@ def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
 )
 def test_lines_that_are_no_json(line: bytes) -> None:
     """What is wrong with them is told by who reads everything, unread fields included."""
-    assert (read(line), scan([line])) == (None, [None])
+    assert (read(line), index_rows([line])) == (None, [None])
 
 
 def test_keys_that_repeat() -> None:
@@ -246,5 +246,5 @@ def test_keys_that_repeat() -> None:
 def test_as_they_stand(options: dict[str, Any], *, suitable: bool) -> None:
     """Only rows that are taken as they stand."""
     wanted = ReadOptions(**options)
-    assert as_they_stand(wanted) is suitable
-    assert bool(open_reader([], wanted, "r.jsonl").shortcut) is suitable
+    assert is_default_reading(wanted) is suitable
+    assert bool(open_reader([], wanted, "r.jsonl").fast_reader) is suitable

@@ -10,7 +10,7 @@ import pytest
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
@@ -94,7 +94,7 @@ def test_origins(tmp_path: Path) -> None:
 
 def test_origin_of_one_that_was_left_of_several() -> None:
     """The number of what was found counts, not of what was kept."""
-    reading = Reading(kept=[Candidate("g", "Q", "A", 1.0)], places=[2], lost=["no_score"])
+    reading = RowOutcome(kept=[Candidate("g", "Q", "A", 1.0)], places=[2], lost=["no_score"])
     assert with_origin(reading, 0, "f.jsonl", 5).origin == "f.jsonl:5#2"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Lost
+from prefpairs.fields.answer import Unusable
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 
 USER = {"role": "user", "content": "Q"}
@@ -121,7 +121,7 @@ def test_calls_and_results() -> None:
 )
 def test_items_that_have_no_form(item: dict[str, Any]) -> None:
     """They cost the row, by name."""
-    with pytest.raises(Lost) as caught:
+    with pytest.raises(Unusable) as caught:
         chat_of([item], "output")
     assert caught.value.reason == "unsupported_item"
 

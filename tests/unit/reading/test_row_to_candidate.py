@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Answer, Reading, expect_object, refine
+from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import tool_call
@@ -16,10 +16,10 @@ KEPT_BY_PATH = {"model": "m", "seed": 7, "judge": {"note": None}}
 
 def _refine(
     prompt: Text | None = "Q", response: Text | None = "A", *, row: Any = None, **options: Any
-) -> Reading:
-    reading = Reading()
+) -> RowOutcome:
+    reading = RowOutcome()
     answer = Answer(row=row or {}, prompt=prompt, response=response, scores=[("s", 1.0, 0.5)])
-    refine(answer, ReadOptions(**options), "f.jsonl", reading)
+    add_candidate(answer, ReadOptions(**options), "f.jsonl", reading)
     return reading
 
 
@@ -28,18 +28,18 @@ def _said(content: Any, **more: Any) -> Message:
 
 
 def _group(row: Any = None, task: Any = None, **options: Any) -> str:
-    reading = Reading()
+    reading = RowOutcome()
     answer = Answer(row=row or {}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
-    refine(answer, ReadOptions(**options), "runs/f.jsonl", reading)
+    add_candidate(answer, ReadOptions(**options), "runs/f.jsonl", reading)
     return reading.kept[0].group
 
 
 def test_places_count_losses_too() -> None:
     """The second answer is the second, even if the first was lost."""
-    reading = Reading()
+    reading = RowOutcome()
     for value in (None, 1.0, None, 2.0):
         answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, value)])
-        refine(answer, ReadOptions(), "f.jsonl", reading)
+        add_candidate(answer, ReadOptions(), "f.jsonl", reading)
     assert (reading.places, reading.lost) == ([2, 4], ["no_score", "no_score"])
 
 
@@ -67,7 +67,7 @@ def test_leading_turn_moves_behind_a_text_prompt() -> None:
     turn = {"role": "user", "content": "More."}
     reading = _refine("Q", [turn, _said("A")])
     assert (reading.kept[0].prompt, reading.kept[0].response) == ([*Q, turn], [_said("A")])
-    assert reading.mends == ["leading_turn_moved"]
+    assert reading.noticed == ["leading_turn_moved"]
 
 
 @pytest.mark.parametrize("earlier", [[], [{"role": "user", "content": "a"}, _said("b")]])
@@ -78,7 +78,7 @@ def test_response_that_is_the_whole_conversation(earlier: Any, told: Any) -> Non
         reading = _refine(prompt, [*told, *earlier, *Q, _said("A")])
         kept = reading.kept[0]
         assert (kept.prompt, kept.response) == ([*told, *earlier, *Q], [_said("A")])
-        assert reading.mends == ["prompt_in_response"]
+        assert reading.noticed == ["prompt_in_response"]
     assert _refine("Q", [*Q, _said("A")]).kept[0].prompt == Q
     assert _refine([*earlier, *Q], [*earlier, *Q]).lost == ["empty_answer"]
 
@@ -114,7 +114,7 @@ def test_final_part_of_several_turns() -> None:
     """The last text alone; tools had no part in it."""
     told = {"role": "user", "content": "go"}
     reading = _refine("Q", [_said("A"), told, _said("B")], response_part="final")
-    assert (reading.kept[0].response, reading.mends) == ([_said("B")], [])
+    assert (reading.kept[0].response, reading.noticed) == ([_said("B")], [])
 
 
 def test_final_part_skips_turns_without_words() -> None:
@@ -134,8 +134,8 @@ def test_paths_replace_what_the_source_found() -> None:
     row = {"p": "Other", "r": [_said("B")]}
     candidate = _refine(row=row, prompt="Q").kept[0]
     assert candidate.prompt == "Q"
-    reading = Reading()
-    refine(
+    reading = RowOutcome()
+    add_candidate(
         Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)]),
         ReadOptions(prompt="p", response="r"),
         "f.jsonl",
@@ -147,9 +147,9 @@ def test_paths_replace_what_the_source_found() -> None:
 @pytest.mark.parametrize("row", [{}, {"p": None}])
 def test_path_that_finds_nothing(row: dict[str, Any]) -> None:
     """A missing prompt is a loss, and what the source found is no stand-in."""
-    reading = Reading()
+    reading = RowOutcome()
     answer = Answer(row=row, prompt="Q", response="A", scores=[("s", 1.0, 1)])
-    refine(answer, ReadOptions(prompt="p"), "f.jsonl", reading)
+    add_candidate(answer, ReadOptions(prompt="p"), "f.jsonl", reading)
     assert reading.lost == ["no_prompt"]
 
 
@@ -157,7 +157,7 @@ def test_path_to_another_type() -> None:
     """A number is no prompt."""
     answer = Answer(row={"p": 7}, prompt="Q", response="A", scores=[("s", 1.0, 1)])
     with pytest.raises(BadField, match="p: expected text or a list of messages"):
-        refine(answer, ReadOptions(prompt="p"), "f.jsonl", Reading())
+        add_candidate(answer, ReadOptions(prompt="p"), "f.jsonl", RowOutcome())
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_path_to_another_type() -> None:
 )
 def test_scores_whose_gap_would_be_no_number(score: float, kept: bool) -> None:
     """The difference of any two scores is a number, so no gap is ever written as null."""
-    reading = Reading()
+    reading = RowOutcome()
     answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, score)])
-    refine(answer, ReadOptions(), "f.jsonl", reading)
+    add_candidate(answer, ReadOptions(), "f.jsonl", reading)
     assert (bool(reading.kept), reading.lost) == (kept, [] if kept else ["score_not_finite"])
 
 
@@ -195,10 +195,10 @@ def test_group_without_a_task_is_the_prompt() -> None:
 
 def test_group_by_prompt_remembers_the_task() -> None:
     """Different tasks with one prompt compete; meta says which task each was of."""
-    reading = Reading()
+    reading = RowOutcome()
     for task in (["math", 0], ["math", 1]):
         answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=task)
-        refine(answer, ReadOptions(group_by="prompt"), "f.jsonl", reading)
+        add_candidate(answer, ReadOptions(group_by="prompt"), "f.jsonl", reading)
     assert {candidate.group for candidate in reading.kept} == {
         "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
     }
@@ -211,9 +211,9 @@ def test_group_by_prompt_remembers_the_task() -> None:
 @pytest.mark.parametrize("group_by", ["auto", "file"])
 def test_group_that_names_the_task_is_enough(group_by: Any) -> None:
     """Meta does not repeat what the group says."""
-    reading = Reading()
+    reading = RowOutcome()
     answer = Answer(row={}, prompt="Q", response="A", scores=[("s", 1.0, 1)], task=["math", 0])
-    refine(answer, ReadOptions(group_by=group_by), "f.jsonl", reading)
+    add_candidate(answer, ReadOptions(group_by=group_by), "f.jsonl", reading)
     assert reading.kept[0].meta is None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, BadRecord, NotJson
-from prefpairs.fields.pair_row import PairReading, read_pair
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_prompt
 from prefpairs.model.pair import digests_of, make_pair, pair_line
@@ -15,7 +15,7 @@ from prefpairs.model.tool_calls import tool_call
 ROW: dict[str, Any] = {"prompt": "Q", "chosen": "A", "rejected": "B"}
 
 
-def _read(**more: Any) -> PairReading:
+def _read(**more: Any) -> PairRowOutcome:
     return read_pair(json.dumps({**ROW, **more}).encode())
 
 
@@ -26,7 +26,7 @@ def test_pair_of_our_own() -> None:
         Candidate("h", "R", "B", 0.8, 0, "f:2", [{"name": "t"}], None, {"m": 2}),
     )
     reading = read_pair(pair_line(pair))
-    assert reading == PairReading(
+    assert reading == PairRowOutcome(
         pair, digests_of("Q", [{"name": "t"}], "A", "B"), digest_prompt("R"), None, []
     )
 
@@ -34,20 +34,23 @@ def test_pair_of_our_own() -> None:
 def test_row_of_others() -> None:
     """Three fields are enough; what a pair has no field for is told."""
     reading = _read(model="m", source=None)
-    assert (reading.pair.meta, reading.mends) == ({"model": "m", "source": None}, ["moved_to_meta"])
-    assert (reading.lost, reading.other_prompt, _read().mends) == (None, b"", [])
+    assert (reading.pair.meta, reading.noticed) == (
+        {"model": "m", "source": None},
+        ["moved_to_meta"],
+    )
+    assert (reading.lost, reading.other_prompt, _read().noticed) == (None, b"", [])
 
 
 @pytest.mark.parametrize("own", ["0" * 32, "mine", 7, ["x"], ""])
 def test_id_that_does_not_fit(own: Any) -> None:
     """An edited row has another id, and it is told."""
     reading = _read(id=own)
-    assert (reading.pair.id, reading.mends) == (_read().pair.id, ["id_renewed"])
+    assert (reading.pair.id, reading.noticed) == (_read().pair.id, ["id_renewed"])
 
 
 def test_id_that_fits_or_is_missing() -> None:
     """Nothing to be told."""
-    assert (_read(id=_read().pair.id).mends, _read(id=None).mends) == ([], [])
+    assert (_read(id=_read().pair.id).noticed, _read(id=None).noticed) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -67,13 +70,13 @@ def test_id_that_fits_or_is_missing() -> None:
 def test_pair_that_is_not_preferred(scores: dict[str, Any], mends: list[str]) -> None:
     """Others may pair as they like; it is told."""
     reading = _read(**scores)
-    assert (reading.lost, reading.mends) == (None, mends)
+    assert (reading.lost, reading.noticed) == (None, mends)
 
 
 def test_all_mends_at_once() -> None:
     """In a fixed order, surrogates one by one."""
     row = '{"prompt":"\\ud83d \\ud83d","chosen":"A","rejected":"B","id":"x","y":1,"gap":0}'
-    assert read_pair(row.encode()).mends == [
+    assert read_pair(row.encode()).noticed == [
         "surrogate_replaced",
         "surrogate_replaced",
         "moved_to_meta",

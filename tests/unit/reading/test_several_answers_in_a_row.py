@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.answers_in_row import several_answers_at
 from prefpairs.fields.field_names import THOUGHTS
 from prefpairs.fields.read_options import ReadOptions
@@ -20,7 +20,7 @@ A = {"role": "assistant", "content": "A"}
 B = {"role": "assistant", "content": "B", "reasoning_content": "hm"}
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     line = json.dumps({"prompt": "Q", **row}).encode()
     return open_reader([line], ReadOptions(**options), "f.jsonl").read(line)
 
@@ -137,7 +137,7 @@ def test_the_first_step_is_no_answer() -> None:
 )
 def test_items_that_a_path_passes_by_are_counted(row: Any, path: str, mends: list[str]) -> None:
     """A number in a path reads one of several answers."""
-    assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).mends == mends
+    assert _read({**row, "score": 1}, response=path, scores=(("score", 1.0),)).noticed == mends
 
 
 def test_answers_that_never_came() -> None:
@@ -230,29 +230,29 @@ def test_what_is_left_out_is_counted() -> None:
     """Calls beside the words that were named, and thinking beside what is no message."""
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     row = {"message": {**A, "tool_calls": [call]}, "score": 1}
-    assert _read(row, response="message.content").mends == ["calls_left_out"]
-    assert _read(row, response="message").mends == []
+    assert _read(row, response="message.content").noticed == ["calls_left_out"]
+    assert _read(row, response="message").noticed == []
     row = {"response": "A", "tool_calls": [call], "score": 1}
-    assert _read(row).mends == ["calls_left_out"]
-    assert _read(row | {"tool_calls": 3}).mends == []
+    assert _read(row).noticed == ["calls_left_out"]
+    assert _read(row | {"tool_calls": 3}).noticed == []
 
 
 @pytest.mark.parametrize("name", THOUGHTS)
 def test_thinking_that_is_left_out_is_counted(name: str) -> None:
     """In a column of its own, in an item, or in a list beside those of answers."""
     row = {"response": "A", name: "hm", "score": 1}
-    assert _read(row).mends == ["thinking_left_out"]
-    assert _read(row | {name: [{"thinking": "hm"}]}).mends == ["thinking_left_out"]
+    assert _read(row).noticed == ["thinking_left_out"]
+    assert _read(row | {name: [{"thinking": "hm"}]}).noticed == ["thinking_left_out"]
     nothings: list[Any] = ["", " ", None, [], {"effort": "high"}]
     for nothing in nothings:
-        assert _read(row | {name: nothing}).mends == []
-    assert _read(row | {"response": "<think>hm</think>A"}).mends == []
+        assert _read(row | {name: nothing}).noticed == []
+    assert _read(row | {"response": "<think>hm</think>A"}).noticed == []
     items = [{"text": "A", name: "hm", "score": 1}, {"text": "B", name: "", "score": 0}]
-    assert _read({"samples": items}).mends == ["thinking_left_out"]
+    assert _read({"samples": items}).noticed == ["thinking_left_out"]
     lists = {"responses": ["A", "B"], "rewards": [1, 0]}
-    assert _read({**lists, name: ["", "hm"]}).mends == ["thinking_left_out"]
-    assert _read({**lists, f"{name}s": ["hm", "hm"]}).mends == ["thinking_left_out"] * 2
-    assert _read({**lists, f"{name}s": ["hm"]}).mends == []
+    assert _read({**lists, name: ["", "hm"]}).noticed == ["thinking_left_out"]
+    assert _read({**lists, f"{name}s": ["hm", "hm"]}).noticed == ["thinking_left_out"] * 2
+    assert _read({**lists, f"{name}s": ["hm"]}).noticed == []
 
 
 def test_words_in_parts() -> None:
@@ -326,7 +326,7 @@ def test_paths_into_rows_of_other_sources() -> None:
     row = {"responses_create_params": asked, "reward": 1, "r": {"choices": [{"m": A}, {"m": B}]}}
     line = json.dumps(row).encode()
 
-    def read(path: str) -> Reading:
+    def read(path: str) -> RowOutcome:
         options = ReadOptions(response=path)
         return nemo_gym.open_reader([line], options, "f.jsonl").read(line)
 

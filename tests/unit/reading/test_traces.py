@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.pair import Pair
 from prefpairs.sources.detect import source_of
@@ -24,17 +24,17 @@ def _trace(*turns: Row, **more: Any) -> Row:
     return {"trace_id": "t", "final_reward": 1.0, "turns": [*ASKED, *turns], **more}
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     reader = open_reader([], ReadOptions(**options), "traces.jsonl")
     return reader.read(json.dumps(row).encode())
 
 
-def _embedded(**pair: Any) -> Reading:
+def _embedded(**pair: Any) -> RowOutcome:
     given = {"state_messages": ASKED, "chosen": "yes", "rejected": "no", **pair}
     return _read(_trace(DONE, dpo_pairs=[given]))
 
 
-def _only(reading: Reading) -> Pair:
+def _only(reading: RowOutcome) -> Pair:
     assert reading.pairs_lost == []
     (pair,) = reading.pairs
     return pair
@@ -175,14 +175,14 @@ def test_a_call_is_part_of_its_turn() -> None:
 def test_sides_that_differ_in_form(chosen: str, mends: list[str]) -> None:
     """Blocks of JSON against prose teach a form, not an answer: that is noticed."""
     reading = _embedded(chosen=chosen, rejected='[{"type": "tool_use", "name": "read"}]')
-    assert (len(reading.pairs), reading.mends) == (1, mends)
+    assert (len(reading.pairs), reading.noticed) == (1, mends)
 
 
 def test_a_call_against_prose_differs_in_form() -> None:
     """A structured call is no prose, either."""
     call = {"name": "a", "arguments": {}}
     row = _trace({**WRONG, "tool_call": call}, FAILED, {**MENDED, "tool_error": "x"})
-    assert _read(row).mends == ["format_differs"]
+    assert _read(row).noticed == ["format_differs"]
 
 
 def test_thinking_is_kept_or_dropped() -> None:

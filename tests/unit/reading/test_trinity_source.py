@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Reading
+from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Message
@@ -51,7 +51,7 @@ def _row(**more: Any) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _read(row: Any, **options: Any) -> Reading:
+def _read(row: Any, **options: Any) -> RowOutcome:
     reader = open_reader([], ReadOptions(**options), "f.jsonl")
     return reader.read(json.dumps(row).encode())
 
@@ -187,7 +187,7 @@ def test_tokens_of_other_words_are_left_out(options: dict[str, Any]) -> None:
     """They say what was sampled, so they go where options change that."""
     row = _row(info={"edited": "E"}, tokens=[1, 2, 3])
     reading = _read(row, **options)
-    assert (reading.kept[0].tokens, reading.mends) == (None, ["tokens_left_out"])
+    assert (reading.kept[0].tokens, reading.noticed) == (None, ["tokens_left_out"])
     ready = {"chosen_messages": CHAT, "rejected_messages": WORSE, "reward": None}
     given = {**ready, "tokens": [1], "chosen": [2], "rejected": [3]}
     (pair,) = _read(_row(info={"edited": "E"}, **given), **options).pairs
@@ -360,7 +360,7 @@ def test_prompt_template() -> None:
 def test_another_template() -> None:
     """A prompt that it would not render stays text, and that is counted."""
     reading = _read(_row(prompt_text="Q: ?"), unrender=Turned())
-    assert (reading.kept[0].prompt, reading.mends) == ("Q: ?", ["template_differs"])
+    assert (reading.kept[0].prompt, reading.noticed) == ("Q: ?", ["template_differs"])
 
 
 def test_note_on_rendered_prompts() -> None:
