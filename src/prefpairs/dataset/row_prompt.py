@@ -1,7 +1,8 @@
 """The prompt of a trainer's row: its own column, several columns, or the start of both answers.
 
-Trainers ignore columns that their format does not have, so `--from trl` reads a row without them.
-If no format is named, no part of the question may be lost silently, so all of it joins the prompt.
+Trainers ignore columns that their format does not have, so `--from FORMAT` reads a row without
+them. If no format is named, no part of the question may be lost silently, so all of it joins the
+prompt.
 """
 
 from typing import Any

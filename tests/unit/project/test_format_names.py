@@ -19,7 +19,7 @@ HOME = Path(__file__).parents[3] / "src" / "prefpairs"
 ORDINARY = frozenset({"candidates", "generic", "tokens", "traces", "together"})
 """Names that are also ordinary words: they count where they are the whole of a string."""
 
-TITLES = ("nemo", "llama-factory", "kto", "nat")
+TITLES = ("nemo", "llama-factory", "nat")
 """What people call formats, where it is not the name that is typed."""
 
 NAMES = {*SOURCES, *TARGETS, *OF_TRACES, *HOSTS, *TITLES, *(log.name for log in TRAINING_LOGS)}
