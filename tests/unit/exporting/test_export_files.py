@@ -165,7 +165,7 @@ def test_answers_one_by_one(tmp_path: Path) -> None:
     assert stage.noticed == {"label_contradicted": 4, "answer_repeated": 1}
     assert (ledger.pairs, stage.notes) == (
         5,
-        ["10 answers = 5 written + 1 written already + 4 both chosen and rejected"],
+        ["10 answers = 5 written + 1 repeated + 4 both chosen and rejected"],
     )
 
 
