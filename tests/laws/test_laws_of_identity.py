@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from identity_from_docs import canonical, digest_of
 from run_in_process import Asked, lines_of, pair_lines
 
-from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.content import CONTENT_KEYS
-from prefpairs.model.identity import digest_prompt, digest_response
+from prefpairs.model.identity import canonical_json, digest_prompt, digest_response
 from prefpairs.model.message import read_messages
 from prefpairs.model.tool_calls import renumber_calls, tool_call
 

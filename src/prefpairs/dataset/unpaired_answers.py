@@ -13,8 +13,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from prefpairs.dataset.row_rules import Row
-from prefpairs.model.canonical_json import canonical_json
-from prefpairs.model.identity import digest, draw
+from prefpairs.model.identity import canonical_json, digest, draw
 
 _DIGEST = 16
 _NUMBER = 8

@@ -11,7 +11,7 @@ from prefpairs.engine.ranking import RankedGroup, competing_members
 from prefpairs.errors import TooManyPairs
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Activity, Step
-from prefpairs.model.canonical_json import canonical_json
+from prefpairs.model.identity import canonical_json
 from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named
 from prefpairs.strategies.options import MOST_PAIRS, PairOptions

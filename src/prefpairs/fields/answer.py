@@ -9,8 +9,7 @@ from prefpairs.errors import BadField
 from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_at
 from prefpairs.fields.read_options import ReadOptions, Unrender
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
-from prefpairs.model.canonical_json import canonical_json
-from prefpairs.model.identity import BY_PROMPT, digest_prompt, group_of_prompt
+from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, finite
 from prefpairs.model.marks import MARKS, marked_sides
 from prefpairs.model.message import (

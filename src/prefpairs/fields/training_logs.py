@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from prefpairs.fields.field_names import RIVALS
-from prefpairs.model.canonical_json import canonical_json
-from prefpairs.model.identity import digest
+from prefpairs.model.identity import canonical_json, digest
 from prefpairs.model.question_columns import holds_something
 
 Row = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 A pickle is a program, which Python's own module executes. This reader reads numbers, texts, lists
 and objects. Anything else becomes a `NotRead` with the reason, and reading continues. The only
-exception are numbers of numpy (pickle_numbers.py), which are recognised by name.
+exception are numbers of numpy (pickle_values.py), which are recognised by name.
 
 Memory: one byte of a pickle may take hundreds, so the memory of each instruction is counted against
 a budget.
@@ -12,8 +12,14 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from prefpairs.files import pickle_numbers
-from prefpairs.files.pickle_values import NotRead, PickledValues
+from prefpairs.files.pickle_values import (
+    NotNumpy,
+    NotRead,
+    PickledValues,
+    numpy_call,
+    numpy_name,
+    set_numpy_state,
+)
 
 _SMALL, _TIMES_SMALL = 1_000_000, 32
 _LARGE, _TIMES = 128_000_000, 10
@@ -220,7 +226,7 @@ class _Reader(PickledValues):
     def named(self) -> None:
         """Something known by name: only names that numbers of numpy need are supported."""
         name, module = self._stack.pop(), self._stack.pop()
-        self._make(pickle_numbers.named, module, name)
+        self._make(numpy_name, module, name)
 
     def called(self) -> None:
         """The result of a call, if it makes a number of numpy."""
@@ -228,7 +234,7 @@ class _Reader(PickledValues):
         if type(function) is NotRead:
             self._stack.append(function)
         else:
-            self._make(pickle_numbers.called, function, arguments)
+            self._make(numpy_call, function, arguments)
 
     def built(self) -> None:
         """Set the state of the last value, if it is a type of numpy."""
@@ -236,14 +242,14 @@ class _Reader(PickledValues):
         if type(thing) is NotRead:
             return
         try:
-            pickle_numbers.build(thing, state)
-        except pickle_numbers.NotPlain as refusal:
+            set_numpy_state(thing, state)
+        except NotNumpy as refusal:
             self._refuse(refusal.problem)
 
     def _make(self, make: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
         try:
             value = make(one, other)
-        except pickle_numbers.NotPlain as refusal:
+        except NotNumpy as refusal:
             value = self._not_read(refusal.problem)
         if isinstance(value, float):
             self._simple = self._simple and value - value == 0

@@ -1,7 +1,7 @@
-"""Single values in a pickle, and the instructions that are never followed."""
+"""Single values in a pickle, numbers of numpy among them, and instructions never followed."""
 
 import struct
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 _REFUSED = {
     b"c": "GLOBAL", b"i": "INST", b"o": "OBJ", b"P": "PERSID", b"Q": "BINPERSID", b"p": "PUT",
@@ -172,3 +172,79 @@ class PickledValues:
         made = self._unread_instruction()
         self._bytes(self._number(8))
         self._stack.append(made)
+
+
+# Rewards and metrics are often numbers of numpy. In a pickle, these are calls such as
+# `scalar(dtype("f4", ...), bytes)`. No function is imported for them: two names are recognised, and
+# their result is computed here.
+_SCALAR, _DTYPE = "scalar", "dtype"
+_NAMES = {
+    ("numpy._core.multiarray", "scalar"): _SCALAR,
+    ("numpy.core.multiarray", "scalar"): _SCALAR,
+    ("numpy", "dtype"): _DTYPE,
+}
+_CODES = {
+    "b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q",
+    "u8": "Q", "f2": "e", "f4": "f", "f8": "d",
+}  # fmt: skip
+_ORDERS = {"<": "<", ">": ">", "|": "<"}
+
+
+class NotNumpy(Exception):
+    """Something other than a number of numpy."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class _Name(NamedTuple):
+    """One of the known names."""
+
+    of: str
+
+
+class _Dtype:
+    """The type of a number, as a code of `struct`.
+
+    Its state comes later and is set in place, because the memo refers to the object already.
+    """
+
+    __match_args__ = ("code", "order")
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.order = "<"
+
+
+def numpy_name(module: Any, name: Any) -> _Name:
+    """The meaning of a name, if it is a known one.
+
+    >>> numpy_name("numpy", "dtype")
+    _Name(of='dtype')
+    """
+    known = _NAMES.get((str(module), str(name)))
+    if known is None:
+        shown = f"{str(module)[:60]}.{str(name)[:60]}"
+        raise NotNumpy(f"it names {shown}, which is code and no data; nothing of it is run")
+    return _Name(known)
+
+
+def numpy_call(function: Any, arguments: Any) -> Any:
+    """The type or the number that a call would return."""
+    match function, arguments:
+        case _Name(of="dtype"), (str(code), bool(), bool()) if code in _CODES:
+            return _Dtype(_CODES[code])
+        case _Name(of="scalar"), (_Dtype(code, order), bytes(data)):
+            if len(data) == struct.calcsize(order + code):
+                return struct.unpack(order + code, data)[0]
+    raise NotNumpy("a call that makes no number of numpy; it is not made")
+
+
+def set_numpy_state(thing: Any, state: Any) -> None:
+    """Set the byte order of a type."""
+    match thing, state:
+        case _Dtype(), (int(), str(order), *_) if order in _ORDERS:
+            thing.order = _ORDERS[order]
+        case _:
+            raise NotNumpy("the state of something that is no type of numpy")

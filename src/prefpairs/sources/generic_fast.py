@@ -34,8 +34,7 @@ from prefpairs.fields.guess_fields import Fields
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.candidate import Candidate, read_text
-from prefpairs.model.canonical_json import canonical_json
-from prefpairs.model.identity import digest_prompt, digest_turn, group_of_prompt
+from prefpairs.model.identity import canonical_json, digest_prompt, digest_turn, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_part, refuse_deeper
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.marks import is_marked

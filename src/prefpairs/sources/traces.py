@@ -12,9 +12,8 @@ from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_ob
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.model.candidate import read_text, read_tools
-from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.content import MEDIA, parts_of
-from prefpairs.model.identity import digest_prompt, group_of_prompt
+from prefpairs.model.identity import canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Message, Text, as_chat, read_message
 from prefpairs.model.number import read_score, round_score

@@ -10,8 +10,7 @@ from math import sqrt
 from prefpairs.did_you_mean import MOST_TOLD, nearest
 from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.ledger import StageCounts
-from prefpairs.model.canonical_json import canonical_json
-from prefpairs.model.identity import digest, draw
+from prefpairs.model.identity import canonical_json, digest, draw
 from prefpairs.model.pair import OTHER_GROUP, Pair
 from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.option import flag, option, options

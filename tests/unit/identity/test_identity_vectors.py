@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from prefpairs.model.canonical_json import canonical_json
 from prefpairs.model.identity import (
     IDENTITY_VERSION,
     canonical,
+    canonical_json,
     digest_group,
     digest_prompt,
     digest_response,
