@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from prefpairs.chat.cut import Cut, cut, first_turn
 from prefpairs.chat.flatten import Flattener, with_argument_objects, with_reasoning_as_text
+from prefpairs.chat.prompt_cut import Cut, cut, first_turn
 from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.model.candidate import read_text
 from prefpairs.model.content import MEDIA

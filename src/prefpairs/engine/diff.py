@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from prefpairs.analysis.comparison import PairSet
+from prefpairs.analysis.pair_set_diff import PairSet
 from prefpairs.engine.pair_store import pair_readings
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.ledger import Ledger

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from target_rows import call, calling, model, system, told, user
 
-from prefpairs.chat.cut import cut, first_turn
+from prefpairs.chat.prompt_cut import cut, first_turn
 from prefpairs.targets.base import CannotExport
 
 Q, A, B = user("Q"), model("A"), model("B")

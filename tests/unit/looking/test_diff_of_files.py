@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows_and_output import data_of
 
-from prefpairs.analysis.comparison import compare
+from prefpairs.analysis.pair_set_diff import diff_pair_sets
 from prefpairs.engine.diff import DiffPlan, read_both
 from prefpairs.errors import BadRecords
 from prefpairs.files.input_paths import find_inputs
@@ -29,7 +29,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _counts(**words: Any) -> tuple[dict[str, int], tuple[Ledger, Ledger]]:
     ledgers = Ledger(), Ledger()
     plans = (InputPlan(inputs=find_inputs([name]), **words) for name in ("a.jsonl", "b.jsonl"))
-    found = compare(*read_both(DiffPlan(next(plans), next(plans)), ledgers))
+    found = diff_pair_sets(*read_both(DiffPlan(next(plans), next(plans)), ledgers))
     return {name: count for name, count in found.pairs.items() if count}, ledgers
 
 

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from prefpairs.model.message import Message
 from prefpairs.model.pair import pair_of
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.render.page.pair_excerpts import Piece, cut, fair_limit, pieces_of, row_of, shown
+from prefpairs.render.page.pair_excerpts import (
+    Piece,
+    cut,
+    excerpt_of,
+    fair_limit,
+    pieces_of,
+    row_of,
+)
 
 
 def test_kinds_of_pieces() -> None:
@@ -67,7 +74,7 @@ def test_very_many_turns() -> None:
     """The first and the last are there, and how much lies between."""
     turns = [{"role": "user", "content": f"turn {number:4}"} for number in range(1000)]
     row = {"prompt": turns, "chosen": "a", "rejected": "b"}
-    prompt = shown(pair_of(row)[0], 100_000).texts[0]
+    prompt = excerpt_of(pair_of(row)[0], 100_000).texts[0]
     assert len(prompt) == 201
     assert prompt[100] == Piece("", "gap", "", "800 parts", (0, 7200))
     assert (prompt[0].text, prompt[-1].text) == ("turn    0", "turn  999")
@@ -86,7 +93,7 @@ def test_facts_are_bounded() -> None:
         "chosen_origin": long,
         "tools": [{"type": "function", "function": {"name": long}}, {"name": "plain"}, {}],
     }
-    told = row_of(shown(pair_of(row)[0], 100), 100)
+    told = row_of(excerpt_of(pair_of(row)[0], 100), 100)
     assert len(str(told)) < 20_000
     assert told["tools"][1:] == ["plain", "?"]
     assert len(told["meta"]) == 20

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from prefpairs.analysis.comparison import (
+from prefpairs.analysis.pair_set_diff import (
     KINDS,
-    Comparison,
     MeanMedian,
+    PairSetDiff,
     PairSetFigures,
-    compare,
+    diff_pair_sets,
     ids_of,
 )
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
@@ -124,7 +124,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
     whole = [*inputs_to_measure(plan.before), *inputs_to_measure(plan.after)]
     with show_progress(course, whole, quiet=asked.quiet):
         before, after = read_both(plan, ledgers)
-    found = compare(before, after)
+    found = diff_pair_sets(before, after)
     with open_output(STDOUT) as output:
         if kind is not None:
             for name in ids_of(kind, before, after):
@@ -139,7 +139,7 @@ def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
         sys.exit(_DIFFERENT)
 
 
-def _as_json(found: Comparison) -> dict[str, Any]:
+def _as_json(found: PairSetDiff) -> dict[str, Any]:
     return {
         "before": _side_as_json(found.before),
         "after": _side_as_json(found.after),
@@ -153,7 +153,7 @@ def _side_as_json(traits: PairSetFigures) -> dict[str, Any]:
     return {name: item._asdict() if isinstance(item, MeanMedian) else item for name, item in told}
 
 
-def _table(found: Comparison, plan: DiffPlan) -> str:
+def _table(found: PairSetDiff, plan: DiffPlan) -> str:
     """What changed, as people read it."""
     pairs, prompts = found.pairs, found.prompts
     rows = [

@@ -11,7 +11,7 @@ from prefpairs.model.identity import digest, draw
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair, without_origins
-from prefpairs.render.page.pair_excerpts import Shown, fair_limit, row_of, shown
+from prefpairs.render.page.pair_excerpts import PairExcerpt, excerpt_of, fair_limit, row_of
 from prefpairs.stages.base import IndexedPair
 
 _EXTREMES = 20
@@ -37,7 +37,7 @@ class _Place(NamedTuple):
     copy: bytes
     origins: tuple[str, str]
     number: int
-    shown: Shown
+    excerpt: PairExcerpt
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class Gallery:
         if wanted:
             copy = digest("copy", without_origins(pair))
             origins = pair.chosen_origin, pair.rejected_origin
-            excerpt = shown(pair, self._longest)
+            excerpt = excerpt_of(pair, self._longest)
             for held, rank in wanted:
                 held.add(_Place(rank, copy, origins, indexed.number, excerpt))
 
@@ -101,10 +101,10 @@ class Gallery:
 
     def _rows(self, room: int) -> list[dict[str, Any]]:
         """The pairs, each with why it is held; their texts fit into `room` together."""
-        held: dict[int, tuple[Shown, list[str]]] = {}
+        held: dict[int, tuple[PairExcerpt, list[str]]] = {}
         for why, lowest in self._reasons():
             for place in lowest.places:
-                held.setdefault(place.number, (place.shown, []))[1].append(why)
+                held.setdefault(place.number, (place.excerpt, []))[1].append(why)
         texts = [text for excerpt, _ in held.values() for text in excerpt.texts]
         most = fair_limit((len(piece.text) for text in texts for piece in text), room)
         return [{**row_of(excerpt, most), "why": why} for _, (excerpt, why) in sorted(held.items())]

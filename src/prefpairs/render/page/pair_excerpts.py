@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     """Where characters were omitted, and how many."""
 
 
-class Shown(NamedTuple):
+class PairExcerpt(NamedTuple):
     """A pair as the page shows it."""
 
     facts: dict[str, Any]
@@ -38,7 +38,7 @@ class Shown(NamedTuple):
     """The pieces of the prompt, the chosen and the rejected answer."""
 
 
-def shown(pair: Pair, longest: int) -> Shown:
+def excerpt_of(pair: Pair, longest: int) -> PairExcerpt:
     """A pair as the page shows it, with each text cut to a number of characters."""
     texts = [pair.prompt, pair.chosen, pair.rejected]
     facts = {
@@ -61,7 +61,7 @@ def shown(pair: Pair, longest: int) -> Shown:
         "meta": list(_meta(pair)),
     }
     prompt, chosen, rejected = (_cut_together(list(pieces_of(text)), longest) for text in texts)
-    return Shown(facts, (prompt, chosen, rejected))
+    return PairExcerpt(facts, (prompt, chosen, rejected))
 
 
 def pieces_of(text: Text) -> Iterator[Piece]:
@@ -144,7 +144,7 @@ def cut(piece: Piece, most: int) -> Piece:
     return piece._replace(text=text, cut=(head, size - most + before))
 
 
-def row_of(given: Shown, most: int) -> dict[str, Any]:
+def row_of(given: PairExcerpt, most: int) -> dict[str, Any]:
     """The pair as data for the page's script; pieces are cut to a number of characters."""
     prompt, chosen, rejected = (
         [_as_data(cut(piece, most)) for piece in pieces] for pieces in given.texts

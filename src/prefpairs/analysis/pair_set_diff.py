@@ -82,7 +82,7 @@ class PairSetFigures(NamedTuple):
     rejected_chars: MeanMedian
 
 
-class Comparison(NamedTuple):
+class PairSetDiff(NamedTuple):
     """What changed; `pairs` counts distinct pairs."""
 
     before: PairSetFigures
@@ -96,12 +96,12 @@ class Comparison(NamedTuple):
         return not any(self.pairs[kind] for kind in KINDS)
 
 
-def compare(before: PairSet, after: PairSet) -> Comparison:
+def diff_pair_sets(before: PairSet, after: PairSet) -> PairSetDiff:
     """Compare two sets of pairs."""
     changes = Counter(_change(number, before, after) for number in range(len(before.ids)))
     added = sum(_change(number, after, before) == "alone" for number in range(len(after.ids)))
     both = sum(after.prompts.find(prompt) >= 0 for prompt in before.prompts)
-    return Comparison(
+    return PairSetDiff(
         _figures(before),
         _figures(after),
         {

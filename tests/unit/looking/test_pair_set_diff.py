@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from prefpairs.analysis.comparison import KINDS, Kind, MeanMedian, PairSet, compare, ids_of
+from prefpairs.analysis.pair_set_diff import (
+    KINDS,
+    Kind,
+    MeanMedian,
+    PairSet,
+    diff_pair_sets,
+    ids_of,
+)
 from prefpairs.model.pair import Pair, pair_of
 
 
@@ -52,7 +59,7 @@ def test_counts(
 ) -> None:
     """Each distinct pair is one thing only, but that a rescored one is kept."""
     ours, theirs = _set(*before)[0], _set(*after)[0]
-    found = compare(ours, theirs)
+    found = diff_pair_sets(ours, theirs)
     assert found.pairs == {"kept": 0, "rescored": 0, "lost": 0, "added": 0, "flipped": 0, **counts}
     assert found.same is not any(counts.get(kind) for kind in KINDS)
     distinct = found.pairs["kept"] + found.pairs["flipped"]
@@ -85,15 +92,15 @@ def test_order_does_not_matter() -> None:
     """Of copies with different scores the strongest counts, wherever it stands."""
     copies = [{**KEPT, "chosen_score": score} for score in (0.2, 0.9, 0.4)]
     for rows in (copies, copies[::-1], copies[1:], copies[:2]):
-        assert compare(_set(*rows)[0], _set(copies[1])[0]).same
-    assert not compare(_set(copies[0])[0], _set(copies[1])[0]).same
+        assert diff_pair_sets(_set(*rows)[0], _set(copies[1])[0]).same
+    assert not diff_pair_sets(_set(copies[0])[0], _set(copies[1])[0]).same
 
 
 def test_prompts() -> None:
     """Each counts once."""
     ours = [{**KEPT, "prompt": prompt} for prompt in "aab"]
     theirs = [{**KEPT, "prompt": prompt} for prompt in "bcd"]
-    found = compare(_set(*ours)[0], _set(*theirs)[0])
+    found = diff_pair_sets(_set(*ours)[0], _set(*theirs)[0])
     assert found.prompts == {"kept": 1, "lost": 1, "added": 2}
     assert (found.before.prompts, found.after.prompts) == (2, 3)
 
@@ -101,7 +108,7 @@ def test_prompts() -> None:
 def test_traits() -> None:
     """Of all pairs, copies included; gaps of those that have one."""
     rows = [_row("a" * 10, "b", 0.6), _row("a" * 10, "b", 0.6), _row("cc", "ddd", 0.3)]
-    found = compare(_set(*rows, _row("e", "f", None))[0], PairSet())
+    found = diff_pair_sets(_set(*rows, _row("e", "f", None))[0], PairSet())
     assert found.before[:3] == (4, 3, 1)
     assert found.before.gap == MeanMedian(0.5, 0.6)
     assert found.before.chosen_chars == MeanMedian(5.75, 6.0)
