@@ -243,14 +243,14 @@ def _said(words: str) -> dict[str, Any]:
 def _two(row: Row, path: str, names: list[str], options: ReadOptions) -> TwoReadings:
     """The error that columns next to the prompt may be part of the question."""
     listed = ", ".join(f'"{name}"' for name in names)
-    verb = "stands" if len(names) == 1 else "stand"
+    what = "it" if len(names) == 1 else "them"
     choices = []
     paths = [_path_of_texts(name, look_up(row, name)) for name in names]
     told = [found for found in paths if found is not None]
     if len(told) == len(names):
         choices.append(("--context", _words_of_option(options.context, told)))
     choices.append(("--ignore", _words_of_option(options.ignore, names)))
-    problem = f'is {listed} part of the question? It {verb} beside the prompt "{path}"'
+    problem = f'is {listed} part of the question? The row has {what} next to the prompt "{path}"'
     return TwoReadings(problem, choices)
 
 

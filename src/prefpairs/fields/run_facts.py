@@ -86,7 +86,7 @@ class RunFacts:
             if self.has("log as text", log.name):
                 yield log.note_on_text
         for reference in sorted({name for name, *_ in self.of("stands beside")}):
-            yield f'"{reference}" is taken for the reference, and is in no pair'
+            yield f'"{reference}" is read as the reference, and is in no pair'
         for column, how in self.of("joined"):
             yield f'"{column}" is part of the question: {how}'
 
@@ -155,7 +155,7 @@ class RunFacts:
         choices = [(output, ("--response", output)) for output in outputs]
         for beside, choice in (*choices, *((talk, ("--ignore", name)) for talk in talks)):
             problem = (
-                f'"{name}" stands alone in some rows, and beside "{beside}" in others: '
+                f'some rows have "{name}" alone, and others next to "{beside}": '
                 "is it what the model said?"
             )
             raise TwoReadings(problem, [choice, ("--response", name)])
@@ -179,7 +179,7 @@ class RunFacts:
         numbers = {number for number, _ in facts}
         if "2" in numbers or numbers >= {"0", "1"}:
             problem = (
-                f'"{name}" numbers turns, and the prompts hold none of those before: '
+                f'"{name}" numbers turns, and the prompts do not contain the earlier turns: '
                 "do answers to one prompt of several conversations compete?"
             )
             apart = sorted({f"{inside},{name}" for _, inside in facts if inside})

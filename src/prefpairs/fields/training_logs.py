@@ -107,9 +107,9 @@ TRL = TrainingLog(
     score_of=_trl_score,
     score_is_relative=True,
     task_of=lambda row: [row["step"]],
-    note="taken for TRL's completions: score is {score}",
-    note_on_text="prompts that are text stay as they are: TRL before 1.15 writes them rendered; "
-    "--prompt-template FILE makes messages of those",
+    note="read as TRL's completions: score is {score}",
+    note_on_text="prompts that are text are kept: TRL before 1.15 writes them rendered; "
+    "--prompt-template FILE turns those into messages",
     skips_missing_scores=True,
 )
 VERL = TrainingLog(
@@ -119,9 +119,9 @@ VERL = TrainingLog(
     response="output",
     score="score",
     task_of=verl_task,
-    note="taken for verl's rollouts: score is {score}",
-    note_on_text="their prompts were rendered by a chat template, and stay plain text; "
-    "--prompt-template FILE makes messages of them",
+    note="read as verl's rollouts: score is {score}",
+    note_on_text="their prompts are text that a chat template rendered; "
+    "--prompt-template FILE turns them into messages",
     always_rendered=True,
     task_columns=("uid", "gts"),
     task_key=verl_task_key,

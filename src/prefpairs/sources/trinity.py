@@ -21,8 +21,8 @@ from prefpairs.model.tool_calls import renumber_calls
 from prefpairs.sources.base import RecordReader, Source
 
 _RENDERED = (
-    "prompt_text holds a chat template already, and is kept as plain text; "
-    "--prompt-template FILE takes it apart"
+    "prompt_text was rendered by a chat template, and is kept as text; "
+    "--prompt-template FILE turns it into messages"
 )
 
 

@@ -525,15 +525,13 @@ def test_log_of_trl() -> None:
         0.3,
     )
     assert _notes(TRL) == [
-        "taken for TRL's completions: score is advantage",
+        "read as TRL's completions: score is advantage",
         (
-            "prompts that are text stay as they are: TRL before 1.15 writes them rendered; "
-            "--prompt-template FILE makes messages of those"
+            "prompts that are text are kept: TRL before 1.15 writes them rendered; "
+            "--prompt-template FILE turns those into messages"
         ),
     ]
-    assert _notes({**TRL, "prompt": CHAT[:1]}) == [
-        "taken for TRL's completions: score is advantage"
-    ]
+    assert _notes({**TRL, "prompt": CHAT[:1]}) == ["read as TRL's completions: score is advantage"]
 
 
 @pytest.mark.parametrize(
@@ -606,10 +604,10 @@ def test_dump_of_verl() -> None:
     )
     assert candidate.meta == {"prompt_rendered": True}
     assert _notes(VERL) == [
-        "taken for verl's rollouts: score is score",
+        "read as verl's rollouts: score is score",
         (
-            "their prompts were rendered by a chat template, and stay plain text; "
-            "--prompt-template FILE makes messages of them"
+            "their prompts are text that a chat template rendered; "
+            "--prompt-template FILE turns them into messages"
         ),
     ]
 
@@ -631,7 +629,7 @@ def test_dump_of_verl_with_the_template() -> None:
     assert candidate.prompt == [{"role": "user", "content": "Q"}]
     assert candidate.response == [{"role": "assistant", "content": "A", "reasoning_content": "hm"}]
     assert candidate.meta is None
-    assert _notes(VERL, unrender=Turned()) == ["taken for verl's rollouts: score is score"]
+    assert _notes(VERL, unrender=Turned()) == ["read as verl's rollouts: score is score"]
 
 
 @pytest.mark.parametrize(
