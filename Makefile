@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE # else each of a thousand processes would compile the program
 .PHONY: demo test quick test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
