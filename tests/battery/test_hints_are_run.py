@@ -220,7 +220,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --assume-grouped scattered.jsonl",
-        "sort by group, or leave --assume-grouped away",
+        "sort by group, or omit --assume-grouped",
         "prefpairs pair scattered.jsonl && sort scattered.jsonl | prefpairs pair --assume-grouped",
     ),
     Run(

@@ -278,7 +278,7 @@ def as_it_comes(asked: Asked) -> Asked:
 @examples(150)
 @given(rows=st.one_of(gym_rows(), nat_rows(), contest_rows()), asked=asked_within())
 def test_assume_grouped_gives_the_same_on_grouped_input(rows: list[Row], asked: Asked) -> None:
-    """Where groups stand together, --assume-grouped gives the same bytes."""
+    """Where groups are contiguous, --assume-grouped gives the same bytes."""
     candidates = grouped(lines_of(*rows))
     whole, streamed = pair_lines(candidates, asked), pair_lines(candidates, as_it_comes(asked))
     assert streamed.lines == whole.lines

@@ -183,7 +183,7 @@ class CandidateStore(Candidates):
             indexer.index(io.BytesIO(opened.content[start:]), start)
             return
         longest, progress = source.limits.line, reader.ledger.progress
-        progress.own_bytes = given.bytes_before  # the rows that told the format are read once more
+        progress.own_bytes = given.bytes_before  # the rows that showed the format are read again
         with InputErrorsNamed(source):
             ranges = byte_ranges(opened.descriptor, start, end, number)
             with IndexWorkers(given, reader.plan, ranges[1:], progress) as workers:

@@ -45,7 +45,7 @@ _READY = _NUMBER << _REJECTED
 _WORTH_A_PROCESS = 20_000
 """Candidates from which a process saves time: their pairs take 80 ms, a fork 10."""
 
-_APART = "the candidates of a group do not stand together"
+_APART = "the candidates of a group are not contiguous"
 _SEEN_SLOTS = 1 << 20
 
 
@@ -115,7 +115,7 @@ class NewPairs:
                 group = CandidatesInMemory(run)
                 if seen.has(key):
                     label = group.fetch(0).origin.partition(":")[0]
-                    raise BadInput(label, _APART, "sort by group, or leave --assume-grouped away")
+                    raise BadInput(label, _APART, "sort by group, or omit --assume-grouped")
                 reader.formats.facts.check_answers(group.columns.constant_groups)
                 constant += group.columns.constant_groups()
                 numbers = pairs_of_groups(group, plan, ledger, range(1))

@@ -19,8 +19,8 @@ def open_pairs(
 ) -> "Iterator[PairStore | NewPairs]":
     """The pairs of the plan: those that it makes, or those that its inputs hold.
 
-    `keep` says what is wanted of the latter once they have passed. Where inputs are of several
-    sides, that which keeps a prompt is read first, so that no pair has to wait for the others.
+    `keep` says what will be asked for after all of the latter have been read. If inputs belong to
+    several sides, the side that keeps a prompt is read first, so that no pair has to wait.
     """
     if plan.pair is not None:
         from prefpairs.engine.candidate_store import CandidateStore

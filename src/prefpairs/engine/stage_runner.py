@@ -46,7 +46,7 @@ def wanted_again(plan: Plan) -> Keep:
 def _staged(
     entries: Iterator[IndexedPair], texts: PairReader, plan: Plan, ledger: Ledger
 ) -> Iterator[IndexedPair]:
-    """The entries that pass all sieves, one after the other."""
+    """The entries that pass all stages, one after the other."""
     for place, given in enumerate(plan.stages):
         wanted = frozenset({"id"}).union(*(later.needs for later in plan.stages[place + 1 :]))
         if plan.split is not None:

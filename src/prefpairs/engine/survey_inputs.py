@@ -1,4 +1,4 @@
-"""Passes for those who look at pairs: whatever the inputs hold, pairs come out of them."""
+"""Surveys of pairs, whether the inputs hold pairs or rollouts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

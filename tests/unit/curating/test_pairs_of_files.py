@@ -46,7 +46,7 @@ def _filed(
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:
-    """Digests, numbers, and where it stands."""
+    """Digests, numbers, and its place."""
     tools = [{"name": "t"}]
     row = {**ROWS[1], "tools": tools, "group": "g", "meta": {"prompt_of_rejected": "0a" * 16}}
     line = json.dumps(row).encode() + b"\n"
@@ -92,7 +92,7 @@ def test_pairs_can_be_fetched_again(tmp_path: Path, pack: Any) -> None:
 
 
 def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
-    """Packed files share one place where they are put aside."""
+    """Packed files share one spool."""
     parts = gzip.compress(data_of(ROWS[:2])), data_of(ROWS[2:4]), gzip.compress(data_of(ROWS[4:]))
     with _filed(tmp_path, *parts) as pairs:
         entries = list(pairs.entries())
@@ -102,7 +102,7 @@ def test_some_can_be_sought_and_some_cannot(tmp_path: Path) -> None:
 
 
 def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
-    """Nothing is fetched and nothing put aside, where every pair is looked at as it comes."""
+    """Nothing is fetched or spooled if every pair is used as it comes."""
     with _filed(
         tmp_path, data_of(ROWS[:3]), gzip.compress(data_of(ROWS[3:])), keep="nothing"
     ) as pairs:
@@ -111,7 +111,7 @@ def test_pair_that_came_last_is_at_hand(tmp_path: Path) -> None:
 
 
 def test_ledger_of_rows(tmp_path: Path) -> None:
-    """Read is used and dropped and bad; mends are counted wherever they happened."""
+    """Read is used, dropped and bad; repairs are counted wherever they happened."""
     rows = [
         ROWS[0],
         {"prompt": "Q", "chosen": "A", "rejected": "A", "x": 1},
@@ -173,8 +173,8 @@ def test_file_that_changed_behind_the_clocks_back(tmp_path: Path, old: bytes, ne
 OURS = [pair_line(pair_of(row)[0]) for row in ROWS]
 
 
-def test_lines_that_may_go_out_as_they_stand(tmp_path: Path) -> None:
-    """Our own ones, and those that are put aside; all others have to be encoded."""
+def test_lines_that_can_be_copied(tmp_path: Path) -> None:
+    """Our own ones, and spooled ones; all others have to be encoded."""
     others = [
         OURS[0].replace(b":1.0,", b":1.00,"),
         OURS[0].replace(b'"A1"', b'"\\u00411"'),
@@ -193,7 +193,7 @@ def test_lines_that_may_go_out_as_they_stand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", ["nothing", "pairs"])
-def test_lines_that_nobody_wants(tmp_path: Path, keep: Keep) -> None:
+def test_lines_that_are_not_wanted(tmp_path: Path, keep: Keep) -> None:
     """They are not compared."""
     with _filed(tmp_path, b"".join(OURS), keep=keep) as pairs:
         assert {entry.line_crc for entry in pairs.entries()} == {0}

@@ -1,4 +1,4 @@
-"""Pairs in the making, as sieves see them."""
+"""Pairs that are being made, as stages see them."""
 
 import gzip
 import json
@@ -89,7 +89,7 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 
-def _told(entry: IndexedPair) -> IndexedPair:
+def _content_of(entry: IndexedPair) -> IndexedPair:
     """What an entry says of its pair, without what leads to it."""
     return entry._replace(place=0, length=0, number=0)
 
@@ -121,17 +121,17 @@ def test_pairs_are_those_that_pair_writes(tmp_path: Path, asked: Row, name: str)
 
 @every_plan
 def test_entries_are_those_of_the_pairs_read_back(tmp_path: Path, asked: Row) -> None:
-    """A sieve cannot tell a pair in the making from one that was written and read."""
+    """A stage cannot distinguish a new pair from one that was written and read."""
     plan = _plan(_file(tmp_path, _rows()), **asked)
     with _made(plan) as made:
-        entries = [(_told(entry), made.pair(entry)) for entry in made.entries()]
-    back = [(_told(entry), pair) for entry, pair in _read_back(tmp_path, _written(plan))]
+        entries = [(_content_of(entry), made.pair(entry)) for entry in made.entries()]
+    back = [(_content_of(entry), pair) for entry, pair in _read_back(tmp_path, _written(plan))]
     assert entries == back
 
 
 @every_plan
 def test_numbers_rise_and_places_differ(tmp_path: Path, asked: Row) -> None:
-    """Entries are told apart, and stay in their order when they are sorted by number."""
+    """Entries differ, and keep their order when they are sorted by number."""
     with _made(_plan(_file(tmp_path, _rows()), **asked)) as made:
         entries = list(made.entries())
     assert [entry.number for entry in entries] == list(range(len(entries)))
@@ -150,7 +150,7 @@ def test_pairs_in_any_order(tmp_path: Path) -> None:
 
 
 def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
-    """They come from the index alone; a pair fetches its two candidates."""
+    """They come from the columns alone; a pair fetches its two candidates."""
     fetched: list[int] = []
 
     class Counted(CandidateStore):
@@ -170,7 +170,7 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
 
 @every_plan
 def test_ledger(tmp_path: Path, asked: Row) -> None:
-    """Rows, candidates and groups are counted as `pair` counts them; pairs by who writes them."""
+    """Rows, candidates and groups are counted as `pair` counts them; pairs once written."""
     plan, ours, theirs = _plan(_file(tmp_path, [*_rows(), *_rows(9)]), **asked), Ledger(), Ledger()
     with _made(plan, ours) as made:
         assert len(list(made.entries())) == len(_written(plan, theirs))
@@ -231,7 +231,7 @@ def test_question_that_changes(tmp_path: Path) -> None:
 
 
 def test_too_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of `pair` holds, and is told before the first entry."""
+    """The limit of `pair` holds, and is checked before the first entry."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 9)
     plan = _plan(_file(tmp_path, _rows()))
     with _made(plan) as made, pytest.raises(TooManyPairs):

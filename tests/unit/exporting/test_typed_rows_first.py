@@ -48,7 +48,7 @@ def test_rows_of_one_shape(drafts: TypedRowBuffer) -> None:
 
 
 def test_columns(drafts: TypedRowBuffer) -> None:
-    """Those that some row has stand in every row, in their order; the others nowhere."""
+    """Every row has the columns that some row has, in their order, and no others."""
     _add(drafts, {"text": "a", "score": 1.0}, {"text": "b", "tools": "[1]"}, {"text": "c"})
     rows = _rows(drafts)
     assert rows == [
@@ -70,7 +70,7 @@ def test_columns_of_another_side(drafts: TypedRowBuffer, tmp_path: Path) -> None
 
 
 def test_rows_that_bring_something_new(drafts: TypedRowBuffer) -> None:
-    """They stand first; null is nothing new, and another type is."""
+    """They go first; null is nothing new, and another type is."""
     _add(
         drafts,
         {"text": [{"a": "1"}]},
@@ -94,7 +94,7 @@ def test_rows_that_bring_something_new(drafts: TypedRowBuffer) -> None:
 
 
 def test_rows_in_another_order(drafts: TypedRowBuffer) -> None:
-    """Some of them, and what is new among those stands first."""
+    """Some of them; the first of each shape among those go first."""
     rows: list[Any] = ["a", 1, "b", 2, 1.5, "c"]
     _add(drafts, *({"text": text} for text in rows))
     drafts.arrange([5, 3, 2, 1])
@@ -127,7 +127,7 @@ def test_more_than_a_block(drafts: TypedRowBuffer) -> None:
 
 
 def test_rows_too_long_to_stand_first(drafts: TypedRowBuffer) -> None:
-    """The shortest ones of their form stand there, wherever they came."""
+    """The shortest rows of their form go first, wherever they came."""
     long = "x" * (6 << 20)
     _add(drafts, {"text": long}, {"text": "yy"}, {"text": "z"}, {"text": "aa"}, {"text": 1234567})
     assert [row["text"] for row in _rows(drafts)] == ["z", 1234567, long, "yy", "aa"]

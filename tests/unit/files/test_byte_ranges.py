@@ -43,8 +43,8 @@ def test_lines_between(path: Path, opened: int, start: int, end: int, lines: lis
     assert list(lines_between(opened, start, end)) == lines
 
 
-def test_nobody_elses_place_is_moved(path: Path, opened: int) -> None:
-    """Two who read in turns read the same, and the descriptor stands where it stood."""
+def test_the_position_of_the_descriptor_is_not_moved(path: Path, opened: int) -> None:
+    """Two readers taking turns read the same, and the position stays as it was."""
     path.write_bytes(b"ab\ncd\nef\n")
     os.lseek(opened, 4, os.SEEK_SET)
     one, other = lines_between(opened, 0, 9), lines_between(opened, 0, 9)
@@ -82,7 +82,7 @@ def test_byte_ranges(
 
 
 def test_byte_ranges_behind_a_start(path: Path, opened: int) -> None:
-    """What stands before the first line belongs to none."""
+    """Bytes before the first line belong to no range."""
     path.write_bytes(b"BOMab\ncd\n")
     assert byte_ranges(opened, 3, 9, 2) == [(3, 9)]
     assert byte_ranges(opened, 3, 9, 5) == [(3, 6), (6, 9)]

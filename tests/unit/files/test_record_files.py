@@ -151,7 +151,7 @@ def test_change_is_seen_when_a_file_is_put_away(tmp_path: Path) -> None:
 
 
 def test_what_is_held_is_not_opened_again(tmp_path: Path) -> None:
-    """It comes from memory, and a change to the file is found all the same."""
+    """It comes from memory, and a change to the file is still found."""
     files = RecordFiles()
     files.add(_held(tmp_path / "r.jsonl"))
     before = len(os.listdir("/dev/fd"))
@@ -219,7 +219,7 @@ def test_spool() -> None:
 
 
 def test_spool_has_no_name_and_one_reader(tmp_path: Path) -> None:
-    """It stands in the folder that was asked for, unlinked, for its owner alone."""
+    """It is in the requested folder, unlinked, readable by its owner alone."""
     spool, files = Spool(str(tmp_path)), RecordFiles()
     files.add(spool)
     descriptor = spool.open()

@@ -57,7 +57,7 @@ def test_what_competes_shares_key_prompt_and_tools() -> None:
 
 
 def test_rank_is_score_then_index_then_content() -> None:
-    """Best first; who has no index comes behind those who have one; arrival is nothing."""
+    """Best first; candidates without an index come after those with one; arrival never matters."""
     candidates = [
         ONE._replace(score=0.1, index=0),
         ONE._replace(score=0.9, index=None),
@@ -119,7 +119,7 @@ def test_a_group_in_order(indexes: list[int | None], answers: str, *, distinct: 
 
 
 def test_a_row_of_several_is_all_of_them_one_by_one() -> None:
-    """Its candidates stand in slots of one place; those of other rows stand first in theirs."""
+    """Its candidates have slots of one record; those of other rows are the first of theirs."""
     several = [ONE, ONE._replace(index=None, group="h"), ONE._replace(meta={TASK: "t"})]
     whole, single, places = CandidateColumns(), CandidateColumns(), []
     whole.begin_file(0)

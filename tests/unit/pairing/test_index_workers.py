@@ -293,7 +293,7 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """It ends as any program does, whatever we made of signals."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
 
-    def told(*given: Any) -> Any:
+    def opened(*given: Any) -> Any:
         handlers = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE))
         said = [handler is signal.SIG_DFL for handler in handlers]
         held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -301,7 +301,7 @@ def test_signals_end_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / "defaults").write_text(json.dumps(said))
         return lines_between(*given)
 
-    monkeypatch.setattr(index_lines, "lines_between", told)
+    monkeypatch.setattr(index_lines, "lines_between", opened)
     try:
         _found_by(tmp_path, data_of(ROWS), 0)
     finally:

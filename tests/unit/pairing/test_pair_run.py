@@ -375,7 +375,7 @@ def test_input_that_changes_in_between(tmp_path: Path, strategy: str) -> None:
 
 
 def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
-    """Groups that stand together give the same pairs, over borders of files too."""
+    """Contiguous groups give the same pairs, also across files."""
     grouped = sorted(ROWS, key=lambda row: str(row["prompt"]))
     plan: Row = {"strategy": "exhaustive"}
     expected = _run(tmp_path, data_of(grouped), **plan)
@@ -387,7 +387,7 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
 
 def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
     """A group that comes back is noticed: its pairs would be wrong, and nobody would know."""
-    with pytest.raises(BadInput, match="do not stand together"):
+    with pytest.raises(BadInput, match="not contiguous"):
         _run(tmp_path, data_of(ROWS), assume_grouped=True)
 
 

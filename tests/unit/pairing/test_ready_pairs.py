@@ -78,7 +78,7 @@ def test_of_copies_content_decides(records: Records) -> None:
     assert [pair.chosen_origin for pair in ready.pairs()] == ["f:0"]
 
 
-def test_where_there_are_none_nothing_is_told(records: Records) -> None:
+def test_without_any_nothing_is_reported(records: Records) -> None:
     """No stage in the summary, no temporary file."""
     ledger = Ledger()
     ready = _ready(records, ledger)

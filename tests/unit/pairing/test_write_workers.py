@@ -46,7 +46,7 @@ def _dies(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) 
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 @pytest.mark.parametrize("write", [_write, _dies])
 def test_order_and_counts_are_those_of_one(number: int, write: object) -> None:
-    """However many there are, and whoever of them dies."""
+    """However many there are, and whichever of them dies."""
     expected, alone = Lines(), Ledger()
     _write(range(12), {WHOLE: expected}, alone)
     output, ledger = Lines(), Ledger()
@@ -77,7 +77,7 @@ def test_progress(write: object) -> None:
     assert ledger.progress.step.done == 300
 
 
-def test_trouble_is_told_here(capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_raised_by_the_parent(capfd: pytest.CaptureFixture[str]) -> None:
     """What one of them meets, we meet as well; it says nothing itself."""
 
     def write(groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger) -> None:
