@@ -30,7 +30,7 @@ ELSEWHERE = {
 """Pages outside of docs/ that belong to the site, and where they stand in it."""
 
 NAVIGATION = {
-    "Begin": ["tutorial"],
+    "Start here": ["tutorial"],
     "Guides": [
         "guides/nemo-gym-to-nemo-rl",
         "guides/nat-to-customizer",
@@ -57,7 +57,7 @@ NAVIGATION = {
         "reliability",
         "performance",
     ],
-    "To look up": ["reference/index", "reference/reasons", "decisions/index"],
+    "Reference": ["reference/index", "reference/reasons", "decisions/index"],
     "Project": [
         "project/changes",
         "project/security",

@@ -11,7 +11,7 @@ from prefpairs.option import Option
 EVERYWHERE = ("-h", "--help")
 """The option that every command has."""
 
-_LAST = ("What is written", "How it runs", "When something is wrong")
+_LAST = ("Output", "Execution", "Bad rows and limits")
 """The panels that come last, in this order: every command has them, and few look there."""
 
 

@@ -12,8 +12,8 @@ from prefpairs.model.message import Message
 from prefpairs.option import flag, one_of, option, options, split_words
 from prefpairs.reasons import CONFLICTING, SWITCHABLE
 
-READ = "What is read"
-TROUBLE = "When something is wrong"
+READ = "Input"
+TROUBLE = "Bad rows and limits"
 
 GroupBy = tuple[str, ...] | Literal["auto", "prompt", "file"]
 

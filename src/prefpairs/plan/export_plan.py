@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from prefpairs.stages.split import Split
     from prefpairs.targets.base import ExportOptions, Target, TraceOptions, TraceTarget
 
-_FORM = "How pairs become examples"
-_TOKENS = "How examples become tokens"
+_FORM = "Export"
+_TOKENS = "Tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

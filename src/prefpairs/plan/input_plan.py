@@ -246,7 +246,7 @@ class TempDir:
     temp_dir: str | None = option(
         None,
         metavar="DIR",
-        panel="How it runs",
+        panel="Execution",
         help="Directory for temporary copies of pipes and compressed files (default: the "
         "system's).",
     )

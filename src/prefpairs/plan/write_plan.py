@@ -6,7 +6,7 @@ from prefpairs.errors import EmptyName
 from prefpairs.files.standard_output import STDOUT, refuse_stdout
 from prefpairs.option import flag, option, options
 
-_WRITE = "What is written"
+_WRITE = "Output"
 
 
 def _force_option() -> Any:

@@ -26,8 +26,8 @@ SAME_IN = ("content", "prompt", "chosen", "rejected")
 """The fields of --by; content is prompt, tools, chosen and rejected."""
 
 
-_SAME = "What counts as a duplicate"
-_NOT_TRAINED = "What must not be trained on"
+_SAME = "Duplicates"
+_NOT_TRAINED = "Benchmarks"
 
 
 @options

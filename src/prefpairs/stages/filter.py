@@ -13,7 +13,7 @@ from prefpairs.stages.answer_defects import is_refusal, is_truncated
 from prefpairs.stages.base import IndexedPair, PairReader, StageFiles
 
 _SCORES = "Scores and gaps"
-_LENGTHS = "Lengths, in characters of all text in a message"
+_LENGTHS = "Lengths, in characters"
 _CONTENT = "Content"
 
 

@@ -20,7 +20,7 @@ from prefpairs.stages.pair_columns import PairColumns, sorted_slots
 from prefpairs.stages.sample import DRAWS, bound_of
 from prefpairs.stages.split_sides import SIDES, TEST, TRAIN, VAL, LinkedKeys, SideOwners, fill_sides
 
-_SPLIT = "How sides are drawn"
+_SPLIT = "Splitting"
 _MOST_KNOWN = 200
 """The number of meta fields that are remembered, to suggest one for a --by that no pair has."""
 

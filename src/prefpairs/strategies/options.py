@@ -7,8 +7,8 @@ from prefpairs.strategies import strategy_named
 MOST_PAIRS = 10_000_000
 """More than this many pairs are hardly ever wanted."""
 
-_PAIR = "How pairs are made"
-_RUN = "How it runs"
+_PAIR = "Pairing"
+_RUN = "Execution"
 
 
 @options

@@ -22,7 +22,7 @@ def test_option() -> None:
     assert (word.names, word.metavar, word.spelling) == (("-n", "--limit"), "N", "--limit N")
     assert (word.help, word.panel, word.repeated) == (
         "Read only the first N rows.",
-        "What is read",
+        "Input",
         False,
     )
 
@@ -70,22 +70,22 @@ def test_order_of_panels() -> None:
     """What a command is about stands before what all commands have."""
     assert [*panels_of("pair")] == [
         "Arguments",
-        "What is read",
-        "How pairs are made",
-        "How pairs become examples",
-        "How examples become tokens",
-        "What is written",
-        "How it runs",
-        "When something is wrong",
+        "Input",
+        "Pairing",
+        "Export",
+        "Tokens",
+        "Output",
+        "Execution",
+        "Bad rows and limits",
     ]
 
 
 def test_order_within_panels() -> None:
     """What must be given, what has a letter and a value, flags with a letter, and the rest."""
-    written = [word.spelling for word in panels_of("pair")["What is written"]]
+    written = [word.spelling for word in panels_of("pair")["Output"]]
     assert written[:3] == ["--output FILE", "--quiet", "--summary FILE"]
-    assert panels_of("validate")["What rows are held against"][0].spelling == "--to TARGET"
-    assert panels_of("pair")["How pairs become examples"][0].spelling == "--to TARGET"
+    assert panels_of("validate")["Trainer"][0].spelling == "--to TARGET"
+    assert panels_of("pair")["Export"][0].spelling == "--to TARGET"
 
 
 def test_manual() -> None:

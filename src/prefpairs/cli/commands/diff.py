@@ -30,7 +30,7 @@ from prefpairs.option import argument, flag, one_of, option, options
 from prefpairs.plan import InputPlan
 from prefpairs.plan.input_plan import PairInputPlan
 
-_TOLD = "What is told"
+_TOLD = "Output"
 _DIFFERENT = 4
 """The exit code of --exit-code: a gate is not met."""
 

@@ -18,7 +18,7 @@ from prefpairs.render.page.document import page
 from prefpairs.render.page.gallery import Gallery
 from prefpairs.strategies.options import PairOptions
 
-_PAGE = "What is on the page"
+_PAGE = "Page"
 _MEGABYTE = 1_000_000
 
 

@@ -12,7 +12,7 @@ from prefpairs.plan import WritePlan
 from prefpairs.plan.write_plan import WriteRecipe, keep_if_same_option
 
 _RECIPE = "The recipe"
-_WRITE = "What is written"
+_WRITE = "Output"
 
 
 @options

@@ -34,7 +34,7 @@ from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import PAIR_FORMATS
 
 _PAIRS = "pairs"
-_WHICH, _HOW = "What is shown", "How it is shown"
+_WHICH, _HOW = "Selection", "Display"
 _WORSTS = ("length-ratio", "gap")
 _USUAL = 5
 _ID = re.compile("[0-9a-f]{4,32}")

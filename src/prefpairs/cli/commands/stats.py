@@ -20,7 +20,7 @@ from prefpairs.option import flag, option, options
 from prefpairs.plan.input_plan import TempDir
 from prefpairs.strategies.options import PairOptions
 
-_TOLD = "What is told"
+_TOLD = "Output"
 
 
 @options

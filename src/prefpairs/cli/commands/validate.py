@@ -36,8 +36,8 @@ from prefpairs.plan.input_plan import limits_of, max_line_option, max_unpacked_o
 from prefpairs.targets import HOSTS, TARGETS
 from prefpairs.targets.base import Target
 
-_RULES = "What rows are held against"
-_TOLD = "What is told"
+_RULES = "Trainer"
+_TOLD = "Output"
 
 
 @options
