@@ -175,7 +175,7 @@ def listed(names: Sequence[str]) -> dict[str, list[tuple[str, list[str]]]]:
 
     >>> listed(["index", "strategies", "concepts", "new", "reference/index", "reference/pair"])
     {'reference/index': [('', ['pair'])], \
-'index': [('How it works', ['concepts', 'strategies']), ('To look up', ['reference/index']), \
+'index': [('How it works', ['concepts', 'strategies']), ('Reference', ['reference/index']), \
 ('More', ['new'])]}
     """
     lists: dict[str, list[tuple[str, list[str]]]] = {}
