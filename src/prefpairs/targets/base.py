@@ -9,12 +9,12 @@ from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.errors import UsageError
 from prefpairs.model.message import Text
 from prefpairs.model.pair import Pair
-from prefpairs.model.trace import Trace
 
 if TYPE_CHECKING:
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Encoded, TokenOptions
+    from prefpairs.model.trace import Trace
 
 PROVENANCE = frozenset(
     {
@@ -138,7 +138,7 @@ class TraceTarget:
     """A format whose rows are made from traces."""
 
     name: str
-    rows: Callable[[Trace, TraceOptions], tuple[Row, list[str]]]
+    rows: "Callable[[Trace, TraceOptions], tuple[Row, list[str]]]"
     """Returns the row of a trace, and a reason for each error that got no hint."""
     words: frozenset[str]
     """The options that it has."""
