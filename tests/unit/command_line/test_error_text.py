@@ -251,7 +251,7 @@ def test_plural(count: int, said: str) -> None:
     assert plural(count, "pair") == said
 
 
-def test_say_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_write_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Sentences, an empty line, the hint; all on standard error."""
     write_error(errors.UsageError("a and b", "give one"))
     write_error(errors.FileError("o", "full"))

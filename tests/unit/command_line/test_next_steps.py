@@ -73,7 +73,7 @@ def _ledger(
         ),
     ],
 )
-def test_why_nothing(ledger: Ledger, hint: str | None) -> None:
+def test_why_no_output(ledger: Ledger, hint: str | None) -> None:
     """The most frequent reason, with the option that changes it."""
     assert why_no_output("pair", ledger) == hint
 
@@ -178,7 +178,7 @@ def test_no_step_after_a_split() -> None:
         (2, {"no_candidate": 1, "all_tied": 1}, []),
     ],
 )
-def test_ways_out_where_answers_were_judged_twice(
+def test_retry_options_where_answers_were_judged_twice(
     files: int, without_pair: dict[str, int], choices: list[tuple[str, str]]
 ) -> None:
     """Options that let them compete; files are runs only if there are several."""

@@ -1,1 +1,1 @@
-"""What people read: summaries, errors, help, progress."""
+"""Text for people: summaries, errors, help, progress."""
