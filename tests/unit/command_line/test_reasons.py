@@ -21,7 +21,7 @@ def test_switchable_reasons_are_losses() -> None:
 
 def test_every_loss_that_is_raised_has_a_sentence() -> None:
     """A reason in the code is a reason in the table."""
-    raised = set(re.findall(r'Lost\("(\w+)"\)', SOURCE))
+    raised = set(re.findall(r'Unusable\("(\w+)"\)', SOURCE))
     assert len(raised) > 8
     assert raised - {"environment_differs"} <= set(LOSSES)
     assert "environment_differs" in PAIRS  # of a pair that stands ready in a row
