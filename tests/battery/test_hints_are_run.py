@@ -332,8 +332,8 @@ RUNS = [
 NOT_RUN = {
     "fetch the file with `git lfs pull`": "needs a repository",
     "write one JSON value per line with `jq -c .`": "needs jq",
-    "`zstd -dc FILE | zstd > NEW` packs it anew": "needs zstd",
-    "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew": "needs zstd",
+    "`zstd -dc FILE | zstd > NEW` compresses it again": "needs zstd",
+    "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again": "needs zstd",
     "--group-by names a field that no row has": "says why, and nothing to type",
 }
 """Hints that need what a test has not."""

@@ -139,7 +139,9 @@ class _Frames(io.RawIOBase):
                 if self._frames > _FRAMES + self._compressed.count // _BYTES_A_FRAME:
                     problem = "it holds more frames of next to no bytes than a file of rows should"
                     raise BadInput(
-                        self._source.label, problem, "`zstd -dc FILE | zstd > NEW` packs it anew"
+                        self._source.label,
+                        problem,
+                        "`zstd -dc FILE | zstd > NEW` compresses it again",
                     )
             elif self._frame.needs_input:
                 data = self._stream.read(_STEP)

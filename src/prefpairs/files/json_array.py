@@ -61,7 +61,7 @@ class _Array:
                 yield self._offset + end - len(element), element.rstrip()
             elif any_before or closing == b",":
                 place = self._offset + end + 1
-                problem = f"byte {place}: the JSON array has an empty place between its commas"
+                problem = f"byte {place}: the JSON array has an empty element between its commas"
                 raise BadInput(self._label, problem)
             any_before = True
             self._learn(end - len(text) + len(text.rstrip()))
@@ -147,4 +147,4 @@ class _Array:
             rest = self._stream.read(_CHUNK)
             if not rest:
                 return
-        raise BadInput(self._label, "something follows the end of the JSON array")
+        raise BadInput(self._label, "there is more after the end of the JSON array")

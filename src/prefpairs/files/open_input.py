@@ -28,7 +28,7 @@ PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 CONTAINERS = (*COMPRESSED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
 """How files begin that do not consist of lines."""
 _WINDOW = "Frame requires too much memory"
-_SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"
+_SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again"
 """The error of zstd for a window of more than 128 MB, and what helps."""
 
 _BUFFER = 1 << 18

@@ -21,15 +21,15 @@ def read_template(path: str) -> str:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            raise BadInput(path, "no chat template: it is not UTF-8") from None
+            raise BadInput(path, "not a chat template: it is not UTF-8") from None
     try:
         config = decode(data)
     except NotJson as error:
-        raise BadInput(path, f"no chat template: {error.problem}") from None
+        raise BadInput(path, f"not a chat template: {error.problem}") from None
     template = _chosen_template(config.get("chat_template"))
     if not isinstance(template, str):
         hint = "newer models have it in chat_template.jinja"
-        raise BadInput(path, "it holds no chat_template", hint)
+        raise BadInput(path, "it has no chat_template", hint)
     return template
 
 
@@ -49,7 +49,7 @@ def read_hints(path: str) -> dict[str, str]:
     try:
         hints = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(path, f"no TOML ({error})") from None
+        raise BadInput(path, f"not TOML ({error})") from None
     for kind, hint in hints.items():
         if not isinstance(hint, str):
             raise BadInput(

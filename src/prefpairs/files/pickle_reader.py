@@ -82,7 +82,7 @@ class _Reader(PickledValues):
         """Follow the instructions up to the last one."""
         data, steps = self._data, _STEPS
         if data[:1] != b"\x80" or data[1:2] not in (b"\x04", b"\x05"):
-            self._refuse("no pickle of protocol 4 or 5")
+            self._refuse("not a pickle of protocol 4 or 5")
         self._place = 2
         try:
             while True:
@@ -93,7 +93,7 @@ class _Reader(PickledValues):
                     self._place += 1
                     steps[code](self)
         except (IndexError, struct.error):
-            self._refuse("it ends too early, or takes what is not there")
+            self._refuse("it ends too early, or uses a missing value")
 
     def _finished(self) -> Unpickled:
         if len(self._stack) != 1 or self._below or self._place + 1 != len(self._data):
@@ -150,7 +150,7 @@ class _Reader(PickledValues):
         if type(into) is list:
             into.extend(items)
         elif type(into) is not NotRead:
-            self._refuse("items for what is no list")
+            self._refuse("items for something that is not a list")
 
     def set_item(self) -> None:
         """One more member of an object."""
@@ -174,7 +174,7 @@ class _Reader(PickledValues):
                 else:
                     self._set_oddly(into, key, value)
         elif type(into) is not NotRead:
-            self._refuse("members for what is no object")
+            self._refuse("members for something that is not an object")
 
     def _set_oddly(self, into: dict[Any, Any], key: Any, value: Any) -> None:
         """A key as text, as in JSON. Consecutive numbers would also make a dict slow."""
@@ -278,7 +278,7 @@ class _Reader(PickledValues):
         """More members of a set."""
         self._since_mark()
         if type(self._stack[-1]) is not NotRead:
-            self._refuse("members for what is no set")
+            self._refuse("members for something that is not a set")
 
 
 _STOP = ord(".")

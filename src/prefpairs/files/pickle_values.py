@@ -91,7 +91,7 @@ class PickledValues:
         try:
             text = self._bytes(count).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            self._refuse("a text that is no UTF-8")
+            self._refuse("a text that is not UTF-8")
         self._room -= _TEXT + (count if text.isascii() else _WIDEST * len(text))
         self._stack.append(text)
 

@@ -53,17 +53,17 @@ def read_header(text: bytes, size: int, hold: Callable[[int], object] = int) -> 
     """
     count = text.count(b'"data_offsets"')
     if text.count(b"{") > _MOST_BRACES + 2 * count:
-        raise Damaged(0, "no header of safetensors (objects that are no tensors)")
+        raise Damaged(0, "not a safetensors header (objects that are not tensors)")
     if text.count(b",") > _MOST_BRACES + _MOST_COMMAS * count:
-        raise Damaged(0, "no header of safetensors (more numbers than tensors have)")
+        raise Damaged(0, "not a safetensors header (more numbers than tensors have)")
     hold(memory_of_header(text))
     try:
         tensors = _tensors_of(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Damaged(0, f"no header of safetensors ({error})") from None
+        raise Damaged(0, f"not a safetensors header ({error})") from None
     tensors.pop("__metadata__", None)
     if count != len(tensors):
-        raise Damaged(0, "a tensor stands twice in the header, or has no offsets")
+        raise Damaged(0, "a tensor occurs twice in the header, or has no offsets")
     ordered = sorted(tensors.items(), key=lambda item: item[1].data_offsets)
     ends = [(0, 0), *(tensor.data_offsets for _, tensor in ordered), (size, size)]
     for (_, end), (begin, _) in pairwise(ends):
@@ -94,7 +94,7 @@ def numbers_of(
     code = _CODES.get(tensor.dtype)
     if code is None or len(tensor.shape) != 1:
         shown = f"{tensor.dtype[:20]} of the shape {tensor.shape}"
-        raise Damaged(0, f"{name[:60]} is no row of numbers but {shown}")
+        raise Damaged(0, f"{name[:60]} is not a row of numbers but {shown}")
     if tensor.shape[0] > most:
         raise Damaged(0, f"{name[:60]} has {tensor.shape[0]} numbers, which no row has")
     return list(struct.unpack(f"<{tensor.shape[0]}{code}", data))

@@ -69,7 +69,7 @@ class _Table(NamedTuple):
 def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refused]:
     """Each experience as JSON. Only one is in memory at a time."""
     if packed or source.is_stdin or not is_file(source.path):
-        problem = "a SQLite database cannot be read from a pipe or out of a packed file"
+        problem = "a SQLite database cannot be read from a pipe or from a compressed file"
         raise BadInput(source.label, problem, "name the database itself")
     _refuse_log(source)
     written, most = 0, source.limits.unpacked_from(os.path.getsize(source.path))
@@ -81,7 +81,7 @@ def sqlite_rows(source: Input, *, packed: bool = False) -> Iterator[bytes | Refu
                 if written > most:
                     raise too_much(source)
     except MemoryError:  # a damaged page has huge lengths; no memory was used
-        problem = "not a SQLite database that can be read (it tells of more than memory holds)"
+        problem = "not a SQLite database that can be read (its sizes exceed the memory)"
         raise BadInput(source.label, problem) from None
     except (
         sqlite3.Error,
@@ -138,7 +138,7 @@ def _rows(database: sqlite3.Connection, source: Input) -> Iterator[bytes | Refus
             taken += sum(len(value) for value in (*own, data) if isinstance(value, (str, bytes)))
             taken += sum(filter(None, lengths))
             if max(seen, taken) > size:
-                problem = "not a SQLite database that can be read (its pages lead to each other)"
+                problem = "not a SQLite database that can be read (its pages refer to each other)"
                 raise BadInput(source.label, problem)
             try:
                 yield _line(dict(zip(table.columns, own, strict=True)), data, source)
@@ -215,7 +215,7 @@ def _line(given: dict[str, Any], data: Any, source: Input) -> bytes:
     if data is None:
         return item_line(None, lambda item: _with_columns(item, given), source)
     if not isinstance(data, bytes):
-        raise Damaged(0, "no frame (TRXP)")
+        raise Damaged(0, "not a frame (TRXP)")
     if data.startswith(PICKLES):
         raise Damaged(0, OLD_PICKLE)
     return item_line(data, lambda item: _with_columns(item, given), source)

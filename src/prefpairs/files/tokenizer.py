@@ -43,7 +43,7 @@ class Model:
     template: str | None = None
 
 
-_NO_TOKENS, _NO_TEXT = "it makes no tokens of a text", "it makes no text of tokens"
+_NO_TOKENS, _NO_TEXT = "it cannot encode a text", "it cannot decode tokens"
 _encoding = msgspec.msgpack.Decoder(tuple[list[int], list[tuple[int, int]]]).decode
 _ids = msgspec.msgpack.Decoder(list[int]).decode
 
@@ -66,9 +66,9 @@ def special_tokens(path: str) -> dict[str, str]:
     try:
         config = decode(read_small_input(path))
     except NotJson as error:
-        raise BadInput(path, f"no tokenizer_config.json: {error.problem}") from None
+        raise BadInput(path, f"not a tokenizer_config.json: {error.problem}") from None
     if not isinstance(config, dict):
-        raise BadInput(path, "no tokenizer_config.json: it holds no object")
+        raise BadInput(path, "not a tokenizer_config.json: it is not a JSON object")
     named = {key: _content(value) for key, value in config.items() if key.endswith("_token")}
     return {key: value for key, value in named.items() if isinstance(value, str)}
 
@@ -112,7 +112,7 @@ class TokenizerDecoder:
         for number in ids:
             left -= self.growth * (1 + len(self.tokenizer.id_to_token(number) or ""))
             if left < 0:
-                raise BadRecord(f"its {len(ids)} tokens stand for more text than a row may have")
+                raise BadRecord(f"its {len(ids)} tokens represent more text than a row may have")
 
 
 def _most_text() -> int:
@@ -205,12 +205,12 @@ def _opened(path: str, *, exact: bool) -> Any:
     try:
         tried(b"")
     except OverBudget as error:
-        raise BadInput(path, f"no tokenizer.json that can be used: {error.problem}") from None
+        raise BadInput(path, f"not a usable tokenizer.json: {error.problem}") from None
     except Refusal as error:
-        raise BadInput(path, f"no tokenizer.json ({error})") from None
+        raise BadInput(path, f"not a tokenizer.json ({error})") from None
     finally:
         tried.close()
-    with _naming(path, "no tokenizer.json"):
+    with _naming(path, "not a tokenizer.json"):
         tokenizer = make()
     if getattr(tokenizer.model, "dropout", None):
         tokenizer.model.dropout = (
@@ -265,9 +265,9 @@ def _exact(path: str) -> str:
     try:
         config = decode(data)
     except NotJson as error:
-        raise BadInput(path, f"no tokenizer.json: {error.problem}") from None
+        raise BadInput(path, f"not a tokenizer.json: {error.problem}") from None
     if not isinstance(config, dict):
-        raise BadInput(path, "no tokenizer.json: it holds no object")
+        raise BadInput(path, "not a tokenizer.json: it is not a JSON object")
     _keep_spaces(config.get("pre_tokenizer"))
     _keep_spaces(config.get("post_processor"))
     return encode(config).decode()

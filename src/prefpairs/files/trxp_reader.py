@@ -81,7 +81,7 @@ def item_line(
     if isinstance(frame, Refused):
         raise frames.damage
     if frame is None or len(frame.items) != 1 or frames.place != len(data):
-        raise Damaged(0, "no frame (TRXP) of one experience")
+        raise Damaged(0, "not a frame (TRXP) of one experience")
     item = change(_plain(frame.items[0]))
     reward = item.get("reward")
     finite = type(reward) is not float or reward - reward == 0
@@ -157,7 +157,7 @@ class _Frames:
         """The tensors that are read, for each item."""
         begin = self.place
         if size < _LENGTH.size:
-            raise Damaged(begin, f"tensors (safetensors) do not go into {size} bytes")
+            raise Damaged(begin, f"tensors (safetensors) do not fit into {size} bytes")
         (length,) = _LENGTH.unpack(self._take(_LENGTH.size))
         if length > min(LARGEST_HEADER, size - _LENGTH.size):
             raise Damaged(begin, f"a header of {length} bytes, which is too large")
@@ -238,7 +238,7 @@ def _plain(item: Any) -> dict[str, Any]:
     if type(item) is NotRead:
         raise item.damage
     if type(item) is not dict:
-        raise Damaged(0, "an item that is no object")
+        raise Damaged(0, "an item that is not an object")
     return item
 
 

@@ -226,6 +226,6 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> NoReturn:
     if error.msg.startswith("Unterminated") or torn:
         raise NotJson(_UNFINISHED, "unfinished") from None
     if error.msg == "Extra data" and error.doc[error.pos - 1] == "\r":
-        raise NotJson("lines that end in CR alone; tr '\\r' '\\n' mends them") from None
+        raise NotJson("lines that end in CR alone; tr '\\r' '\\n' fixes them") from None
     problem = error.msg.removesuffix(" at")
     raise NotJson(f"not JSON: {problem} at column {error.pos + 1}") from None

@@ -16,7 +16,7 @@ def test_hints(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "problem"),
-    [(b"a =", "no TOML"), (b"\xff", "no TOML"), (b"a = 1", "a is no text"), (b"[a]", "a is no")],
+    [(b"a =", "not TOML"), (b"\xff", "not TOML"), (b"a = 1", "a is no text"), (b"[a]", "a is no")],
 )
 def test_bad_files(tmp_path: Path, data: bytes, problem: str) -> None:
     """The error names the file and what is wrong."""

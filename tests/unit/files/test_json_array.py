@@ -93,7 +93,7 @@ def test_something_behind_the_array(rest: bytes, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("prefpairs.files.json_array._CHUNK", 1 << 20)
     assert _problem(b'[{"a": 1}]' + rest) == (
         "x.json",
-        "something follows the end of the JSON array",
+        "there is more after the end of the JSON array",
     )
 
 
@@ -116,7 +116,7 @@ def test_long_string_over_many_chunks() -> None:
 
 def test_what_follows_far_behind_the_end() -> None:
     """However much white space stands before it."""
-    with pytest.raises(BadInput, match="something follows"):
+    with pytest.raises(BadInput, match="there is more"):
         _elements(b"[1]" + b" " * 3000 + b"2")
     assert _elements(b"[1]" + b" " * 3000) == [(1, b"1")]
 
@@ -133,5 +133,5 @@ def test_what_follows_far_behind_the_end() -> None:
 )
 def test_nothing_between_commas(data: bytes, byte: int) -> None:
     """This is no JSON, and the file is refused."""
-    problem = f"byte {byte}: the JSON array has an empty place between its commas"
+    problem = f"byte {byte}: the JSON array has an empty element between its commas"
     assert _problem(data) == ("x.json", problem)

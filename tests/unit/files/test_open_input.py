@@ -345,4 +345,4 @@ def test_a_window_that_is_too_large(tmp_path: Path) -> None:
     packing = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 28})
     with pytest.raises(BadInput, match="too much memory") as caught:
         _records(tmp_path, packing.compress(DATA) + packing.flush())
-    assert caught.value.hint == "`zstd -dc --long=31 FILE | zstd > NEW` packs it anew"
+    assert caught.value.hint == "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again"

@@ -45,9 +45,9 @@ def test_header() -> None:
         ({"a": _entry(shape=[10**400])}, 8, "a shape that no tensor has"),
         ({"a": _entry("F4", [1], [0, 8]), "b": _entry("F4", [1], [8, 4])}, 4, "has -4 bytes"),
         ({"a": {"dtype": "I32", "shape": [0]}}, 0, "has no offsets"),
-        ({"a": _entry(7)}, 8, "no header"),
-        ({"a": 7}, 8, "no header"),
-        ([], 0, "no header"),
+        ({"a": _entry(7)}, 8, "not a safetensors header"),
+        ({"a": 7}, 8, "not a safetensors header"),
+        ([], 0, "not a safetensors header"),
     ],
 )
 def test_wrong_headers(given: Any, size: int, words: str) -> None:
@@ -60,14 +60,14 @@ def test_wrong_headers(given: Any, size: int, words: str) -> None:
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 5000])
 def test_no_json(text: bytes) -> None:
     """What cannot be read is refused."""
-    with pytest.raises(Damaged, match="no header"):
+    with pytest.raises(Damaged, match="not a safetensors header"):
         read_header(text, 0)
 
 
 def test_a_name_that_stands_twice() -> None:
     """Readers would take one of them, and nobody knows which."""
     entry = json.dumps(_entry())
-    with pytest.raises(Damaged, match="stands twice"):
+    with pytest.raises(Damaged, match="occurs twice"):
         read_header(f'{{"a": {entry}, "a": {entry}}}'.encode(), 8)
 
 
@@ -84,7 +84,7 @@ def test_numbers(dtype: str) -> None:
 @pytest.mark.parametrize(("dtype", "shape"), [("BF16", [2]), ("I32", [1, 1]), ("I32", [])])
 def test_no_row_of_numbers(dtype: str, shape: list[int]) -> None:
     """A type that nobody reads here, or several axes."""
-    with pytest.raises(Damaged, match="no row of numbers"):
+    with pytest.raises(Damaged, match="not a row of numbers"):
         numbers_of("a", Tensor(dtype, shape, (0, 4)), b"1234")
 
 

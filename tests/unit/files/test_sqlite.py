@@ -139,11 +139,11 @@ def test_other_databases(tmp_path: Path, statement: str) -> None:
     ("data", "words"),
     [
         (pickle.dumps({"reward": 1}, 4), "byte 0: a pickle"),
-        (b"", "byte 0: no frame"),
-        ("text", "byte 0: no frame"),
-        (7, "byte 0: no frame"),
-        (with_tokens(RUNS), "byte 0: no frame (TRXP) of one experience"),
-        (with_tokens(RUNS[:1]) * 2, "byte 0: no frame (TRXP) of one experience"),
+        (b"", "byte 0: not a frame"),
+        ("text", "byte 0: not a frame"),
+        (7, "byte 0: not a frame"),
+        (with_tokens(RUNS), "byte 0: not a frame (TRXP) of one experience"),
+        (with_tokens(RUNS[:1]) * 2, "byte 0: not a frame (TRXP) of one experience"),
         (with_tokens(RUNS[:1])[:-1], "the frame ends too early"),
         (frame([item(info=print)]), "it names builtins.print"),
     ],
@@ -267,7 +267,7 @@ def test_pages_that_lead_to_one_child(tmp_path: Path) -> None:
     data += leaf
     data[28:32] = struct.pack(">I", len(data) // 512)
     path.write_bytes(data)
-    with pytest.raises(BadInput, match="its pages lead to each other"):
+    with pytest.raises(BadInput, match="its pages refer to each other"):
         for _ in sqlite_rows(Input(str(path), "x.db")):
             pass
 
@@ -295,5 +295,5 @@ def test_rows_that_share_their_bytes(kind: str, column: str, tmp_path: Path) -> 
         begin = 512 + cell + 4 + here  # behind its length and its number
         data[begin : begin + 4] = struct.pack(">I", 3)
     path.write_bytes(data)
-    with pytest.raises(BadInput, match="its pages lead to each other"):
+    with pytest.raises(BadInput, match="its pages refer to each other"):
         list(sqlite_rows(Input(str(path), "x.db")))

@@ -66,17 +66,20 @@ def test_config_without_a_template(tmp_path: Path, config: Any) -> None:
     with pytest.raises(BadInput) as caught:
         _read(tmp_path, json.dumps(config).encode(), "tokenizer_config.json")
     assert caught.value.path == str(tmp_path / "tokenizer_config.json")
-    assert caught.value.problem == "it holds no chat_template"
+    assert caught.value.problem == "it has no chat_template"
     assert caught.value.hint == "newer models have it in chat_template.jinja"
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"\xff\xfe{", "no chat template: it is not UTF-8"),
-        (b'{"chat_template": x}', "no chat template: not JSON: "),
-        (b'{"chat_template": "x', "no chat template: the line ends in the middle of a JSON value"),
-        (b'{"a": "\xff"}', "no chat template: invalid UTF-8 at byte 8"),
+        (b"\xff\xfe{", "not a chat template: it is not UTF-8"),
+        (b'{"chat_template": x}', "not a chat template: not JSON: "),
+        (
+            b'{"chat_template": "x',
+            "not a chat template: the line ends in the middle of a JSON value",
+        ),
+        (b'{"a": "\xff"}', "not a chat template: invalid UTF-8 at byte 8"),
     ],
 )
 def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
