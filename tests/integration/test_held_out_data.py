@@ -33,7 +33,7 @@ def _pair(prompt: str) -> dict[str, Any]:
 EXPORT = '[read]\ninputs = ["data"]\n{}[export]\nto = "trl"\n[write]\nout_dir = "O"\n'
 
 
-@pytest.mark.parametrize("stage", ["", "[filter]\nmin_gap = 0.5\n", "[pair]\n"])
+@pytest.mark.parametrize("stage", ["[filter]\nmin_gap = 0.5\n", "[pair]\n"])
 @pytest.mark.parametrize("held_out", ["val", "test"])
 def test_recipe_without_a_split(stage: str, held_out: str) -> None:
     """All of it would be data to train on."""
@@ -46,6 +46,17 @@ def test_recipe_without_a_split(stage: str, held_out: str) -> None:
     assert f"data/{held_out}.jsonl is {held_out} data by its name" in done.stderr
     assert f"train_pairs.jsonl {held_out}_pairs.jsonl --out-dir O" in done.stderr
     assert not Path("O").exists()
+
+
+def test_recipe_of_an_export_alone() -> None:
+    """It keeps the sides of its inputs apart, and writes what `export` writes."""
+    for side in ("train", "val"):
+        _write(f"data/{side}.jsonl", _pair(side))
+    Path("x.toml").write_text(EXPORT.format(""))
+    assert _run("run", "x.toml").returncode == 0
+    assert _run("export", "--to", "trl", "data", "--out-dir", "E").returncode == 0
+    for name in ("train.jsonl", "val.jsonl"):
+        assert Path("O", name).read_bytes() == Path("E", name).read_bytes() != b""
 
 
 def test_no_data_to_train_on() -> None:

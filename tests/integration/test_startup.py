@@ -68,7 +68,7 @@ NEVER = (
 
 NOT_FOR_PAIRS = (
     "prefpairs.engine.gates",
-    "prefpairs.engine.destination",
+    "prefpairs.engine.dataset_folder",
     "prefpairs.cli.recipe",
     "prefpairs.engine.rehearse",
     "prefpairs.engine.validate",
