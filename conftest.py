@@ -37,7 +37,7 @@ def _signals_as_before() -> Iterator[None]:
     assert all(signal.getsignal(ending) is not signal.SIG_IGN for ending in endings)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
     """Say why tests were skipped, and how many for each reason."""
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ")

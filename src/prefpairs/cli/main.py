@@ -44,6 +44,8 @@ _SOON, _TIDYING = 0.005, 2.0
 """So many seconds later a signal is looked at again that came at a bad time; and so many
 seconds after one that is obeyed another one is of the same wish."""
 
+_CALLED_BY_C = ("__hash__", "__eq__")
+
 _put_off: list[int] = []
 """The signal that came at a bad time and is looked at again soon: a short run may end before."""
 
@@ -68,6 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
     finally:
+        _put_off.clear()
         if ours:
             gc.freeze()  # else Python looks through all of it once more before it ends
             for ending in (*_ENDINGS, signal.SIGALRM):
@@ -213,17 +216,15 @@ def _heed_signals(*, ours: bool) -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Leave as if by exit, so that temporary files are swept; in the midst of an import, soon.
-
-    Who is loaded then takes our exit for a mistake of his own, swallows it, or crashes on it.
-    """
+    """Leave as if by exit, so that temporary files are removed; soon, if the exit may get lost."""
     if number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         # It is held, but a thread of some library took it; that of ours lets it wait.
         signal.pthread_kill(threading.get_ident(), number)
-    elif _is_importing(frame):
+    elif _may_swallow_exit(frame):
         _leave_soon(number)
     else:
-        _put_off.clear()
+        _put_off[:] = [number]  # should the exit get lost all the same, the exit code does not
+        signal.setitimer(signal.ITIMER_REAL, 0)
         again = partial(_leave_again, time.monotonic())
         for ending in _ENDINGS:
             if signal.getsignal(ending) is _leave:
@@ -251,7 +252,15 @@ def _leave_again(since: float, number: int, frame: FrameType | None) -> None:
         _leave(number, frame)
 
 
-def _is_importing(frame: FrameType | None) -> bool:
-    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+def _may_swallow_exit(frame: FrameType | None) -> bool:
+    """Whether an exit may get lost here.
+
+    A module that is being imported may take it for an error of its own, and C code that looks into
+    a dictionary drops what `__hash__` and `__eq__` raise.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or code.co_name in _CALLED_BY_C:
+            return True
         frame = frame.f_back
-    return frame is not None
+    return False

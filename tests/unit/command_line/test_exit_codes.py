@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 import prefpairs
+from prefpairs.cli import main as entry
 from prefpairs.cli.main import COMMANDS, main
 from prefpairs.files.standard_output import ClosedPipe
 
@@ -347,3 +349,17 @@ def test_callers_keep_their_garbage_collector(capfd: pytest.CaptureFixture[str])
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_places_where_an_exit_gets_lost() -> None:
+    """C code that looks into a dictionary drops what `__hash__` raises: a signal waits till then."""
+    frames: list[FrameType] = []
+
+    class Key:
+        def __hash__(self) -> int:
+            frames.append(sys._getframe())  # noqa: SLF001
+            return 1
+
+    hash(Key())
+    assert entry._may_swallow_exit(frames[0])  # noqa: SLF001
+    assert not entry._may_swallow_exit(sys._getframe())  # noqa: SLF001
