@@ -352,7 +352,7 @@ def test_callers_keep_their_garbage_collector(capfd: pytest.CaptureFixture[str])
 
 
 def test_places_where_an_exit_gets_lost() -> None:
-    """C code that looks into a dictionary drops what `__hash__` raises: a signal waits till then."""
+    """C code that looks into a dictionary drops what `__hash__` raises: signals wait till then."""
     frames: list[FrameType] = []
 
     class Key:
