@@ -11,7 +11,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # else each of a thousand processes would compile the program
-.PHONY: demo test quick test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test quick native test-lowest test-native check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
@@ -36,6 +36,15 @@ contract: $(BIN)/.developer
 
 unit: $(BIN)/.developer  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=python3.13 for another Python
 	$(BIN)/pytest -n auto --hypothesis-profile $(PROFILE) $(TESTS)
+
+native: $(BIN)/.native  ## build the native core into VENV (needs cargo): reads NeMo Gym rollouts several times faster
+
+NATIVE_TESTS ?= tests/laws tests/fuzz tests/battery tests/cases tests/unit/reading tests/unit/pairing \
+	tests/integration/test_samples.py
+test-native:  ## lint and tests of the native core, and the tests of reading and pairing with it (needs cargo)
+	cd native && cargo fmt --check && cargo clippy --locked --all-targets -- -D warnings && cargo test --locked --quiet
+	$(MAKE) .venv-native/bin/.native VENV=.venv-native PREFPAIRS_NATIVE=require
+	PREFPAIRS_NATIVE=require $(MAKE) unit VENV=.venv-native PROFILE=quick TESTS='$(NATIVE_TESTS)'
 
 test-lowest: .venv-lowest/.installed  ## golden cases and unit tests with the oldest versions that pyproject.toml allows
 	.venv-lowest/bin/pytest -n auto --hypothesis-profile quick $(or $(TESTS),tests/cases tests/unit)
@@ -89,7 +98,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf site .site .venv .venv-* .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site .site native/target .venv .venv-* .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -114,6 +123,9 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-dvc
 	.venv-dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.50'
 	@touch $@
+
+$(BIN)/.native: $(shell find native -name target -prune -o -type f -print) | $(BIN)/python
+	@scripts/build_native $(BIN)/python
 
 $(BIN)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

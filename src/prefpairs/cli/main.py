@@ -78,15 +78,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say_version() -> int:
+    from prefpairs.engine.native import engine
     from prefpairs.files.nonblocking import write_all
 
     try:
-        write_all(1, f"prefpairs {__version__}\n".encode())
+        write_all(1, f"prefpairs {__version__} ({engine()})\n".encode())
     except BrokenPipeError:
         return 0
     except OSError as error:
         os.write(2, f"error: standard output: {error.strerror}\n".encode())
         return _EXIT_FILES
+    except Exception as error:  # noqa: BLE001 - PrefpairsError takes longer to import than to catch
+        from prefpairs.cli.terminal.error_text import write_error
+
+        write_error(error)
+        return getattr(error, "exit_code", _EXIT_BUG)
     return 0
 
 

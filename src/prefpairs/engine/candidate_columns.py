@@ -169,11 +169,18 @@ class CandidateColumns:
         own_groups = array("I")
         try:
             for block in blocks:
-                own_groups.extend(self._join_groups(block))
-                self._join_candidates(block, own_groups, lines_before)
+                self.add_block(block, own_groups, lines_before)
         except Exception:
             self._truncate(groups, candidates, slots)
             raise
+
+    def add_block(self, block: Block, own_groups: "array[int]", lines_before: int) -> None:
+        """Add candidates of the current file from a block.
+
+        `own_groups` has the number here of each group of the sender, and takes in the new ones.
+        """
+        own_groups.extend(self._join_groups(block))
+        self._join_candidates(block, own_groups, lines_before)
 
     def _join_groups(self, block: Block) -> Iterator[int]:
         """The numbers that the new groups of a block have here."""

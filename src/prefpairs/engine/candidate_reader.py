@@ -1,6 +1,6 @@
 """Inputs to candidates: opens each file, finds its format, and counts what became of each row."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,6 +18,8 @@ from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import RecordReader
+
+_NOTHING: Mapping[str, int] = {}
 
 
 class RowRead(NamedTuple):
@@ -104,13 +106,16 @@ class CandidateReader:
         """Whether rows were compared with each other, which takes a reader of all rows."""
         return bool(self._items or self._task_of)
 
-    def count_scanned(self, rows: int, how: RecordReader) -> None:
+    def count_scanned(
+        self, rows: int, how: RecordReader, noticed: Mapping[str, int] = _NOTHING
+    ) -> None:
         """Count rows that the fast reader has read, each of them one candidate."""
         if how.fast_reader is not None:
             self.formats.facts.add(how.fast_reader.facts)
         self.ledger.rows_read += rows
         self.ledger.rows_used += rows
         self.ledger.candidates_found += rows
+        self.ledger.noticed.update(noticed)
 
     def _rows(self, records: Iterator[Record], how: RecordReader, label: str) -> Iterator[RowRead]:
         for record, reading in self.rows.read(records, how.read, label):

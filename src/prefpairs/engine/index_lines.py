@@ -11,6 +11,7 @@ indexes that range itself, so that all a worker's counts need only be added up.
 """
 
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 
 from prefpairs.engine.candidate_columns import Block, CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateInput, CandidateReader
+from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import Counter, Process, counts_for, send, start_processes
 from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
@@ -72,6 +74,8 @@ class LineIndexer:
         self._columns = columns
         self._groups = groups
         self._reader = reader
+        self._core = core_for(how)
+        self._groups_of_core = array("I")
         self.lines = 0
 
     def index(self, lines: BinaryIO, offset: int) -> None:
@@ -102,6 +106,9 @@ class LineIndexer:
         return True
 
     def _index_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
+        if self._core is not None:
+            self._index_with_core(self._core, lines, offsets, numbers)
+            return
         fast_reader = self._how.fast_reader
         light = lines
         if max(map(len, lines)) > self._light:
@@ -119,6 +126,19 @@ class LineIndexer:
             self._add_any(record_of(numbers[place], offsets[place], lines[place], self._longest))
             start = place + 1
         self._add_scanned(scanned[start:], offsets[start:], numbers[start:])
+
+    def _index_with_core(
+        self, core: Core, lines: list[bytes], offsets: list[int], numbers: range
+    ) -> None:
+        for found in core.index(lines, offsets[0], self._light):
+            if isinstance(found, int):
+                record = record_of(numbers[found], offsets[found], lines[found], self._longest)
+                self._add_any(record)
+            else:
+                before = len(self._columns)
+                columns, noticed = found
+                self._columns.add_block(Block(*columns), self._groups_of_core, numbers[0])
+                self._reader.count_scanned(len(self._columns) - before, self._how, noticed)
 
     def _learn(self, question: bytes, line: bytes) -> bool:
         """Find the group of a new question from its first row; whether the fast reader can tell."""

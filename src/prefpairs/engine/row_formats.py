@@ -10,6 +10,7 @@ from typing import Any
 
 from prefpairs.did_you_mean import listed, near_of
 from prefpairs.engine.input_kind import check_kind
+from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
 from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.choose_field import Fact
@@ -143,7 +144,7 @@ class Formats:
         opened = source_named(source).open_reader(sample, self._plan.options, label)
         for note in opened.notes:
             self._ledger.note(note)
-        return opened
+        return with_core(opened)
 
     def book(self, record: bytes, reading: RowOutcome) -> None:
         """Add the facts of a row; raises TwoReadings if another row contradicts them."""

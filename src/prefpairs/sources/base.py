@@ -17,6 +17,16 @@ index, and the digest of its response. Rows with equal questions have equal grou
 tools."""
 
 
+class Native(NamedTuple):
+    """How the native core reads the usual rows of a source, where it is installed."""
+
+    reader: str
+    """The name of the class in the core that knows them."""
+    candidate: Callable[[Any, str], tuple[Candidate, bytes, list[str]] | None]
+    """What that class read in a row, and the row's origin, to its candidate, the digest of the
+    response, and what has to be noticed."""
+
+
 class FastReader(NamedTuple):
     """A fast reader for rows of the usual shape; for any other row it returns None.
 
@@ -30,6 +40,7 @@ class FastReader(NamedTuple):
     """A candidate with the question of an indexed row and no answer; faster than `read`."""
     facts: tuple[tuple[str, ...], ...] = ()
     """The facts that each of these rows shows."""
+    native: Native | None = None
 
 
 class RecordReader(NamedTuple):

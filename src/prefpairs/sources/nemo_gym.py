@@ -12,7 +12,7 @@ from prefpairs.model.json_codec import decode, decode_counting
 from prefpairs.model.message import Text
 from prefpairs.model.path import look_up
 from prefpairs.sources import nemo_gym_fast
-from prefpairs.sources.base import FastReader, RecordReader, Source
+from prefpairs.sources.base import FastReader, Native, RecordReader, Source
 
 _PLACEHOLDER = b"<PLACEHOLDER"
 
@@ -37,7 +37,12 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
         plain = nemo_gym_fast.read(record)
         return RowOutcome([plain[0]], [1]) if plain else read_any_shape(record, options, label)
 
-    plain = FastReader(nemo_gym_fast.index_rows, nemo_gym_fast.read, nemo_gym_fast.read_question)
+    # Paths that options name are looked for in the rows that the core would read.
+    looked_for = options.context or options.ignore
+    native = None if looked_for else Native("NemoGym", nemo_gym_fast.candidate_of_core)
+    plain = FastReader(
+        nemo_gym_fast.index_rows, nemo_gym_fast.read, nemo_gym_fast.read_question, native=native
+    )
     return RecordReader(read, fast_reader=plain)
 
 

@@ -159,6 +159,34 @@ def read_question(record: bytes) -> Candidate | None:
     return Candidate(group, prompt, [], 0.0, tools=tools)
 
 
+_ReadByCore = tuple[
+    tuple[bytes, bytes, bytes], list[Message], list[Message], float, int | None, bytes, bool
+]
+
+
+def candidate_of_core(read: _ReadByCore, origin: str) -> tuple[Candidate, bytes, list[str]] | None:
+    """The candidate of a row that the native core has read; prompt and tools are read here."""
+    asked, leading, response, score, index, digest, cut = read
+    try:
+        question = _longer_question_of(*asked, leading) if leading else _question_of(*asked)
+    except (msgspec.DecodeError, RecursionError, BadRecord, Unusable):
+        return None
+    group, prompt, tools = question
+    if not prompt or prompt[0]["role"] == "assistant":
+        return None
+    noticed = ["leading_turn_moved"] * bool(leading) + ["trailing_turn_cut"] * cut
+    return Candidate(group, prompt, response, score, index, origin, tools), digest, noticed
+
+
+def _longer_question_of(
+    params: bytes, agent: bytes, task: bytes, leading: list[Message]
+) -> tuple[str, list[Message], Tools]:
+    """Group, prompt and tools, where others spoke before the model did."""
+    asked = decode_part(params, 1)
+    prompt = [*renumber_calls(prompt_of(asked)), *leading]
+    return _group_of(prompt, agent, task), prompt, tools_of(asked)
+
+
 def _usual(record: bytes) -> tuple[_Row, str, str] | None:
     """A row of the usual shape, with the text and the reasoning of the model; else None."""
     try:
@@ -205,10 +233,14 @@ def _question_in(row: _Row | _Asking) -> tuple[str, list[Message], Tools] | None
 def _question_of(params: bytes, agent: bytes, task: bytes) -> tuple[str, list[Message], Tools]:
     """The group, prompt and tools that answers of a task share; an empty prompt asks nothing."""
     prompt, tools = _asked_of(params)
+    return _group_of(prompt, agent, task), prompt, tools
+
+
+def _group_of(prompt: list[Message], agent: bytes, task: bytes) -> str:
     name = _agent_of(agent)
     if (number := _task_of(task)) is None:
-        return group_of_prompt(digest_prompt(prompt)), prompt, tools
-    return encode([name and name.name, number]).decode(), prompt, tools
+        return group_of_prompt(digest_prompt(prompt))
+    return encode([name and name.name, number]).decode()
 
 
 def _asked_of(params: bytes) -> tuple[list[Message], Tools]:

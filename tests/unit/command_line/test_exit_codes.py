@@ -15,6 +15,7 @@ import pytest
 import prefpairs
 from prefpairs.cli import main as entry
 from prefpairs.cli.main import COMMANDS, main
+from prefpairs.engine.native import engine
 from prefpairs.files.standard_output import ClosedPipe
 
 ROWS = [
@@ -40,8 +41,9 @@ def _said(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_version(capfd: pytest.CaptureFixture[str]) -> None:
-    """The name and the number."""
-    assert _said(capfd, "--version") == (0, f"prefpairs {prefpairs.__version__}\n", "")
+    """The name, the number, and what reads rows."""
+    expected = f"prefpairs {prefpairs.__version__} ({engine()})\n"
+    assert _said(capfd, "--version") == (0, expected, "")
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])

@@ -1,0 +1,12 @@
+//! Lines of rollouts to columns: what `prefpairs` remembers of each candidate.
+//!
+//! Python is the law, this is the speed: a line that holds anything unknown here is handed up
+//! to the Python reader. No Python in this crate.
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod chat;
+pub mod identity;
+pub mod json;
+pub mod nemo_gym;
+pub mod panics;

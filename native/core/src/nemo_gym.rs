@@ -1,0 +1,629 @@
+//! Rollouts of NeMo Gym: one line is the reply of an agent to one run of one task.
+
+use std::collections::HashMap;
+
+use crate::chat::{strip, Chat, Message, Once, Role};
+use crate::identity::{digest, hexadecimal, Digest, ABSENT};
+use crate::json::{write_str, Cursor, No, Result, Str};
+
+const LARGEST_SCORE: f64 = 8e307;
+const SIGNIFICANT: usize = 15;
+pub const NO_INDEX: i64 = i64::MIN;
+
+/// What is known of a question, and what its answers must know of it.
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    /// The number of its group; of a new one, the next.
+    group: u32,
+    /// Who speaks first.
+    first: Role,
+    /// The number of calls in the prompt.
+    calls: u32,
+}
+
+/// A group: what candidates must share to compete.
+#[derive(Debug, Clone, Copy)]
+pub struct Group {
+    pub key: Digest,
+    /// The digests of its name, prompt and tools.
+    pub question: [Digest; 3],
+}
+
+/// A row with one candidate, whose messages are in `Reader::answer`.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    pub asked: Asked<'a>,
+    pub score: f64,
+    pub index: i64,
+    /// Whether turns before the model's first word belong to the prompt.
+    pub moved: bool,
+    /// Whether turns behind the model's last word were cut.
+    pub cut: bool,
+}
+
+/// What an index remembers of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    pub row: Row<'a>,
+    /// The number of its group, in order of arrival.
+    pub group: u32,
+    pub response: Digest,
+}
+
+/// What somebody needs who reads a row alone; prompt and tools are left to him.
+#[derive(Debug)]
+pub struct Whole<'a> {
+    pub row: Row<'a>,
+    pub response: Digest,
+    /// The number of calls in the prompt; those of the response are counted on from there.
+    pub calls: u32,
+    /// For each message the number of the call that it answers, or 0.
+    pub answers: Vec<usize>,
+}
+
+/// The raw values that a question is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub params: &'a str,
+    pub agent: &'a str,
+    pub task: &'a str,
+}
+
+impl Asked<'_> {
+    fn digest(&self) -> Digest {
+        let pieces = [self.params, "\0", self.agent, "\0", self.task];
+        digest(&pieces.map(str::as_bytes))
+    }
+}
+
+/// Reads rows; remembers the questions that they asked.
+#[derive(Default)]
+pub struct Reader {
+    questions: HashMap<Digest, Question>,
+    /// How many groups there are.
+    groups: u32,
+    /// The groups that were not there before, for whoever takes them away.
+    pub fresh: Vec<Group>,
+    /// The messages of the last row, the prompt left out.
+    pub answer: Chat,
+    prompt: Chat,
+}
+
+impl Reader {
+    /// What an index remembers of a row; `No` where Python must look.
+    pub fn index<'a>(&mut self, line: &'a str) -> Result<Found<'a>> {
+        let row = self.read(line)?;
+        let (question, fresh) =
+            if row.moved { self.longer_question(row.asked)? } else { self.question(row.asked)? };
+        if question.first == Role::Assistant {
+            return Err(No::Odd); // the answer may begin with all of its prompt
+        }
+        let bound = self.read_calls(row.asked, question.calls)?;
+        let response = self.answer.digest(bound.then_some(&self.prompt))?;
+        if let Some(group) = fresh {
+            self.add_group(group, question, (!row.moved).then_some(row.asked));
+        }
+        Ok(Found { row, group: question.group, response })
+    }
+
+    /// A row but for its prompt, of which whoever asks must see that the model does not begin it.
+    pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
+        let row = self.read(line)?;
+        let mut calls = 0;
+        if row.moved {
+            self.longer_question(row.asked)?;
+        } else if may_hold_calls(row.asked.params) {
+            self.read_prompt(row.asked)?;
+            calls = self.prompt.call_count() as u32;
+        }
+        let bound = self.read_calls(row.asked, calls)?;
+        let prompt = bound.then_some(&self.prompt);
+        let answers = self.answer.answers(prompt);
+        let response = self.answer.digest(prompt)?;
+        Ok(Whole { row, response, calls, answers })
+    }
+
+    fn read<'a>(&mut self, line: &'a str) -> Result<Row<'a>> {
+        let mut fields = Fields::default();
+        let mut cursor = Cursor::new(line);
+        self.answer.clear();
+        if cursor.peek() != b'{' {
+            return Err(No::Odd);
+        }
+        cursor.object(|cursor, key| fields.read_field(cursor, key, &mut self.answer))?;
+        cursor.end()?;
+        let (Some(params), Some(score), true) = (fields.params, fields.score, fields.output) else {
+            return Err(No::Odd);
+        };
+        let cut = self.fair_turns()?;
+        let (agent, task) = (fields.agent.unwrap_or("null"), fields.task.unwrap_or("null"));
+        let (asked, index) = (Asked { params, agent, task }, fields.index.unwrap_or(NO_INDEX));
+        Ok(Row { asked, score, index, moved: !self.answer.leading.is_empty(), cut })
+    }
+
+    /// Keep the model's own turn: from its first word to its last. Whether something was cut behind it.
+    fn fair_turns(&mut self) -> Result<bool> {
+        let answer = &mut self.answer;
+        let spoken = |turn: &Message| turn.role == Role::Assistant;
+        let last = answer.messages.iter().rposition(spoken).ok_or(No::Odd)?;
+        let first = answer.messages.iter().position(spoken).ok_or(No::Odd)?;
+        let cut = last + 1 < answer.messages.len();
+        answer.messages.truncate(last + 1);
+        answer.leading = answer.messages.drain(..first).collect();
+        answer.split_reasoning();
+        if !answer.messages.iter().any(|turn| spoken(turn) && answer.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        Ok(cut)
+    }
+
+    /// A question that was asked before is known by its bytes.
+    fn question(&mut self, asked: Asked) -> Result<(Question, Option<Group>)> {
+        if let Some(known) = self.questions.get(&asked.digest()) {
+            return Ok((*known, None));
+        }
+        let tools = self.read_prompt(asked)?;
+        self.question_of_prompt(asked, tools)
+    }
+
+    /// The question of a row in which others speak before the model does.
+    fn longer_question(&mut self, asked: Asked) -> Result<(Question, Option<Group>)> {
+        let tools = self.read_prompt(asked)?;
+        let (prompt, answer) = (&mut self.prompt, &self.answer);
+        let others = answer.leading.iter().map(|turn| turn.role);
+        let repeated =
+            |first: &Message| others.clone().any(|role| role == first.role || role == Role::System);
+        let bound = prompt.call_count() > 0 || others.clone().any(|role| role == Role::Tool);
+        if bound || prompt.messages.first().is_some_and(repeated) {
+            return Err(No::Odd);
+        }
+        for turn in &answer.leading {
+            prompt.say(turn.role, answer.words_of(turn));
+        }
+        self.question_of_prompt(asked, tools)
+    }
+
+    fn question_of_prompt(
+        &mut self,
+        asked: Asked,
+        tools: Digest,
+    ) -> Result<(Question, Option<Group>)> {
+        let turns = &self.prompt.messages;
+        if !turns.iter().any(|turn| self.prompt.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        let (first, calls) = (turns[0].role, self.prompt.call_count() as u32);
+        let prompt = self.prompt.digest(None)?;
+        let name = group_name(asked, &prompt)?;
+        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
+        let named = digest(&[b"name\0", name.as_bytes()]);
+        let group = Group { key, question: [named, prompt, tools] };
+        Ok((Question { group: self.groups, first, calls }, Some(group)))
+    }
+
+    /// Add a group, now that it has a candidate; remember who else belongs to it.
+    fn add_group(&mut self, group: Group, question: Question, asked: Option<Asked>) {
+        self.fresh.push(group);
+        self.groups += 1;
+        if let Some(asked) = asked {
+            self.questions.insert(asked.digest(), question);
+        }
+    }
+
+    /// Read the prompt once more, if the answer may have results of its calls.
+    fn read_calls(&mut self, asked: Asked, calls: u32) -> Result<bool> {
+        let bound = calls > 0 && self.answer.messages.iter().any(|turn| turn.role == Role::Tool);
+        if bound {
+            self.read_prompt(asked)?;
+        }
+        Ok(bound)
+    }
+
+    /// Read the messages of a prompt; the digest of its tools, or `ABSENT`.
+    fn read_prompt(&mut self, asked: Asked) -> Result<Digest> {
+        self.prompt.clear();
+        let mut request = Request::default();
+        Cursor::new(asked.params).object(|cursor, key| request.read_field(cursor, key))?;
+        request.read_prompt(&mut self.prompt)?;
+        request.tools.map_or(Ok(ABSENT), digest_tools)
+    }
+}
+
+/// Whether a request may hold calls in any form: all their keys and types end in these letters.
+fn may_hold_calls(params: &str) -> bool {
+    params.contains("_call") || params.contains("\\u")
+}
+
+/// The fields of a row.
+#[derive(Default)]
+struct Fields<'a> {
+    params: Option<&'a str>,
+    score: Option<f64>,
+    output: bool,
+    agent: Option<&'a str>,
+    task: Option<&'a str>,
+    index: Option<i64>,
+    seen: u32,
+}
+
+impl<'a> Fields<'a> {
+    fn first(&mut self, field: u32) -> Result<()> {
+        if self.seen & (1 << field) != 0 {
+            return Err(No::Odd);
+        }
+        self.seen |= 1 << field;
+        Ok(())
+    }
+
+    fn read_field(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        key: Str<'a>,
+        answer: &mut Chat,
+    ) -> Result<()> {
+        if key.escaped {
+            return Err(No::Odd);
+        }
+        match key.raw {
+            "responses_create_params" => {
+                self.first(0)?;
+                if cursor.peek() != b'{' {
+                    return Err(No::Odd);
+                }
+                self.params = Some(cursor.raw()?);
+            }
+            "response" => {
+                self.first(1)?;
+                self.read_response(cursor, answer)?;
+            }
+            "reward" => {
+                self.first(2)?;
+                self.score = Some(read_score(cursor)?);
+            }
+            "agent_ref" => {
+                self.first(3)?;
+                self.agent = Some(cursor.raw()?);
+            }
+            "_ng_task_index" => {
+                self.first(4)?;
+                self.task = Some(cursor.raw()?);
+            }
+            "_ng_rollout_index" => {
+                self.first(5)?;
+                if !cursor.null()? {
+                    let (text, integer) = number(cursor)?;
+                    let index: i64 = text.parse().map_err(|_| No::Odd)?;
+                    if !integer || index == NO_INDEX {
+                        return Err(No::Odd);
+                    }
+                    self.index = Some(index);
+                }
+            }
+            "_ng_failure_class" | "instance_config.mask_sample" => cursor.only_null()?,
+            "mask_sample" => no_mask(cursor)?,
+            "instance_config" => {
+                if cursor.peek() == b'{' {
+                    cursor.object(|cursor, key| match key.raw {
+                        _ if key.escaped => Err(No::Odd),
+                        "mask_sample" => no_mask(cursor),
+                        _ => cursor.skip(),
+                    })?;
+                } else {
+                    cursor.only_null()?;
+                }
+            }
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    }
+
+    fn read_response(&mut self, cursor: &mut Cursor<'a>, answer: &mut Chat) -> Result<()> {
+        if cursor.peek() != b'{' {
+            return Err(No::Odd);
+        }
+        cursor.object(|cursor, key| {
+            if key.escaped {
+                return Err(No::Odd);
+            }
+            match key.raw {
+                "output" => {
+                    if self.output || cursor.peek() != b'[' {
+                        return Err(No::Odd);
+                    }
+                    self.output = true;
+                    read_output(cursor, answer)
+                }
+                "incomplete_details" => cursor.only_null(),
+                _ => cursor.skip(),
+            }
+        })
+    }
+}
+
+fn no_mask(cursor: &mut Cursor) -> Result<()> {
+    if cursor.peek() == b'f' {
+        cursor.word("false")
+    } else {
+        cursor.only_null()
+    }
+}
+
+fn number<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, bool)> {
+    if matches!(cursor.peek(), b'-' | b'0'..=b'9') {
+        cursor.number()
+    } else {
+        Err(No::Odd)
+    }
+}
+
+/// Items, or a list of them for each step of the agent.
+fn read_output(cursor: &mut Cursor, answer: &mut Chat) -> Result<()> {
+    let mut steps: Option<Vec<&str>> = None;
+    let mut first = true;
+    cursor.list(|cursor| {
+        match cursor.peek() {
+            b'[' if first || steps.is_some() => add_step(cursor, steps.get_or_insert_default())?,
+            b'{' if steps.is_none() => answer.read_item(cursor)?,
+            _ => return Err(No::Odd),
+        }
+        first = false;
+        Ok(())
+    })?;
+    for item in steps.into_iter().flatten() {
+        answer.read_item(&mut Cursor::new(item))?;
+    }
+    answer.finish(answer.end());
+    Ok(())
+}
+
+/// Where a step repeats all that went before, it is the whole; else it goes behind.
+fn add_step<'a>(cursor: &mut Cursor<'a>, whole: &mut Vec<&'a str>) -> Result<()> {
+    let mut step = Vec::new();
+    cursor.list(|cursor| {
+        step.push(cursor.raw()?);
+        Ok(())
+    })?;
+    if step.len() < whole.len() {
+        whole.extend(step);
+        return Ok(());
+    }
+    for (one, other) in step.iter().zip(whole.iter()) {
+        if one != other && !differ(one, other)? {
+            return Err(No::Odd);
+        }
+        if one != other {
+            whole.extend(step);
+            return Ok(());
+        }
+    }
+    *whole = step;
+    Ok(())
+}
+
+/// Whether two values surely differ: in what is no number, as Python compares these.
+fn differ(one: &str, other: &str) -> Result<bool> {
+    let mut texts = [String::new(), String::new()];
+    for (given, text) in [one, other].into_iter().zip(&mut texts) {
+        Cursor::new(given).canonical(text)?;
+    }
+    let kind = |text: &str| -> Option<String> {
+        let mut kind = None;
+        let mut cursor = Cursor::new(text);
+        if cursor.peek() != b'{' {
+            return None;
+        }
+        let read = cursor.object(|cursor, key| {
+            if key.raw == "type" && cursor.peek() == b'"' {
+                kind = Some(cursor.string()?.raw.to_owned());
+                return Ok(());
+            }
+            cursor.skip()
+        });
+        read.ok().and(kind)
+    };
+    let [one, other] = &texts;
+    Ok(one != other && kind(one) != kind(other))
+}
+
+/// A number as a score of 15 significant digits.
+fn read_score(cursor: &mut Cursor) -> Result<f64> {
+    let (text, _) = number(cursor)?;
+    let score: f64 = text.parse().map_err(|_| No::Odd)?;
+    if score.abs() > LARGEST_SCORE || score.is_nan() {
+        return Err(No::Odd);
+    }
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let rounded = if digits <= SIGNIFICANT && !text.contains(['e', 'E']) {
+        score
+    } else {
+        format!("{score:.*e}", SIGNIFICANT - 1).parse().map_err(|_| No::Odd)?
+    };
+    Ok(rounded + 0.0)
+}
+
+/// The name of the group: agent and task, where there is a task.
+fn group_name(asked: Asked, prompt: &Digest) -> Result<String> {
+    let agent = agent_name(asked.agent)?;
+    let mut cursor = Cursor::new(asked.task);
+    let mut task = String::new();
+    match cursor.peek() {
+        b'n' => return Ok(format!("prompt:{}", hexadecimal(prompt))),
+        b'"' => cursor.canonical(&mut task)?,
+        _ => {
+            let (_, integer) = number(&mut cursor.clone())?;
+            if !integer {
+                return Err(No::Odd);
+            }
+            cursor.canonical(&mut task)?;
+        }
+    }
+    Ok(format!("[{agent},{task}]"))
+}
+
+fn agent_name(agent: &str) -> Result<String> {
+    let mut cursor = Cursor::new(agent);
+    if cursor.null()? {
+        return Ok("null".to_owned());
+    }
+    if cursor.peek() != b'{' {
+        return Err(No::Odd);
+    }
+    let mut name: Option<Str> = None;
+    cursor.object(|cursor, key| match key.raw {
+        _ if key.escaped => Err(No::Odd),
+        "name" => name.once(cursor),
+        _ => cursor.skip(),
+    })?;
+    let mut written = String::new();
+    match name {
+        Some(name) => write_str(&name.text(), &mut written),
+        None => written.push_str("null"),
+    }
+    Ok(written)
+}
+
+/// The fields of a request.
+#[derive(Default)]
+struct Request<'a> {
+    input: Option<Cursor<'a>>,
+    instructions: Option<Str<'a>>,
+    problem: Option<Str<'a>>,
+    tools: Option<Cursor<'a>>,
+    metadata: bool,
+}
+
+impl<'a> Request<'a> {
+    fn read_field(&mut self, cursor: &mut Cursor<'a>, key: Str<'a>) -> Result<()> {
+        if key.escaped {
+            return Err(No::Odd);
+        }
+        match key.raw {
+            "input" => self.input.once(cursor),
+            "instructions" => self.instructions.once(cursor),
+            "tools" => self.tools.once(cursor),
+            "metadata" => {
+                if std::mem::replace(&mut self.metadata, true) {
+                    return Err(No::Odd);
+                }
+                if cursor.peek() != b'{' {
+                    return cursor.only_null();
+                }
+                cursor.object(|cursor, key| match key.raw {
+                    _ if key.escaped => Err(No::Odd),
+                    "problem_statement" => self.problem.once(cursor),
+                    _ => cursor.skip(),
+                })
+            }
+            "tool_choice" => {
+                if cursor.peek() != b'"' {
+                    return cursor.only_null();
+                }
+                if cursor.string()?.raw == "auto" {
+                    Ok(())
+                } else {
+                    Err(No::Odd)
+                }
+            }
+            "previous_response_id"
+            | "conversation"
+            | "prompt"
+            | "text"
+            | "response_format"
+            | "metadata.problem_statement" => cursor.only_null(),
+            _ => cursor.skip(),
+        }
+    }
+
+    fn read_prompt(&self, prompt: &mut Chat) -> Result<()> {
+        let instructions = self.instructions.map(Str::text).filter(|text| !text.is_empty());
+        if let Some(mut input) = self.input {
+            match input.peek() {
+                b'"' => {
+                    let text = input.string()?;
+                    if !strip(&text.text()).is_empty() {
+                        prompt.say(Role::User, &text.text());
+                    }
+                }
+                b'[' => {
+                    prompt.read_items(&mut input)?;
+                    prompt.finish(prompt.end());
+                }
+                _ => input.only_null()?,
+            }
+        }
+        if prompt.messages.is_empty() {
+            match self.problem.map(Str::text) {
+                Some(problem) if !strip(&problem).is_empty() => prompt.say(Role::User, &problem),
+                _ => return Ok(()),
+            }
+        }
+        prompt.with_one_system_message(instructions.as_deref());
+        Ok(())
+    }
+}
+
+fn digest_tools(mut tools: Cursor) -> Result<Digest> {
+    if tools.null()? {
+        return Ok(ABSENT);
+    }
+    if tools.peek() != b'[' {
+        return Err(No::Odd);
+    }
+    let mut written = String::from("[");
+    tools.list(|cursor| {
+        write_tool(cursor, &mut written)?;
+        written.push(',');
+        Ok(())
+    })?;
+    if written.len() == 1 {
+        return Ok(ABSENT);
+    }
+    written.pop();
+    written.push(']');
+    Ok(digest(&[b"tools\0", written.as_bytes()]))
+}
+
+/// A tool in chat form: the flat one of this API loses its `strict`.
+fn write_tool(cursor: &mut Cursor, out: &mut String) -> Result<()> {
+    if cursor.peek() != b'{' {
+        return Err(No::Odd);
+    }
+    let whole = *cursor;
+    let mut kind: Option<Str> = None;
+    let mut nested = false;
+    let mut members: Vec<(&str, String)> = Vec::new();
+    cursor.object(|cursor, key| {
+        if key.escaped || members.iter().any(|known| known.0 == key.raw) {
+            return Err(No::Odd);
+        }
+        match key.raw {
+            "type" => kind.once(cursor),
+            "strict" => cursor.skip(),
+            name => {
+                nested |= name == "function";
+                if cursor.null()? {
+                    return Ok(());
+                }
+                let mut value = String::new();
+                cursor.canonical(&mut value)?;
+                members.push((name, value));
+                Ok(())
+            }
+        }
+    })?;
+    if nested || kind.is_none_or(|kind| kind.raw != "function") {
+        return { whole }.canonical(out);
+    }
+    members.sort();
+    out.push_str("{\"function\":{");
+    for (place, (name, value)) in members.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        write_str(name, out);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push_str("},\"type\":\"function\"}");
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What Python sees of the native core: lines of rollouts in, columns and messages out.
+#![forbid(unsafe_code)]
+
+use prefpairs_core::block::{scan, Columns, Segment};
+use prefpairs_core::chat::{Chat, Message};
+use prefpairs_core::nemo_gym::{Reader, Whole, NO_INDEX};
+use prefpairs_core::panics::caught;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+/// Reads rollouts of NeMo Gym.
+#[pyclass]
+struct NemoGym {
+    reader: Reader,
+}
+
+#[pymethods]
+impl NemoGym {
+    #[new]
+    fn new() -> Self {
+        NemoGym { reader: Reader::default() }
+    }
+
+    /// Columns of consecutive lines, and between them the places of lines that Python must read.
+    fn index<'py>(
+        &mut self,
+        py: Python<'py>,
+        lines: Vec<PyBackedBytes>,
+        offset: u64,
+        longest: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let reader = &mut self.reader;
+        let segments = py.detach(|| {
+            sound(|| scan(reader, lines.iter().map(|line| &line[..]), offset, longest))
+        })?;
+        let found = PyList::empty(py);
+        for segment in segments {
+            match segment {
+                Segment::HandedUp(place) => found.append(place)?,
+                Segment::Columns(columns) if columns.scores.is_empty() => {}
+                Segment::Columns(columns) => found.append(columns_of(py, &columns)?)?,
+            }
+        }
+        Ok(found)
+    }
+
+    /// What a row holds; nothing where Python must read it.
+    fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let reader = &mut self.reader;
+        match sound(|| reader.whole(std::str::from_utf8(line).ok()?).ok())? {
+            None => Ok(None),
+            Some(whole) => row_of(py, &whole, &self.reader.answer).map(Some),
+        }
+    }
+}
+
+/// The result of work; a panic in it is a RuntimeError.
+fn sound<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    caught(work).map_err(|told| PyRuntimeError::new_err(format!("the native core failed: {told}")))
+}
+
+fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyTuple>> {
+    let bytes = |column: Vec<u8>| PyBytes::new(py, &column);
+    let keys = columns.fresh.iter().flat_map(|group| group.key).collect();
+    let questions = columns.fresh.iter().flat_map(|group| group.question.concat()).collect();
+    let found = [
+        bytes(columns.groups.iter().flat_map(|group| group.to_ne_bytes()).collect()),
+        bytes(keys),
+        bytes(questions),
+        bytes(columns.scores.iter().flat_map(|score| score.to_ne_bytes()).collect()),
+        PyBytes::new(py, &columns.digests),
+        bytes(columns.indexes.iter().flat_map(|index| index.to_ne_bytes()).collect()),
+        bytes(columns.offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect()),
+        bytes(columns.lengths.iter().flat_map(|length| length.to_ne_bytes()).collect()),
+        PyBytes::new(py, b""), // each is the only one of its row
+        bytes(columns.lines.iter().flat_map(|line| line.to_ne_bytes()).collect()),
+    ];
+    (PyTuple::new(py, found)?, columns.moved, columns.cut).into_pyobject(py)
+}
+
+fn row_of<'py>(py: Python<'py>, whole: &Whole, chat: &Chat) -> PyResult<Bound<'py, PyTuple>> {
+    let mut calls = whole.calls as usize;
+    let messages = PyList::empty(py);
+    for (place, message) in chat.messages.iter().enumerate() {
+        let answered = whole.answers.get(place).copied().unwrap_or(0);
+        messages.append(message_of(py, chat, message, answered, &mut calls)?)?;
+    }
+    let leading = PyList::empty(py);
+    for message in &chat.leading {
+        leading.append(message_of(py, chat, message, 0, &mut 0)?)?;
+    }
+    let row = &whole.row;
+    let index = (row.index != NO_INDEX).then_some(row.index);
+    let asked = [row.asked.params, row.asked.agent, row.asked.task];
+    let asked = PyTuple::new(py, asked.map(|text| PyBytes::new(py, text.as_bytes())))?;
+    let response = PyBytes::new(py, &whole.response);
+    (asked, leading, messages, row.score, index, response, row.cut).into_pyobject(py)
+}
+
+/// A message in chat-completions form; its calls are numbered on from those before.
+fn message_of<'py>(
+    py: Python<'py>,
+    chat: &Chat,
+    message: &Message,
+    answered: usize,
+    calls: &mut usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    made.set_item("role", message.role.name())?;
+    made.set_item("content", chat.words_of(message))?;
+    let thoughts = chat.thoughts_of(message);
+    if !thoughts.is_empty() {
+        made.set_item("reasoning_content", thoughts)?;
+    }
+    let called = PyList::empty(py);
+    for (name, arguments) in chat.calls_of(message) {
+        *calls += 1;
+        let function = PyDict::new(py);
+        function.set_item("name", name)?;
+        function.set_item("arguments", arguments)?;
+        let call = PyDict::new(py);
+        call.set_item("id", format!("call_{calls}"))?;
+        call.set_item("type", "function")?;
+        call.set_item("function", function)?;
+        called.append(call)?;
+    }
+    if !called.is_empty() {
+        made.set_item("tool_calls", called)?;
+    }
+    if answered > 0 {
+        made.set_item("tool_call_id", format!("call_{answered}"))?;
+    }
+    Ok(made)
+}
+
+#[pymodule]
+fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    std::panic::set_hook(Box::new(|_| {})); // Python tells what went wrong
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<NemoGym>()
+}

@@ -1,0 +1,124 @@
+"""The seam to the native core: whether it is installed, and how rows are read with it.
+
+Python is the law, the core is the speed. A row that the core does not know exactly goes to the
+Python reader of its source, so errors, hints and rare shapes are in Python alone.
+"""
+
+import os
+from contextlib import suppress
+
+from prefpairs import __version__
+
+TYPE_CHECKING = False  # `prefpairs --version` does not wait for typing to be loaded
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from prefpairs.fields.answer import RowOutcome
+    from prefpairs.model.candidate import Candidate
+    from prefpairs.sources.base import Native, RecordReader
+
+VARIABLE = "PREFPAIRS_NATIVE"
+_OFF, _ON, _REQUIRE = _WORDS = ("0", "1", "require")
+_found: "dict[str, Any]" = {}
+
+
+def native_core() -> "Any":
+    """The module of the core, in the version of this program; None where Python reads all rows."""
+    word = os.environ.get(VARIABLE) or _ON
+    if word not in _found:
+        _found[word] = _find(word)
+    return _found[word]
+
+
+def _find(word: str) -> "Any":
+    if word not in _WORDS:
+        raise _refusal(word, None)
+    if word == _OFF:
+        return None
+    core: Any = None
+    with suppress(ImportError):
+        import prefpairs_native as core
+    version = core and core.__version__
+    if version != __version__ and word == _REQUIRE:
+        raise _refusal(word, version)
+    return core if version == __version__ else None
+
+
+def _refusal(word: str, version: "str | None") -> Exception:
+    from prefpairs.errors import UnknownWord, UsageError
+
+    if word != _REQUIRE:
+        return UnknownWord(f"value of {VARIABLE}", word, _WORDS)
+    problem = f"version {version} is installed" if version else "it is not installed"
+    return UsageError(
+        f"{VARIABLE}={word} needs the native core of prefpairs {__version__}; {problem}",
+        f"unset {VARIABLE}",
+    )
+
+
+def engine() -> str:
+    """Which engine reads rows."""
+    return f"native {__version__}" if native_core() else "python"
+
+
+class Core:
+    """The core's reader of the rows of one source."""
+
+    def __init__(self, native: "Native") -> None:
+        self._reader = getattr(native_core(), native.reader)()
+        self._candidate = native.candidate
+
+    def index(
+        self, lines: "list[bytes]", offset: int, longest: int
+    ) -> "Iterator[int | tuple[Sequence[bytes], Mapping[str, int]]]":
+        """Consecutive lines to columns of candidates, with what has to be noticed about them.
+
+        Between them are the places of lines that Python must read, the longest among them.
+        """
+        for found in self._reader.index(lines, offset, longest):
+            if isinstance(found, int):
+                yield found
+            else:
+                columns, moved, cut = found
+                noticed = {"leading_turn_moved": moved, "trailing_turn_cut": cut}
+                yield columns, {reason: rows for reason, rows in noticed.items() if rows}
+
+    def read(self, record: bytes, origin: str) -> "tuple[Candidate, bytes, list[str]] | None":
+        """The candidate of a row, the digest of its response, and what has to be noticed."""
+        from prefpairs.model.memory_guard import LIGHT
+
+        row = None if len(record) > LIGHT else self._reader.read(record)
+        return None if row is None else self._candidate(row, origin)
+
+
+def core_for(how: "RecordReader") -> Core | None:
+    """A reader of the core for the rows of a file, if it has one."""
+    from prefpairs.model.memory_guard import LIMITED
+
+    native = how.fast_reader and how.fast_reader.native
+    if native_core() is None or native is None or LIMITED:
+        return None
+    return Core(native)
+
+
+def with_core(how: "RecordReader") -> "RecordReader":
+    """How the rows of a file are read, by the core where it can."""
+    core, fast_reader = core_for(how), how.fast_reader
+    if core is None or fast_reader is None:
+        return how
+
+    def read(record: bytes) -> "RowOutcome":
+        from prefpairs.fields.answer import RowOutcome
+
+        found = core.read(record, "")
+        if found is None:
+            return how.read(record)
+        candidate, _, noticed = found
+        return RowOutcome([candidate], [1], noticed=noticed)
+
+    def read_usual(record: bytes, origin: str) -> "tuple[Candidate, bytes] | None":
+        found = core.read(record, origin)
+        return None if found is None or found[2] else found[:2]
+
+    return how._replace(read=read, fast_reader=fast_reader._replace(read=read_usual))

@@ -1,0 +1,24 @@
+"""The native core against Python on rows that are as hostile as ours can be."""
+
+from random import Random
+
+import pytest
+from fuzz_mutants import bent, mutant_row
+from fuzz_seeds import rows
+
+from native_and_python import known, needs_core
+
+pytestmark = needs_core
+MUTANTS = 1500
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutants(seed: int) -> None:
+    """Of any row the core finds what Python finds, or nothing; many of them it still knows."""
+    chance, given = Random(f"native {seed}"), rows("nemo-gym")  # noqa: S311 - no secret
+    still_known = 0
+    for _ in range(MUTANTS):
+        row = mutant_row(given, chance)
+        row = row if chance.randrange(8) else bent(row, chance)
+        still_known += known(row.replace(b"\n", b" ") + b"\n")
+    assert still_known > MUTANTS // 10

@@ -1,0 +1,214 @@
+"""The native core finds what Python finds, or nothing: rows, columns, counts and bytes."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rollouts_of_any_format import every_kind_of_gym_row, gym_rows, nat_rows
+from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
+from scan_in_process import indexed
+from usual_rollouts import plain_lines, usual_rollouts
+
+from hypothesis_examples import examples
+from native_and_python import LONGEST, core, known, needs_core, opened, read_by_python
+from prefpairs.cli.main import main
+from prefpairs.engine.native import VARIABLE, with_core
+from prefpairs.errors import PrefpairsError
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.strategies.options import PairOptions
+
+pytestmark = needs_core
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
+CALL = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
+RESULT = {"type": "function_call_output", "call_id": "x", "output": "4"}
+SAID = {"role": "assistant", "content": "A"}
+
+
+def line_of(row: Row, *, ascii_only: bool = True) -> bytes:
+    """A row as a line."""
+    return json.dumps(row, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def rollout(asked: list[Row], *output: Row, **more: object) -> bytes:
+    """A rollout as a line."""
+    row = {"responses_create_params": {"input": asked}, "response": {"output": [*output]}}
+    return line_of({**row, "reward": 1.0, **more})
+
+
+@examples(300)
+@given(row=usual_rollouts(), ascii_only=st.booleans())
+def test_rows_of_one_turn_are_known(row: Row, *, ascii_only: bool) -> None:
+    """None of them is handed up."""
+    assert known(line_of(row, ascii_only=ascii_only))
+
+
+@examples(2500)
+@given(line=plain_lines())
+def test_nearly_usual_rows(line: bytes) -> None:
+    """What it finds is what Python finds."""
+    known(line)
+
+
+@examples(600)
+@given(rows=gym_rows(), ascii_only=st.booleans())
+def test_rows_with_tools_and_several_turns(rows: list[Row], *, ascii_only: bool) -> None:
+    """The same for calls, results, thinking, turns of others and prompts with a history."""
+    for row in rows:
+        known(line_of(row, ascii_only=ascii_only))
+
+
+@examples(1000)
+@given(
+    items=st.lists(
+        st.sampled_from(
+            [
+                CALL,
+                {**CALL, "call_id": "y", "arguments": '{"b": [1.50, "\\u00e9"], "a": 1E3}'},
+                {**CALL, "name": "", "call_id": "z", "arguments": "[NaN]"},
+                {**CALL, "call_id": ""},
+                {**CALL, "call_id": "call_1", "arguments": '{"a": 1, "a": -0}'},
+                RESULT,
+                {**RESULT, "call_id": "y"},
+                {**RESULT, "call_id": None, "output": [{"type": "input_text", "text": "5"}]},
+                {**RESULT, "call_id": "call_1"},
+                {"type": "reasoning", "summary": [{"text": " hm "}, {"text": "ho"}]},
+                SAID,
+                {**SAID, "content": "\x1c<think>a</think> <think>b</think>\u2028C"},
+                {"role": "user", "content": "Go on."},
+            ]
+        ),
+        max_size=8,
+    ),
+    place=st.integers(0, 8),
+)
+def test_results_are_bound_to_the_same_calls(items: list[Row], place: int) -> None:
+    """Ids that occur twice, are forgotten, or belong to calls of the prompt; cut anywhere."""
+    asked = [{"role": "user", "content": "Q"}, *items[:place]]
+    known(rollout(asked, *items[place:], SAID))
+    known(rollout(asked, *items[place:]))
+
+
+@examples(1000)
+@given(score=st.floats(-1e308, 1e308), digits=st.integers(0, 20))
+def test_scores(score: float, digits: int) -> None:
+    """Rounded to 15 digits, however they are written."""
+    for text in (repr(score), f"{score:.{digits}e}", f"{score:.{digits}f}"):
+        known(
+            rollout([{"role": "user", "content": "Q"}], SAID).replace(b"1.0}", f"{text}}}".encode())
+        )
+
+
+@examples(300)
+@given(given_lines=st.lists(plain_lines(), max_size=6), rows=gym_rows(), chance=st.randoms())
+def test_columns_counts_and_bad_rows_of_a_file(
+    given_lines: list[bytes], rows: list[Row], chance: object
+) -> None:
+    """The same with the core and without; rows that are handed up keep their place."""
+    lines = [*given_lines, *map(line_of, rows)] * 2
+    chance.shuffle(lines)  # type: ignore[attr-defined]
+    quick = opened()
+    assert quick.fast_reader
+    slow = quick._replace(fast_reader=quick.fast_reader._replace(native=None))
+    assert indexed(lines, with_core(quick)) == indexed(lines, slow)
+
+
+@examples(150)
+@given(
+    rows=gym_rows(),
+    others=nat_rows(),
+    strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+    read=st.sampled_from(
+        [
+            ReadOptions(),
+            ReadOptions(keep_rows=frozenset({"masked", "no_score", "incomplete"})),
+            ReadOptions(ignore=("agent_ref.name", "mask_sample")),
+            ReadOptions(reasoning="drop"),
+        ]
+    ),
+)
+def test_pairs_and_summaries(
+    rows: list[Row], others: list[Row], strategy: str, read: ReadOptions
+) -> None:
+    """To the byte, with every ledger and note."""
+    lines = [*map(line_of, rows), b"no JSON\n", *map(line_of, others), *map(line_of, rows)]
+    asked = Asked(strategy=strategy, options=PairOptions(), read=read)
+    found = []
+    for word in ("0", "require"):
+        with patch.dict(os.environ, {VARIABLE: word}):
+            found.append((_told_by(pair_lines, lines, asked), _told_by(extract_lines, lines, read)))
+    assert found[0] == found[1]
+
+
+def _told_by(run: Callable[..., Outcome], lines: list[bytes], asked: object) -> object:
+    """Lines, counts and notes of a run; or how it ended."""
+    try:
+        outcome = run(lines, asked)
+    except PrefpairsError as error:
+        return repr(error)
+    return outcome.lines, outcome.counts(), outcome.ledger.notes
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_run_of_the_command(tmp_path: Path, workers: str) -> None:
+    """Pairs and summary are the same bytes; so they are with another number of workers."""
+    lines = [line_of(row) for row in every_kind_of_gym_row(3000)]
+    (tmp_path / "in.jsonl").write_bytes(b"".join(lines))
+    words = ["pair", "--quiet", "--workers", workers, str(tmp_path / "in.jsonl")]
+    for word in ("0", "require"):
+        out = ["-o", str(tmp_path / f"{word}.jsonl"), "--summary", str(tmp_path / f"{word}.json")]
+        with patch.dict(os.environ, {VARIABLE: word}):
+            assert main([*words, *out, "--on-error", "skip"]) == 0
+    for suffix in ("jsonl", "json"):
+        python, native = ((tmp_path / f"{word}.{suffix}").read_bytes() for word in ("0", "require"))
+        assert python == native
+        assert python
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
+def test_all_that_nemo_gym_published_is_known() -> None:
+    """No row that becomes a candidate is handed up."""
+    files = [path.read_bytes() for path in SAMPLES.glob("*.jsonl")]
+    lines = [line for data in files for line in data.splitlines(keepends=True)]
+    python = [reading for line in lines if (reading := read_by_python(line)) and reading.kept]
+    assert (len(python), sum(map(known, lines))) == (80, 80)
+
+
+def test_long_lines_and_deep_ones_are_handed_up() -> None:
+    """Python counts what they would take before anything of them is made."""
+    line = rollout([{"role": "user", "content": "Q"}], SAID)
+    long, deep = line[:-2] + b" " * LONGEST + b"}\n", line[:-2] + b',"x":' + b"[" * 200_000 + b"\n"
+    given_lines = [line, long, deep, line]
+    found = [one for one in core().index(given_lines, 0, LONGEST) if isinstance(one, int)]
+    assert found == [1, 2]
+    assert core().read(long, "") is None
+    assert core().read(deep, "") is None
+
+
+def test_a_failure_of_the_core_is_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 70 with what it said, as for any other bug of ours."""
+
+    class Broken:
+        def read(self, _: bytes) -> None:
+            """Fail as a panic of the core does."""
+            raise RuntimeError("the native core failed: index out of bounds")
+
+    monkeypatch.setattr("prefpairs_native.NemoGym", Broken)
+    (tmp_path / "in.jsonl").write_bytes(rollout([{"role": "user", "content": "Q"}], SAID))
+    assert main(["pair", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 70
+    assert "the native core failed: index out of bounds" in capfd.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_result_without_an_id_answers_a_call_without_a_name() -> None:
+    """As one that names its function does: Python takes no name for an empty one."""
+    calls = [{**CALL, "call_id": ""}, {**CALL, "name": "", "call_id": "z"}]
+    assert known(
+        rollout([{"role": "user", "content": "Q"}], *calls, {**RESULT, "call_id": ""}, SAID)
+    )

@@ -1,0 +1,79 @@
+"""What the native core makes of a row of NeMo Gym, held against what Python makes of it."""
+
+import os
+from typing import Any
+
+import pytest
+
+from prefpairs.engine import native
+from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_key
+from prefpairs.engine.native import Core, native_core
+from prefpairs.errors import BadRecord
+from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.model.candidate import Candidate
+from prefpairs.sources import nemo_gym
+from prefpairs.sources.base import RecordReader
+
+LONGEST = 4_000_000
+_OFFSET = 7
+
+needs_core = pytest.mark.skipif(
+    os.environ.get(native.VARIABLE) != "require" and native_core() is None,
+    reason="the native core is not installed, or not wanted",
+)
+"""For tests of the core. Where it is required it must be there."""
+
+
+def opened() -> RecordReader:
+    """How NeMo Gym rollouts are read, by Python alone as long as the engine has not had it."""
+    return nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
+
+
+def core() -> Core:
+    """A reader of the core that has not seen any row."""
+    native_core()
+    fast_reader = opened().fast_reader
+    assert fast_reader
+    assert fast_reader.native
+    return Core(fast_reader.native)
+
+
+def read_by_python(line: bytes) -> RowOutcome | None:
+    """What the reader of any shape makes of a row; None where the row is bad."""
+    try:
+        return nemo_gym.read_any_shape(line, ReadOptions(), "r.jsonl")
+    except BadRecord:
+        return None
+
+
+def known(line: bytes) -> bool:
+    """Whether the core knows a row; if so, all that it finds is held against Python."""
+    read = core().read(line, "")
+    if read is not None:
+        candidate, digest, noticed = read
+        whole = RowOutcome([candidate], [1], noticed=noticed)
+        assert repr(read_by_python(line)) == repr(whole)
+        assert digest == _columns_of([candidate]).digest(0)
+    (found,) = core().index([line], _OFFSET, LONGEST)
+    if isinstance(found, int):
+        assert found == 0
+        return False
+    columns, counts = found
+    assert read is not None
+    assert counts == dict.fromkeys(read[2], 1)
+    assert Block(*columns) == _block_of(read[0], len(line))
+    return True
+
+
+def _columns_of(candidates: list[Candidate], length: int = 0) -> CandidateColumns:
+    columns = CandidateColumns()
+    columns.begin_file(0)
+    columns.add_row(candidates, _OFFSET, length, 0)
+    return columns
+
+
+def _block_of(candidate: Candidate, length: int) -> Any:
+    (block,) = _columns_of([candidate], length).blocks()
+    assert block.group_keys == group_key(candidate)
+    return block

@@ -1,0 +1,75 @@
+"""Which engine reads rows is said by PREFPAIRS_NATIVE."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import prefpairs
+from prefpairs.cli.main import main
+from prefpairs.engine import native
+from prefpairs.engine.native import VARIABLE, engine, native_core
+from prefpairs.errors import UnknownWord, UsageError
+
+CORE = SimpleNamespace(__version__=prefpairs.__version__)
+OLDER = SimpleNamespace(__version__="0.1.0")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test finds the core anew."""
+    monkeypatch.setattr(native, "_found", {})
+
+
+@pytest.mark.parametrize(
+    ("word", "core", "expected"),
+    [
+        (None, CORE, "native 0.2.0"),
+        ("", CORE, "native 0.2.0"),
+        ("1", CORE, "native 0.2.0"),
+        ("require", CORE, "native 0.2.0"),
+        ("0", CORE, "python"),
+        (None, None, "python"),
+        ("1", OLDER, "python"),
+    ],
+)
+def test_engine(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    word: str | None,
+    core: object,
+    expected: str,
+) -> None:
+    """The core is used in its own version alone, and only where it is wanted."""
+    monkeypatch.setitem(sys.modules, "prefpairs_native", core)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if word is not None:
+        monkeypatch.setenv(VARIABLE, word)
+    assert engine() == expected
+    assert native_core() is (None if expected == "python" else core)
+    assert main(["--version"]) == 0
+    assert capfd.readouterr() == (f"prefpairs 0.2.0 ({expected})\n", "")
+
+
+@pytest.mark.parametrize(
+    ("core", "told"), [(None, "it is not installed"), (OLDER, "version 0.1.0")]
+)
+def test_required(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], core: object, told: str
+) -> None:
+    """A required core that is missing ends every run that reads rollouts."""
+    monkeypatch.setitem(sys.modules, "prefpairs_native", core)
+    monkeypatch.setenv(VARIABLE, "require")
+    with pytest.raises(UsageError, match=told):
+        native_core()
+    assert main(["--version"]) == 2
+    assert main(["pair", "/dev/null", "--allow-empty"]) == 2
+    assert told in capfd.readouterr().err
+
+
+def test_unknown_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told with the words that there are."""
+    monkeypatch.setenv(VARIABLE, "yes")
+    with pytest.raises(UnknownWord) as refused:
+        native_core()
+    assert list(refused.value.known) == ["0", "1", "require"]
