@@ -537,7 +537,7 @@ def test_without_its_script_the_charts_are_there(browser: "Browser", report: Pat
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator("svg.chart:visible").count() >= 6
-    assert page.is_visible("text=Browsing pairs needs the script of this page.")
+    assert page.is_visible("text=Browsing pairs requires the script of this page.")
     assert page.locator("button:visible").count() == 0
     context.close()
 
