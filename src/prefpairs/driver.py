@@ -111,7 +111,12 @@ def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
 
 
 def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
-    """Read pairs or make them, pass them through the stages, and write each for its side."""
+    """Read pairs or make them, pass them through the stages, and write each for its side.
+
+    Pairs are made so (engine/new_pairs): index all candidates, decide by columns alone which of
+    them are pairs (engine/decide), fetch the two texts, write. A sink writes one line per pair
+    (engine/pair_writer), or the rows of a trainer (engine/export).
+    """
     if plan.sides and plan.export is not None:
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}
     with open_pairs(plan, ledger) as pairs:

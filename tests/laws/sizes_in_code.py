@@ -32,8 +32,8 @@ SIZES: dict[str, Size] = {
     "engine.candidate_store._WORTH_A_WORKER": Size(
         (1, 1000, 10_000), "100,000 rollouts of NeMo Gym"
     ),
-    "engine.row_formats._MOST_BYTES": Size((1, 500, 5000), "first rows of 4 MB; only made small"),
-    "engine.row_formats._MOST_TRIED": Size((1, 2, 5), "test_records_that_are_taken_are_bounded"),
+    "engine.source_choice._MOST_BYTES": Size((1, 500, 5000), "first rows of 4 MB; only made small"),
+    "engine.source_choice._MOST_TRIED": Size((1, 2, 5), "test_records_that_are_taken_are_bounded"),
     "engine.candidate_store._MOST_CONFIRMED": Size(_ANY, "any 256 pairs"),
     "engine.candidate_columns._BLOCK": Size(_ANY, "100,000 rollouts and two workers"),
     "engine.new_pairs._SEEN_SLOTS": Size(_ANY, "contiguous groups; more than a million"),
@@ -83,7 +83,7 @@ SEEN: dict[str, str] = {
     "cli.terminal.error_text._MOST_MISSING": "names in a message; test_error_text.py",
     "cli.terminal.error_text._MOST_NAMES": "names in a message; test_error_text.py",
     "engine.typed_rows._ROOM": "which rows stand first; test_typed_rows_first.py",
-    "engine.row_formats._MOST_KNOWN": "rows that a hint takes fields from; no test has more",
+    "engine.source_choice._MOST_KNOWN": "rows that a hint takes fields from; no test has more",
     "engine.new_pairs._REJECTED": "32 bits hold the number of any candidate",
     "engine.pair_store._FILE_SHIFT": "a million files; test_more_files_than_16_bits_hold",
     "strategies.options.MOST_PAIRS": "more pairs are refused; test_pair_run.py",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from prefpairs.engine.row_formats import Format, Formats
 from prefpairs.engine.row_reader import Rows, reading_rows
+from prefpairs.engine.source_choice import Format, Formats
 from prefpairs.errors import TwoReadings
 from prefpairs.fields.answer import TASK, RowOutcome
 from prefpairs.files.inputs import Input
