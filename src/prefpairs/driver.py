@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 def run(plan: Plan, ledger: Ledger) -> Destination:
     """Do all that a plan says; the files of a run that ends well appear together, there."""
-    destination, gates = prepare(plan)
+    destination, gates, manifest = prepare(plan)
     note_mixed_sides(plan, ledger)
-    manifest = _manifest_writer(plan, destination)
     try:
         with FileTransaction(
             hashed=manifest is not None and manifest.path is not None
@@ -59,8 +58,8 @@ def run(plan: Plan, ledger: Ledger) -> Destination:
     return destination
 
 
-def prepare(plan: Plan) -> "tuple[Destination, list[Gate]]":
-    """Where results will go, and on which conditions.
+def prepare(plan: Plan) -> "tuple[Destination, list[Gate], ManifestWriter | None]":
+    """Where results will go, on which conditions, and what writes their manifest.
 
     Raises if they could not go there, if a file would be lost, or if a condition means nothing.
     """
@@ -71,17 +70,13 @@ def prepare(plan: Plan) -> "tuple[Destination, list[Gate]]":
         gates = read_gates(plan.write.require, summary_of(plan, Ledger()))
     destination = Destination(plan)
     destination.check()
-    if (manifest := _manifest_writer(plan, destination)) is not None:
-        manifest.check()
-    return destination, gates
-
-
-def _manifest_writer(plan: Plan, destination: Destination) -> "ManifestWriter | None":
     if plan.manifest is None:
-        return None
+        return destination, gates, None
     from prefpairs.engine.manifest import ManifestWriter
 
-    return ManifestWriter(plan.manifest, destination)
+    manifest = ManifestWriter(plan.manifest, destination)
+    manifest.check()
+    return destination, gates, manifest
 
 
 def write(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:

@@ -241,7 +241,7 @@ RUNS = [
     ),
     Run(
         "prefpairs pair --lower-is-better --keep-rows no_score rollouts.jsonl",
-        "leave it away, or do without --lower-is-better",
+        "omit it, or do without --lower-is-better",
         "prefpairs pair --lower-is-better rollouts.jsonl && "
         "prefpairs pair --keep-rows no_score rollouts.jsonl",
     ),

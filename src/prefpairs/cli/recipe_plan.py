@@ -40,7 +40,7 @@ def plan_of(recipe: Recipe, write: WriteRecipe) -> Plan:
     """What a recipe says is to be done, step by step."""
     if recipe.tables.get("read", {}).get("inputs") == []:
         with recipe.telling_place("read"):
-            raise UsageError("inputs is empty", "leave it away to read standard input")
+            raise UsageError("inputs is empty", "omit it to read standard input")
     if recipe.steps == ["export"] and recipe.tables["export"].get("to") in OF_TRACES:
         return _plan_of_traces(recipe, write)
     read, temp_dir = _read(recipe)

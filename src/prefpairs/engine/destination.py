@@ -26,7 +26,7 @@ from prefpairs.files.output import (
 )
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
-from prefpairs.plan import ExportPlan, Plan
+from prefpairs.plan import ExportPlan, Plan, refuse_without_train
 
 if TYPE_CHECKING:
     from prefpairs.engine.dataset_folder import Folder
@@ -162,12 +162,10 @@ def _table_opener() -> Callable[..., AbstractContextManager[Output]]:
 def _refuse_held_out(inputs: Sequence[Input], out_dir: str, export: ExportPlan) -> None:
     """Raise if data of val or test would be written as data to train on."""
     sides = {given: side_of(given.path) for given in inputs}
+    refuse_without_train(sides)
     held_out = next((given for given, side in sides.items() if side != "train"), None)
     if held_out is None:
         return
-    if "train" not in sides.values():
-        problem = f"{held_out.path} is {sides[held_out]} data by its name"
-        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
     files = [f"{side}_pairs.jsonl" for side in ("train", "val", "test") if side in sides.values()]
     form = ["--to", export.target.name, *export.typed]
     command = join(["prefpairs", "export", *form, *files, "--out-dir", out_dir])

@@ -187,7 +187,7 @@ class ReadOptions:
         """Raise for options that do not go together."""
         if self.lower_is_better and "no_score" in self.keep_rows:
             problem = "--keep-rows no_score would count a missing score as the best one"
-            raise UsageError(problem, "leave it away, or do without --lower-is-better")
+            raise UsageError(problem, "omit it, or do without --lower-is-better")
         for reason in sorted(self.keep_rows & self.drop_rows):
             problem = f"--keep-rows and --drop-rows both name {reason}"
             raise UsageError(problem, "leave one of them out")

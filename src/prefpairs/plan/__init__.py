@@ -75,11 +75,16 @@ def sides_by_name(inputs: Sequence[Input], write: WritePlan) -> dict[Input, str]
     if write.out_dir is None:
         return {}
     sides = {given: side_of(given.path) for given in inputs}
-    if sides and "train" not in sides.values():
-        first = inputs[0].path
-        problem = f"{first} is {side_of(first)} data by its name"
-        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
+    refuse_without_train(sides)
     return sides
+
+
+def refuse_without_train(sides: Mapping[Input, str]) -> None:
+    """Raise if there are inputs, but none of them is training data by its name."""
+    if sides and "train" not in sides.values():
+        first, side = next(iter(sides.items()))
+        problem = f"{first.path} is {side} data by its name"
+        raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
 
 
 def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportForm, write: WritePlan) -> Plan:

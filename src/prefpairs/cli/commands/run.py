@@ -91,7 +91,7 @@ def run(*, asked: RunOptions) -> None:
             manifest = replace(plan.manifest, depfile=asked.depfile, noted=noted)
             plan = replace(plan, manifest=manifest)
         if asked.dry_run:
-            destination, _ = prepare(plan)
+            destination, *_ = prepare(plan)
             outline = outline_of(recipe, plan, destination)
             with open_output(STDOUT) as output:
                 output.write(outline.encode())
