@@ -11,15 +11,15 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # else each of a thousand processes would compile the program
-.PHONY: demo test quick native test-lowest test-native check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test quick native test-native test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
-demo: $(BIN)/.installed  ## install, pair the sample rollouts, show pairs and summary
+demo: $(BIN)/.installed native  ## install, pair the sample rollouts, show pairs and summary
 	@$(BIN)/python scripts/demo.py
 
-test: check unit  ## lint, types, import contract and all tests
+test: check native unit  ## lint, types, import contract and all tests
 
-quick: check  ## a verdict within a minute: the laws in short, a golden case for each command, most unit tests
+quick: check native  ## a verdict within a minute: the laws in short, a golden case for each command, most unit tests
 	$(BIN)/pytest -n auto --hypothesis-profile quick -m 'not stress and not full' tests/laws tests/cases tests/unit
 
 check: lint types contract
@@ -34,25 +34,22 @@ types: $(BIN)/.developer
 contract: $(BIN)/.developer
 	$(BIN)/lint-imports
 
-unit: $(BIN)/.developer  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=python3.13 for another Python
+unit: $(BIN)/.developer native  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=python3.13 for another Python
 	$(BIN)/pytest -n auto --hypothesis-profile $(PROFILE) $(TESTS)
 
-native: $(BIN)/.native  ## build the native core into VENV (needs cargo): reads NeMo Gym rollouts several times faster
+native: | $(BIN)/python  ## build the native core where cargo is, and install it into VENV; PREFPAIRS_NATIVE=0 does not
+	@$(BIN)/python scripts/build_native.py
 
-NATIVE_TESTS ?= tests/laws tests/fuzz tests/battery tests/cases tests/unit/reading tests/unit/pairing \
-	tests/integration/test_samples.py
-test-native:  ## lint and tests of the native core, and the tests of reading and pairing with it (needs cargo)
+test-native:  ## format, lint and tests of the native core (needs cargo)
 	cd native && cargo fmt --check && cargo clippy --locked --all-targets -- -D warnings && cargo test --locked --quiet
-	$(MAKE) .venv-native/bin/.native VENV=.venv-native PREFPAIRS_NATIVE=require
-	PREFPAIRS_NATIVE=require $(MAKE) unit VENV=.venv-native PROFILE=quick TESTS='$(NATIVE_TESTS)'
 
 test-lowest: .venv-lowest/.installed  ## golden cases and unit tests with the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/pytest -n auto --hypothesis-profile quick $(or $(TESTS),tests/cases tests/unit)
+	PREFPAIRS_NATIVE=0 .venv-lowest/bin/pytest -n auto --hypothesis-profile quick $(or $(TESTS),tests/cases tests/unit)
 
 fuzz: $(BIN)/.fuzz  ## any bytes at every reader, led by coverage; FUZZ_SECONDS=600, FUZZ='nat pairs' for some
 	$(BIN)/python scripts/fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
-stress: $(BIN)/.developer  ## faults of the file system, kills, signals, 100,000 rows; properties at full length
+stress: $(BIN)/.developer native  ## faults of the file system, kills, signals, 100,000 rows; properties at full length
 	$(BIN)/pytest -n 2 --hypothesis-profile thorough -m 'stress or hypothesis'
 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
@@ -66,7 +63,7 @@ examples: $(BIN)/.developer .venv-dvc/.installed  ## run examples/ and their gui
 	EXAMPLES=all PATH="$$PWD/.venv-dvc/bin:$$PATH" $(BIN)/pytest tests/integration/test_examples.py \
 		'tests/integration/test_docs.py::test_page[docs/guides/make-and-dvc.md]'
 
-bench: $(BIN)/.bench  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
+bench: $(BIN)/.bench native  ## measure against peers; SCALE=1000000 for more, BENCH='--only pair' for less
 	$(BIN)/python scripts/bench --scale $(SCALE) $(BENCH)
 
 audit: .venv-audit/.installed  ## ask PyPI whether known holes are in what we develop with (needs the network)
@@ -123,9 +120,6 @@ $(BIN)/.installed: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-dvc
 	.venv-dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.50'
 	@touch $@
-
-$(BIN)/.native: $(shell find native -name target -prune -o -type f -print) | $(BIN)/python
-	@scripts/build_native $(BIN)/python
 
 $(BIN)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
