@@ -24,7 +24,7 @@ settings.load_profile("usual")
 @pytest.fixture(name="nothing_held")
 def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small files be read a second time, as large ones are."""
-    monkeypatch.setattr("prefpairs.files.record_files._MOST_HELD", 0)
+    monkeypatch.setattr("prefpairs.files.fetch_records._MOST_HELD", 0)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from prefpairs.cli.command_manual import function_of, panels_of
+from prefpairs.cli.command_docs import function_of, panels_of
 from prefpairs.cli.main import COMMANDS
 from prefpairs.option import Option
 from prefpairs.reasons import SWITCHABLE, TABLES

@@ -9,7 +9,7 @@ from prefpairs.engine import native
 from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_key
 from prefpairs.engine.native import Core, native_core
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.sources import nemo_gym

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
 from prefpairs.engine.destination import Destination, note_mixed_sides
-from prefpairs.engine.pair_sources import open_pairs
-from prefpairs.engine.pair_writer import WHOLE, open_sink
+from prefpairs.engine.pair_io import WHOLE, open_pairs, open_sink
 from prefpairs.errors import FileError, NothingCameOut, PrefpairsError, TwoReadings
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output, write_file
@@ -82,7 +81,7 @@ def prepare(plan: Plan) -> "tuple[Destination, list[Gate], ManifestWriter | None
 def write(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """Write the results of a plan to outputs that are open."""
     if plan.traces is not None:
-        from prefpairs.engine.trace_export import export_traces
+        from prefpairs.engine.export import export_traces
 
         export_traces(plan.read, plan.traces, outputs[WHOLE], ledger)
         came_out = ledger.traces
@@ -108,9 +107,9 @@ def _write_candidates(plan: InputPlan, output: Output, ledger: Ledger) -> None:
 def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> None:
     """Read pairs or make them, pass them through the stages, and write each for its side.
 
-    Pairs are made so (engine/new_pairs): index all candidates, decide by columns alone which of
-    them are pairs (engine/decide), fetch the two texts, write. A sink writes one line per pair
-    (engine/pair_writer), or the rows of a trainer (engine/export).
+    `pair` makes them like this (engine/pairs_from_candidates): index all candidates, decide by
+    columns alone which of them are pairs (engine/decide), fetch the two texts, write. A sink writes
+    one line per pair (engine/pair_io), or the rows of a trainer (engine/export).
     """
     if plan.sides and plan.export is not None:
         ledger.sides = {side: 0 for side in plan.export.target.files if side in outputs}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from prefpairs.cli.command_manual import options_of_command
+from prefpairs.cli.command_docs import options_of_command
 from prefpairs.cli.main import COMMANDS, main
 from prefpairs.option import Option
 

@@ -38,12 +38,11 @@ from prefpairs.errors import (
     TwoReadings,
     UsageError,
 )
-from prefpairs.fields.answer import RowOutcome, read_candidate
-from prefpairs.fields.pair_row import PairRowOutcome, read_pair
-from prefpairs.fields.pair_row_fast import read_pair_fast
+from prefpairs.fields.make_candidate import RowOutcome, read_candidate
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.json_array import array_elements
 from prefpairs.files.lines import Record, Refused
 from prefpairs.files.open_input import CONTAINERS, open_input

@@ -17,7 +17,7 @@ from backports import zstd
 from hostile_kit import run
 from pyarrow.parquet import write_table
 
-from prefpairs.files.inputs import Limits
+from prefpairs.files.input_file import Limits
 from prefpairs.model import memory_guard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")

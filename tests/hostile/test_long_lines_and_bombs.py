@@ -15,7 +15,7 @@ from backports import zstd
 from hostile_kit import run
 from pyarrow.parquet import write_table
 
-from prefpairs.files.inputs import Limits
+from prefpairs.files.input_file import Limits
 
 MEGABYTE = 1_000_000
 BARE = 40

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prefpairs.cli.main import main
-from prefpairs.render.terminal_text import columns_of
+from prefpairs.render.escape_and_wrap import columns_of
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 

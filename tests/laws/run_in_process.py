@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.files.input_file import STDIN, Input
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import STDIN, Input
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.plan import PairPlan, ReadPlan

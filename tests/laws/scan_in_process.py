@@ -7,7 +7,7 @@ from prefpairs.engine.candidate_columns import Block, CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateReader
 from prefpairs.engine.index_lines import LineIndexer
 from prefpairs.engine.row_reader import Rows
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import RecordReader

@@ -10,15 +10,15 @@ from threading import Thread
 
 from run_in_process import Asked, Collected, Outcome, Row, named_files
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
+from prefpairs.files.input_file import Input
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.summaries import pair_input_summary
 from prefpairs.plan import InputPlan, Plan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
-from run_plans import run_plan
+from run_plans import run_with_summary
 
 
 class Sieved(Outcome):
@@ -103,5 +103,5 @@ def _run(plan: Plan) -> Sieved:
     ledger = Ledger()
     sides = [WHOLE] if plan.split is None else plan.split.sides
     outputs = {side: Collected() for side in sides}
-    run_plan(plan, outputs, ledger, allow_empty=True)
+    run_with_summary(plan, outputs, ledger, allow_empty=True)
     return Sieved({side: output.lines for side, output in outputs.items()}, ledger)

@@ -14,7 +14,7 @@ from usual_rows import AIMS, plain_rows, usual_rows
 
 from hypothesis_examples import examples
 from prefpairs.errors import BadRecord, TwoReadings
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import GENERIC, generic

@@ -19,7 +19,7 @@ from run_in_process import lines_of
 from test_workers import words_of_a_run
 
 from prefpairs.engine.processes import CAN_FORK, Counter, counts_for
-from prefpairs.files.record_files import Spool
+from prefpairs.files.fetch_records import Spool
 
 pytestmark = [
     pytest.mark.full,

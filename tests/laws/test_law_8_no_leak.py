@@ -22,7 +22,7 @@ from stages_in_process import sieve_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
 from hypothesis_examples import examples
-from prefpairs.dataset.example import trainer_prompt_of
+from prefpairs.dataset.convert_pair import trainer_prompt_of
 from prefpairs.engine.earlier_split import with_earlier_sides
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.files.input_paths import find_inputs
@@ -31,7 +31,7 @@ from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ExportOptions
-from run_plans import run_plan
+from run_plans import run_with_summary
 
 SIDES = ("train", "val", "test")
 LEAK = "prompt_on_other_side"
@@ -109,7 +109,7 @@ def exported(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_plan(plan, outputs, ledger, allow_empty=True)
+        run_with_summary(plan, outputs, ledger, allow_empty=True)
     return {side: outputs[side].lines for side in sides}, ledger
 
 
@@ -245,7 +245,7 @@ def in_one_run(
             split=parting,
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_plan(plan, outputs, ledger, allow_empty=True)
+        run_with_summary(plan, outputs, ledger, allow_empty=True)
     return {side: outputs[side].lines for side in parting.sides}, ledger
 
 

@@ -18,10 +18,10 @@ from hypothesis_examples import examples
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.token_ids import TokenOptions
 from prefpairs.dataset.column_types import shape_of
-from prefpairs.dataset.example import LOSSY
+from prefpairs.dataset.convert_pair import LOSSY
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Effect
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
@@ -30,7 +30,7 @@ from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import ExportOptions, Target
-from run_plans import run_plan
+from run_plans import run_with_summary
 
 LETTERS = TokenOptions(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
@@ -255,7 +255,7 @@ def _export(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_plan(plan, outputs, ledger, allow_empty=True)
+        run_with_summary(plan, outputs, ledger, allow_empty=True)
     return Exported({name: output.lines for name, output in outputs.items()}, ledger)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from prefpairs.analysis.text_diff import Effort, matches
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
+from prefpairs.render.escape_and_wrap import Row, Span, columns_of, visible_text, width_of, wrapped
 from prefpairs.render.pair_sheet import View, pair_rows
-from prefpairs.render.terminal_text import Row, Span, columns_of, visible_text, width_of, wrapped
 
 _SIGNS = "ab \t\n{}日語e\u0301\u200d\ufe0f\u26a0\U0001f468\u202e\x1b\x9b\u0645\u0627\r\U000e0041"
 _LINES = ("SELECT a, b", "  FROM table", "", "```", "It is so.", "call add", "one two three four")

@@ -9,7 +9,7 @@ from run_in_process import Row
 from small_tokenizer import CHAT, END, TEXTS, TOKENS, decoded
 
 from hypothesis_examples import examples
-from prefpairs.dataset.example import example_of
+from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.model.pair import pair_of
 from prefpairs.targets.base import CannotExport, ExportOptions
@@ -43,7 +43,7 @@ def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
     """The example and the row of a pair, if it makes one."""
     options = ExportOptions(tool_args="dict", tokens=replace(TOKENS, **words))
     try:
-        example, _ = example_of(pair_of(given_pair)[0], TARGET, options)
+        example, _ = convert_pair(pair_of(given_pair)[0], TARGET, options)
         (row,) = TARGET.rows(example, options)
     except CannotExport:
         return None

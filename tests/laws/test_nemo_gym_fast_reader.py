@@ -13,7 +13,7 @@ from usual_rollouts import message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response

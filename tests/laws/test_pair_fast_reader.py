@@ -14,8 +14,7 @@ from run_in_process import Row
 from hypothesis_examples import examples
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
-from prefpairs.fields.pair_row import PairRowOutcome, read_pair
-from prefpairs.fields.pair_row_fast import read_pair_fast
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.model.pair import pair_line
 
 _ODD: list[Any] = [

@@ -5,7 +5,6 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.errors import MeansNothing, UnknownWord
 from prefpairs.fields.read_options import READ, ReadOptions
@@ -14,6 +13,7 @@ from prefpairs.option import given_options, option, options
 from prefpairs.plan import PairPlan, Plan, ReadPlan
 from prefpairs.plan.input_plan import TempDir
 from prefpairs.sources import SOURCES
+from prefpairs.sources.detect import PAIRS
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import PAIR_FORMATS
 

@@ -6,9 +6,9 @@ The shell asks at each press of a key, so only the command that is being typed i
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from prefpairs.cli.command_manual import EVERYWHERE, options_of_command
+from prefpairs.cli.command_docs import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.typed_words import Typed
+from prefpairs.cli.typed_command import TypedCommand
 from prefpairs.option import Option
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")
@@ -120,7 +120,7 @@ def _options(before: Sequence[str], known: Sequence[Option]) -> dict[str, str]:
 def _argument(before: Sequence[str], known: Sequence[Option]) -> Option | None:
     """The argument whose turn it is."""
     arguments = [word for word in known if not word.names]
-    given = len(Typed.of(before).arguments)
+    given = len(TypedCommand.of(before).arguments)
     if given < len(arguments):
         return arguments[given]
     return arguments[-1] if arguments and arguments[-1].repeated else None

@@ -1,19 +1,19 @@
 """Recipes: a pipeline in a TOML file, in the option words of the command line.
 
 Each table is a command, and its keys are that command's options. The steps run in the order of
-their tables; [read] says what is read, and [write] what is written.
+their tables; [read] says what is read, and [write] what is written. Errors name the line.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from prefpairs.cli.recipe_lines import given_twice, lines_of, refuse_twice, spelled
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_stamps import read_small_input
@@ -231,3 +231,61 @@ def _model_of(name: str, known: Mapping[str, Option]) -> type[BaseModel]:
 def _listed(option: Option, value: Any) -> Any:
     """A list of one where an option that can be repeated is given once."""
     return [value] if option.repeated and isinstance(value, str) else value
+
+
+_HEADER = re.compile(r"\s*\[\s*([\w-]+)\s*\]")
+_LONG_TEXT = re.compile(r"\"{3}|'{3}")
+_KEY = re.compile(r"\s*([\w-]+)\s*=")
+
+
+def spelled(word: str) -> str:
+    """A word as a key: `-` and `_` are alike."""
+    return word.replace("-", "_")
+
+
+def given_twice(place: str, one: str, other: str) -> UsageError:
+    """The error for a word with two values."""
+    return UsageError(f"{place} is given twice: {one} and {other}", "give it once")
+
+
+class _Line(NamedTuple):
+    """A line of a recipe that begins a table, or gives a word of one its value."""
+
+    number: int
+    table: str
+    key: str
+    value: str
+
+
+def _lines_in(text: str) -> Iterator[_Line]:
+    """The lines that begin tables (without a key), and those that give words their values."""
+    table = ""
+    within = False
+    for number, line in enumerate(text.split("\n"), 1):
+        before, within = within, within ^ (len(_LONG_TEXT.findall(line)) % 2 == 1)
+        if before:  # in the middle of a text of several lines
+            continue
+        if header := _HEADER.match(line):
+            table = header[1]
+            yield _Line(number, table, "", "")
+        elif key := _KEY.match(line):
+            yield _Line(number, table, spelled(key[1]), line[key.end() :].strip())
+
+
+def lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
+    """Where each table and each of its words stands."""
+    lines: dict[tuple[str, str], str] = {}
+    for line in _lines_in(text):
+        lines.setdefault((line.table, line.key), f"{path}:{line.number}")
+    return lines
+
+
+def refuse_twice(text: str, path: str) -> None:
+    """Raise for a word that has two values; TOML itself does not say what they are."""
+    first: dict[tuple[str, str], _Line] = {}
+    for line in _lines_in(text):
+        other = first.setdefault((line.table, line.key), line)
+        if other is not line and line.key:
+            told = f"{other.value} (line {other.number})"
+            twice = given_twice(f"{line.table}.{line.key}", told, line.value)
+            raise twice.at(f"{path}:{line.number}")

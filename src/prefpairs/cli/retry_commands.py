@@ -4,9 +4,9 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 
-from prefpairs.cli.command_manual import options_of_command
+from prefpairs.cli.command_docs import options_of_command
 from prefpairs.cli.terminal.error_text import are_no_pairs
-from prefpairs.cli.typed_words import Typed
+from prefpairs.cli.typed_command import TypedCommand
 from prefpairs.errors import (
     ArePairs,
     BadRecords,
@@ -19,7 +19,7 @@ from prefpairs.errors import (
     SideLeaks,
     TwoReadings,
 )
-from prefpairs.files.inputs import STDIN
+from prefpairs.files.input_file import STDIN
 from prefpairs.targets import DEFAULT, target_named
 
 _RECIPES = "run"
@@ -27,7 +27,7 @@ _RECIPES = "run"
 
 def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
     """The commands that settle an error; the first of them is the likeliest."""
-    typed = Typed.of(words or ("pair",))
+    typed = TypedCommand.of(words or ("pair",))
     match error:
         case MeansNothing():
             yield typed.without(error.options).as_command(error.command)
@@ -53,10 +53,10 @@ def commands_for(error: PrefpairsError, words: Sequence[str]) -> Iterator[str]:
 
 def with_choice(words: Sequence[str], choice: Sequence[str]) -> str:
     """The command that was typed, with more options."""
-    return _choosing(Typed.of(words or ("pair",)), choice)
+    return _choosing(TypedCommand.of(words or ("pair",)), choice)
 
 
-def _choosing(typed: Typed, choice: Sequence[str]) -> str:
+def _choosing(typed: TypedCommand, choice: Sequence[str]) -> str:
     """The command with options that settle how rows are read, in place of those it has."""
     options = {} if typed.command == _RECIPES else dict(zip(choice[::2], choice[1::2], strict=True))
     if options:
@@ -71,7 +71,7 @@ def _choosing(typed: Typed, choice: Sequence[str]) -> str:
     return _without_settings(typed, settings[1::2]).as_command(more=settings)
 
 
-def _without_settings(typed: Typed, others: Sequence[str]) -> Typed:
+def _without_settings(typed: TypedCommand, others: Sequence[str]) -> TypedCommand:
     """The command without the settings of a recipe whose place others take."""
     taken = {*map(_name_of, others)}
     kept = [
@@ -87,7 +87,7 @@ def _name_of(setting: str) -> str:
     return setting.partition("=")[0].strip().replace("-", "_")
 
 
-def _reading_instead(typed: Typed, bad: NotOneEach) -> Iterator[str]:
+def _reading_instead(typed: TypedCommand, bad: NotOneEach) -> Iterator[str]:
     """The command with each path that fits in the place of the one that does not.
 
     A path that was not typed was guessed.
@@ -109,7 +109,7 @@ def _settings(options: Sequence[str]) -> list[str]:
     ]
 
 
-def _of_pairs(typed: Typed) -> str:
+def _of_pairs(typed: TypedCommand) -> str:
     """What to type where rollouts were to be read, and these are pairs."""
     if typed.command not in ("pair", "extract"):
         return typed.without({*_of_rollouts_alone("dedupe"), "--from", "--group"}).as_command()
@@ -130,7 +130,7 @@ def _options_of(command: str) -> set[str]:
     return {name for word in options_of_command(command) for name in word.names}
 
 
-def _of_rollouts(typed: Typed, error: BadRecords) -> str:
+def _of_rollouts(typed: TypedCommand, error: BadRecords) -> str:
     """What to type where pairs were to be read, and these are none."""
     typed = typed.without({"--from"})
     if typed.command == "export":

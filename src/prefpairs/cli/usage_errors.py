@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from prefpairs.cli.command_manual import EVERYWHERE, options_of_command
+from prefpairs.cli.command_docs import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.terminal.help import usage_of
 from prefpairs.did_you_mean import listed

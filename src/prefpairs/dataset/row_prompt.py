@@ -14,8 +14,7 @@ from prefpairs.model.common_prefix import back_to_turn, in_common
 from prefpairs.model.content import MEDIA as CONTENT
 from prefpairs.model.content import parts_of
 from prefpairs.model.json_codec import encode_sorted
-from prefpairs.model.media import with_media
-from prefpairs.model.message import Text
+from prefpairs.model.message import Text, with_media
 from prefpairs.model.question_columns import (
     HISTORY,
     INPUT,

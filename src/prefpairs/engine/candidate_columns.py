@@ -15,7 +15,7 @@ from itertools import accumulate, repeat
 from operator import sub
 from typing import Any, NamedTuple
 
-from prefpairs.fields.answer import TASK
+from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
     NO_TOOLS,

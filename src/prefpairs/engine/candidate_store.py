@@ -20,12 +20,11 @@ from prefpairs.engine.candidate_reader import (
 from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
 from prefpairs.engine.processes import processes_for
 from prefpairs.engine.ranking import RankedGroup, competing_members
-from prefpairs.engine.record_store import Cache, RecordStore
 from prefpairs.errors import InputChanged
-from prefpairs.fields.answer import RowOutcome, read_candidate
-from prefpairs.files.byte_ranges import byte_ranges, lines_between
+from prefpairs.fields.make_candidate import RowOutcome, read_candidate
+from prefpairs.files.fetch_records import Cache, RecordFetcher, RecordFile
+from prefpairs.files.lines import byte_ranges, lines_between
 from prefpairs.files.open_input import InputErrorsNamed
-from prefpairs.files.record_files import RecordFile
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.model.identity import canonical, digest_prompt, digest_response, digest_tools
@@ -120,7 +119,7 @@ class CandidateStore(Candidates):
 
     def __init__(self, plan: PairPlan) -> None:
         super().__init__()
-        self.records = RecordStore[RowOutcome]()
+        self.records = RecordFetcher[RowOutcome]()
         self._plan = plan
         self._fast_readers: dict[int, ReadShortcut] = {}
         self._cache = Cache[int, Candidate]()

@@ -15,7 +15,7 @@ from prefpairs.engine.foreign_files import (
 from prefpairs.errors import FileError, UsageError
 from prefpairs.files.file_system import exists, head_of
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.output import Output, open_output_folder
 from prefpairs.plan import ExportPlan
 from prefpairs.stages.split_sides import SIDES

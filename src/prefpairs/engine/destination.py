@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from shlex import join
 from typing import TYPE_CHECKING
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import EmptyName, OptionsConflict, UsageError
 from prefpairs.files.file_system import (
     exists,
@@ -17,7 +17,7 @@ from prefpairs.files.file_system import (
 )
 from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.folder_handle import keep_files
-from prefpairs.files.inputs import Input, side_of
+from prefpairs.files.input_file import Input, side_of
 from prefpairs.files.output import (
     Output,
     is_special,

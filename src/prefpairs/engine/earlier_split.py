@@ -3,12 +3,12 @@
 import os
 from dataclasses import replace
 
-from prefpairs.engine.pair_store import reader_of
+from prefpairs.engine.pairs_from_files import reader_of
 from prefpairs.errors import BadInput, BadRecord, FileError
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.files.file_system import exists, is_folder
+from prefpairs.files.input_file import Input, side_in_name
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import Input, side_in_name
 from prefpairs.files.open_input import open_input
 from prefpairs.stages.split import Split
 from prefpairs.stages.split_sides import SideOwners

@@ -1,26 +1,30 @@
-"""Pairs to the rows and files of a trainer's dataset."""
+"""Pairs to the rows and files of a trainer's dataset; for some targets, traces to rows."""
 
 import functools
 from collections import Counter
 from collections.abc import Mapping
+from math import isfinite
 from operator import or_
 from typing import Self
 
 from prefpairs.dataset.card import kinds_of
 from prefpairs.dataset.column_types import column_of, dates_alone
-from prefpairs.dataset.example import ARGUMENT_NOTES, LOSSY, example_of, trainer_prompt
+from prefpairs.dataset.convert_pair import ARGUMENT_NOTES, LOSSY, convert_pair, trainer_prompt
 from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
-from prefpairs.engine.pair_writer import Written, count_pair
-from prefpairs.engine.typed_rows import TypedRowBuffer
+from prefpairs.engine.pair_io import Written, count_pair
+from prefpairs.engine.row_buffer import RowBuffer
+from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
+from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output
 from prefpairs.files.parquet_writer import Table
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair
-from prefpairs.plan import ExportPlan
+from prefpairs.plan import ExportPlan, InputPlan, TracePlan
+from prefpairs.sources import TRACES, source_named
 from prefpairs.stages.base import IndexedPair
 from prefpairs.stages.split_sides import SideOwners
 from prefpairs.targets.base import CannotExport, Dataset
@@ -59,7 +63,7 @@ class Exporter:
         self._extras = {name: out for name, out in outputs.items() if name in extras}
         ledger.lines_written.update(dict.fromkeys(self._outputs, 0))
         self._unpaired = {side: UnpairedAnswers() for side in self._outputs}
-        self._buffers: dict[str, TypedRowBuffer] = {}
+        self._buffers: dict[str, RowBuffer] = {}
         self._finished = 0
 
     def __enter__(self) -> Self:
@@ -67,7 +71,7 @@ class Exporter:
         if self._plan.target.typed:
             columns, temp_dir = self._plan.target.columns, self._plan.temp_dir
             for side in self._outputs:
-                self._buffers[side] = TypedRowBuffer(columns, temp_dir)
+                self._buffers[side] = RowBuffer(columns, temp_dir)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,7 +84,7 @@ class Exporter:
         self._stage.found += 1
         target, options = self._plan.target, self._plan.options
         try:
-            example, changes = example_of(pair, target, options)
+            example, changes = convert_pair(pair, target, options)
             rows = target.rows(example, options)
             changes |= target.changes(rows)
         except CannotExport as error:
@@ -152,7 +156,7 @@ class Exporter:
             note = f"{ARGUMENT_NOTES[options.tool_args]}; check yours with --template FILE"
             self._stage.notes.append(note)
 
-    def _check_types(self, side: str, buffer: TypedRowBuffer) -> None:
+    def _check_types(self, side: str, buffer: RowBuffer) -> None:
         """Find what no order of rows can fix: columns of only dates, and first rows too long."""
         target = self._plan.target
         if isinstance(self._outputs[side], Table):
@@ -166,7 +170,7 @@ class Exporter:
         if dates:
             raise ReadsAsDates(target.file_of(side) if self._extras else "the output", dates[0])
 
-    def _columns_as_json(self, buffer: TypedRowBuffer) -> set[str]:
+    def _columns_as_json(self, buffer: RowBuffer) -> set[str]:
         """The columns that load as JSON, by the card or by inference, so that texts stay texts."""
         if not self._extras:
             return buffer.mixed()
@@ -203,3 +207,33 @@ class Exporter:
             shape=frozenset().union(*shapes),
             options=self._plan.options,
         )
+
+
+def export_traces(plan: InputPlan, traces: TracePlan, output: Output, ledger: Ledger) -> None:
+    """Write a row for each trace in the inputs, up to the first bad row."""
+    read_trace = source_named(TRACES).read_trace
+    assert read_trace is not None
+    hints = StageCounts("hints")
+    ledger.stages.append(hints)
+    with reading_rows(plan, ledger) as rows:
+        for source in plan.inputs:
+            with open_input(source) as opened:
+                ledger.sources.append((source.label, TRACES))
+                for record, trace in rows.read(opened.records, read_trace, source.label):
+                    ledger.noticed.update(["surrogate_replaced"] * trace.replaced)
+                    try:
+                        row, skipped = traces.target.rows(trace, traces.options)
+                    except CannotExport as unfit:
+                        ledger.rows_dropped[unfit.reason] += 1
+                        continue
+                    ledger.rows_used += 1
+                    hints.found += len(trace.errors)
+                    hints.dropped.update(skipped)
+                    if trace.reward is not None and not isfinite(trace.reward):
+                        ledger.noticed["reward_not_finite"] += 1
+                    if not rows.failed:
+                        own = {"reward": trace.reward, "trace_id": trace.trace_id}
+                        place = f"{source.label}:{record.number}"
+                        output.write(encode_line({**row, **own, "origin": place}))
+                        ledger.traces += 1
+        rows.settle()

@@ -24,9 +24,8 @@ from prefpairs.engine.processes import Counter, Process, counts_for, send, start
 from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.byte_ranges import LongLine, lines_between
-from prefpairs.files.inputs import Input
-from prefpairs.files.lines import Record, lines_of, record_of
+from prefpairs.files.input_file import Input
+from prefpairs.files.lines import LongLine, Record, lines_between, lines_of, record_of
 from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.ledger.progress import Progress

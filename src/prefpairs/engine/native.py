@@ -1,4 +1,4 @@
-"""The seam to the native core: whether it is installed, and how rows are read with it.
+"""The seam to the native core (Rust): whether it is installed, and how rows are read with it.
 
 Python is the law, the core is the speed. A row that the core does not know exactly goes to the
 Python reader of its source, so errors, hints and rare shapes are in Python alone.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from prefpairs.fields.answer import RowOutcome
+    from prefpairs.fields.make_candidate import RowOutcome
     from prefpairs.model.candidate import Candidate
     from prefpairs.sources.base import Native, RecordReader
 
@@ -109,7 +109,7 @@ def with_core(how: "RecordReader") -> "RecordReader":
         return how
 
     def read(record: bytes) -> "RowOutcome":
-        from prefpairs.fields.answer import RowOutcome
+        from prefpairs.fields.make_candidate import RowOutcome
 
         found = core.read(record, "")
         if found is None:

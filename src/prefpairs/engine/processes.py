@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from prefpairs.files.held_signals import held_signals
+from prefpairs.files.file_system import held_signals
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from prefpairs.engine.pair_store import pair_readings
+from prefpairs.engine.pairs_from_files import pair_readings
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import NotThere
 from prefpairs.ledger import Ledger

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from prefpairs.did_you_mean import listed, near_of
-from prefpairs.engine.input_kind import check_kind
 from prefpairs.engine.native import with_core
 from prefpairs.errors import BadRecord, NoSuchPath, NotJson
-from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.choose_field import Fact
+from prefpairs.fields.cross_row_facts import CrossRowFacts
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.run_facts import RunFacts
-from prefpairs.fields.unread_values import bounded, read_around
+from prefpairs.fields.undecodable_values import bounded, read_around
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode, refuse_deeper
@@ -24,7 +23,7 @@ from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import GENERIC, SOURCES, source_named
 from prefpairs.sources.base import RecordReader
-from prefpairs.sources.detect import named_paths, source_of
+from prefpairs.sources.detect import check_kind, named_paths, source_of
 
 _MOST_TRIED = 8
 _MOST_BYTES = 4 << 20
@@ -61,7 +60,7 @@ class Formats:
         self._unseen = named_paths(plan.options)
         self._paths: dict[str, None] = {}
         self._rows_known = 0
-        self.facts = RunFacts()
+        self.facts = CrossRowFacts()
 
     def open(self, label: str, records: Iterator[Record]) -> tuple[Format, list[Record]]:
         """The format of a file, and the records that were read from it to determine the format."""

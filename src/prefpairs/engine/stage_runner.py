@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from prefpairs.engine.new_pairs import NewPairs
-from prefpairs.engine.pair_store import Keep, PairStore
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.ledger.progress import Step
 from prefpairs.plan import ExportPlan, Plan
@@ -17,7 +17,7 @@ _TRY_EXACT = "on small inputs --exact fills every side"
 
 
 def through_stages(
-    plan: Plan, pairs: PairStore | NewPairs, ledger: Ledger, kept: SideOwners | None
+    plan: Plan, pairs: PairsFromFiles | PairsFromCandidates, ledger: Ledger, kept: SideOwners | None
 ) -> Iterator[tuple[IndexedPair, str]]:
     """The entries that pass all stages, each with its side."""
     coming = pairs.entries()
@@ -74,7 +74,7 @@ def _once_more(
     kept: SideOwners,
 ) -> Iterator[tuple[IndexedPair, str]]:
     """All entries and their sides, once it is known which side keeps each prompt that is seen."""
-    from prefpairs.dataset.example import trainer_prompt_of
+    from prefpairs.dataset.convert_pair import trainer_prompt_of
 
     store, sides = PairColumns({"id"}), bytearray()
     for entry, side in sided:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from prefpairs.analysis.survey import WHAT_IF_GAPS, PairSurvey, Survey, WhatIf, survey_groups
 from prefpairs.engine.decide import decide
-from prefpairs.engine.input_kind import kind_of
-from prefpairs.engine.new_pairs import NewPairs
-from prefpairs.engine.pair_sources import open_pairs
-from prefpairs.files.inputs import Input
+from prefpairs.engine.pair_io import open_pairs
+from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+from prefpairs.files.input_file import Input
 from prefpairs.files.pipe_spool import peeked_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair
 from prefpairs.plan import PairPlan, Plan
+from prefpairs.sources.detect import kind_of
 from prefpairs.stages.base import IndexedPair
 
 Look = Callable[[IndexedPair, Pair], None]
@@ -35,7 +35,7 @@ def survey(plan: Plan, ledger: Ledger, look: Look | None = None) -> Survey:
             if look is not None:
                 look(entry, pair)
             ledger.add_pair(pair.gap, pair.chosen_score, pair.rejected_score)
-        if plan.pair is None or not isinstance(pairs, NewPairs):
+        if plan.pair is None or not isinstance(pairs, PairsFromCandidates):
             return Survey(found, found.what_if())
         whole = range(pairs.candidates.columns.groups)
         ranked = pairs.candidates.rank(whole, plan.pair, Ledger())
@@ -44,7 +44,7 @@ def survey(plan: Plan, ledger: Ledger, look: Look | None = None) -> Survey:
 
 
 def _what_if(
-    found: PairSurvey, pairs: NewPairs, plan: PairPlan, ready: list[bytes]
+    found: PairSurvey, pairs: PairsFromCandidates, plan: PairPlan, ready: list[bytes]
 ) -> list[WhatIf]:
     """What each `--min-gap` would leave; most strategies then make other pairs.
 
@@ -55,7 +55,9 @@ def _what_if(
     return [_decided_again(least, pairs, plan, ready) for least in WHAT_IF_GAPS]
 
 
-def _decided_again(least: float, pairs: NewPairs, plan: PairPlan, ready: list[bytes]) -> WhatIf:
+def _decided_again(
+    least: float, pairs: PairsFromCandidates, plan: PairPlan, ready: list[bytes]
+) -> WhatIf:
     options = replace(plan.options, min_gap=max(least, plan.options.min_gap), yes_all=True)
     again = replace(plan, options=options)
     number, prompts = len(ready), set(ready)

@@ -11,8 +11,7 @@ from prefpairs.dataset.row_prompt import (
 from prefpairs.dataset.row_rules import Row
 from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.model.content import MEDIA, parts_of
-from prefpairs.model.media import with_media
-from prefpairs.model.message import read_messages
+from prefpairs.model.message import read_messages, with_media
 from prefpairs.model.pair import Pair
 from prefpairs.targets import DEFAULT, KEY_COLUMNS, PAIR_FORMATS, TARGETS, target_named
 

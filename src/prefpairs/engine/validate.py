@@ -1,24 +1,48 @@
-"""validate: what a trainer would do with each row of its dataset."""
+"""validate: what a trainer would do with each row of its dataset, and prompts on two sides."""
 
 import json
 import os
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from prefpairs.dataset.answer_slicing import AnswerSlicer
 from prefpairs.dataset.column_types import InferredColumns
-from prefpairs.dataset.example import trainer_prompt
+from prefpairs.dataset.convert_pair import trainer_prompt
+from prefpairs.dataset.prompt_prefix_check import PromptPrefixCheck
 from prefpairs.dataset.row_checks import FATAL, LengthLimit, check_row
 from prefpairs.dataset.row_rules import Effect, Finding
-from prefpairs.engine.split_overlap import FirstPlaces
 from prefpairs.errors import BadInput, BadRecord, NotJson
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.model.json_codec import decode_counting, encode, encode_sorted
+from prefpairs.stages.digest_table import DigestTable
 from prefpairs.targets.base import Target
+
+
+class FirstPlaces:
+    """Where each prompt was first: some 50 bytes a prompt."""
+
+    def __init__(self, sides: Mapping[Input, str]) -> None:
+        self._sides = sides
+        self._files = list(sides)
+        self._number_of = {given: number for number, given in enumerate(sides)}
+        self._prompts = DigestTable()
+        self._file_of = array("I")
+        self._line_of = array("Q")
+
+    def elsewhere(self, prompt: bytes, source: Input, line: int) -> str | None:
+        """The place where a prompt was before, if that is on another side than this row."""
+        number = self._prompts.number_of(prompt)
+        if number == len(self._file_of):
+            self._file_of.append(self._number_of[source])
+            self._line_of.append(line)
+        first = self._files[self._file_of[number]]
+        if self._sides[first] == self._sides[source]:
+            return None
+        return f"{first.label}:{self._line_of[number]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +53,7 @@ class ValidatePlan:
     target: Target
     length: LengthLimit | None = None
     batch: int = 0
-    slicing: AnswerSlicer | None = None
+    slicing: PromptPrefixCheck | None = None
     """The chat template by which the trainer cuts answers."""
     typed: frozenset[Input] = frozenset()
     """The files beside which a card gives every column its type."""

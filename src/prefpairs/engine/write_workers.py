@@ -11,11 +11,11 @@ from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.processes import Counter, counts_for, send, start_processes
-from prefpairs.files.byte_ranges import lines_between
+from prefpairs.files.fetch_records import Spool
+from prefpairs.files.lines import lines_between
 from prefpairs.files.output import Output
-from prefpairs.files.record_files import Spool
 from prefpairs.ledger import Ledger, PairCounts
 from prefpairs.ledger.progress import Step
 

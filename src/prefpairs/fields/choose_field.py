@@ -13,7 +13,7 @@ from prefpairs.fields.answers_in_row import (
     several_answers_at,
 )
 from prefpairs.fields.field_names import MANY_SCORES, NAMES, OUTPUTS, SCORES, VERDICTS
-from prefpairs.fields.question import same_text
+from prefpairs.fields.join_question_columns import same_text
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import is_messages
 from prefpairs.model.number import read_score, round_score

@@ -43,7 +43,7 @@ from prefpairs.fields.field_names import (
     VERSIONS,
     is_something_else,
 )
-from prefpairs.fields.question import named_columns, same_text
+from prefpairs.fields.join_question_columns import named_columns, same_text
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS

@@ -6,7 +6,7 @@ Their answers have no scores, so the pairs have no gap, and bounds on scores do 
 from typing import Any
 
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import (
+from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
     Unusable,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Unusable
+from prefpairs.fields.make_candidate import Unusable
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.content import ANSWER_FORM, read_content, with_content_beside
 from prefpairs.model.json_codec import encode, finite

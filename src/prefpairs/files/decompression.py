@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import IO, Any, cast
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input, too_much
+from prefpairs.files.input_file import Input, too_much
 from prefpairs.optional_libraries import missing_library
 
 _BUFFER, _STEP = 1 << 18, 1 << 14

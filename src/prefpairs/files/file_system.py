@@ -1,6 +1,10 @@
-"""What exists at a path, safe ways to open files, and temporary folders. Errors name the file."""
+"""What exists at a path, safe ways to open files, and temporary folders. Errors name the file.
+
+Also blocks that signals must not interrupt, such as creating a file and storing its name.
+"""
 
 import os
+import signal
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -111,3 +115,21 @@ def head_of(path: str, size: int = 1 << 16) -> bytes:
         return b""
     with errors_named(path), open(path, "rb") as file:
         return file.read(size)
+
+
+_LEAVING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM}
+"""SIGALRM is the timer that delivers signals which arrived while modules were being imported."""
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Delay signals that end the program until the block is done.
+
+    This thread does not receive them, but another one may. So the handler checks whether the signal
+    is blocked here, and if so sends it to this thread, where it waits.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _LEAVING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

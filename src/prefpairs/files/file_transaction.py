@@ -17,13 +17,13 @@ from prefpairs.files import folder_handle
 from prefpairs.files.file_system import (
     errors_named,
     exists,
+    held_signals,
     is_folder,
     missing_folder,
     mode_of,
     target_of,
 )
 from prefpairs.files.folder_handle import FolderHandle
-from prefpairs.files.held_signals import held_signals
 from prefpairs.files.staged_file import FileDigest, StagedFile, WrittenFile
 from prefpairs.files.staged_folder import StagedFolder
 

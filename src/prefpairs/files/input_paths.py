@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from prefpairs.errors import BadInput, EmptyName, FileError, UsageError
 from prefpairs.files.file_system import is_folder
-from prefpairs.files.inputs import STDIN, Input, Limits, labels, within_memory
+from prefpairs.files.input_file import STDIN, Input, Limits, labels, within_memory
 
 _SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
 _DATABASES = (".db", ".sqlite", ".sqlite3")

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import what_allows
 
 _CHUNK = 1 << 20

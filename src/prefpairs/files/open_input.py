@@ -12,7 +12,7 @@ from typing import NamedTuple
 from prefpairs.errors import BadInput, FileError, InputChanged, NotJson
 from prefpairs.files.decompression import COMPRESSED, HEAD, CountedStream, decompressed, with_head
 from prefpairs.files.file_stamps import record_input
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record, Refused, lines_in, lines_of, record_of
 from prefpairs.files.nonblocking import CountBytes, CountingFile
 from prefpairs.model.json_codec import decode

@@ -10,7 +10,7 @@ from typing import IO, Protocol, cast
 from prefpairs.errors import BadRecords, UsageError
 from prefpairs.files.file_system import errors_named, status_of
 from prefpairs.files.file_transaction import FileTransaction, joined
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.standard_output import (
     STDOUT,
     ClosedPipe,

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from prefpairs.errors import BadInput
 from prefpairs.files.arrow_values import OUT_OF_MEMORY, rows_of, without_nanoseconds
-from prefpairs.files.inputs import Input, too_much
+from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import json_line
 from prefpairs.limited_process import memory_taken
 from prefpairs.model.memory_guard import LIMITED

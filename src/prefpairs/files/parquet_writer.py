@@ -7,7 +7,7 @@ from typing import Any
 from prefpairs.errors import UsageError
 from prefpairs.files.file_system import errors_named
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.output import refuse_same_file, replaced_file
 from prefpairs.model.json_codec import decode, encode, encode_sorted
 from prefpairs.optional_libraries import install_command, missing_library

@@ -7,9 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import IO
 
-from prefpairs.files.file_system import BUFFER, errors_named, exists, is_file, temporary_folder
-from prefpairs.files.held_signals import held_signals
-from prefpairs.files.inputs import Input
+from prefpairs.files.file_system import (
+    BUFFER,
+    errors_named,
+    exists,
+    held_signals,
+    is_file,
+    temporary_folder,
+)
+from prefpairs.files.input_file import Input
 from prefpairs.files.nonblocking import CountingFile
 from prefpairs.files.open_input import OpenInput, open_input
 

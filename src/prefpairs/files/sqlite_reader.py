@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from prefpairs.errors import BadInput
 from prefpairs.files.file_system import exists, is_file
-from prefpairs.files.inputs import Input, Limits, too_much
+from prefpairs.files.input_file import Input, Limits, too_much
 from prefpairs.files.lines import Refused
 from prefpairs.files.open_input import NEWER_FRAMES, OLD_PICKLE, PICKLES
 from prefpairs.files.pickle_values import Damaged

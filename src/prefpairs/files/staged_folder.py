@@ -10,9 +10,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from prefpairs.errors import FileError
-from prefpairs.files.file_system import errors_named, exists, is_folder, missing_folder, mode_of
+from prefpairs.files.file_system import (
+    errors_named,
+    exists,
+    held_signals,
+    is_folder,
+    missing_folder,
+    mode_of,
+)
 from prefpairs.files.folder_handle import FolderHandle
-from prefpairs.files.held_signals import held_signals
 from prefpairs.files.staged_file import StagedFile, WrittenFile
 
 _NEW, _OLD = "new", "old"

@@ -12,8 +12,8 @@ import msgspec
 from prefpairs.errors import BadInput, BadRecord, FileError, NotJson
 from prefpairs.files.file_stamps import read_small_input, record_input
 from prefpairs.files.file_system import errors_named, is_file, is_folder
-from prefpairs.files.inputs import Limits, within_memory
-from prefpairs.files.tokenizer_bounds import (
+from prefpairs.files.input_file import Limits, within_memory
+from prefpairs.files.tokenizer_worst_case import (
     decoder_runs_away,
     encoder_runs_away,
     growth_of_decoder,

@@ -17,10 +17,10 @@ import msgspec
 import orjson
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input, too_much
+from prefpairs.files.input_file import Input, too_much
 from prefpairs.files.lines import Refused, json_line
 from prefpairs.files.pickle_reader import unpickled
-from prefpairs.files.pickle_sizes import Sizes
+from prefpairs.files.pickle_size_check import SizeCheck
 from prefpairs.files.pickle_values import Damaged, NotRead
 from prefpairs.files.safetensors import (
     LARGEST_HEADER,
@@ -74,7 +74,7 @@ def item_line(
 ) -> bytes:
     """The only experience of a frame, or an empty one, as JSON after a change."""
     if data is None:
-        sizes = Sizes({}, _LARGEST_ITEM)
+        sizes = SizeCheck({}, _LARGEST_ITEM)
         return _Frame([change({})], [{}], simple=False, sizes=sizes, most=0, place=0).line(0)
     frames = _Frames(io.BytesIO(data), source)
     frame = frames.next()
@@ -145,7 +145,7 @@ class _Frames:
         simple = found.simple and metadata_size + found.repeated <= longest
         room = min(_LARGEST_ITEM + _TIMES * metadata_size, longest)
         most = longest // _BYTES_A_NUMBER
-        sizes = Sizes(found.shared, room)
+        sizes = SizeCheck(found.shared, room)
         return _Frame(items, self._tensors(tensors_size, len(items)), simple, sizes, most, begin)
 
     def _room(self) -> int:
@@ -248,7 +248,7 @@ class _Frame(NamedTuple):
     items: list[Any]
     tensors: list[dict[str, tuple[Tensor, bytes]]]
     simple: bool
-    sizes: Sizes
+    sizes: SizeCheck
     """The sizes of items that are not simple."""
     most: int
     """How many numbers the tensors of an item may have in total."""

@@ -1,10 +1,10 @@
-"""Candidate: one scored answer to one prompt."""
+"""What a source makes of a row: a candidate (one scored answer to one prompt) or a trace."""
 
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadField, NotJson
 from prefpairs.model.json_codec import decode, encode_line
-from prefpairs.model.message import Text, read_messages
+from prefpairs.model.message import Message, Text, read_messages
 from prefpairs.model.number import read_score
 
 LARGEST_INDEX = 2**63 - 1
@@ -107,3 +107,22 @@ def _typed(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
 
 def _optional(row: dict[str, Any], key: str, kind: type, expected: str) -> Any:
     return (_typed(row, key, kind, expected) or None) if row.get(key) is not None else None
+
+
+class ToolError(NamedTuple):
+    """An error of a tool call, and the turn in which the model recovers from it, if any."""
+
+    error: Any
+    details: Any
+    recovery: int | None
+
+
+class Trace(NamedTuple):
+    """A trace as it was read. `replaced` counts broken characters that were replaced."""
+
+    turns: list[Message]
+    tools: list[Any] | None
+    errors: list[ToolError]
+    reward: float | None
+    trace_id: Any
+    replaced: int

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from prefpairs.errors import UsageError
 from prefpairs.files.file_stamps import Stamp
-from prefpairs.files.inputs import Input, side_of
+from prefpairs.files.input_file import Input, side_of
 from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
 from prefpairs.plan.write_plan import WritePlan

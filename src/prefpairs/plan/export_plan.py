@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from prefpairs.errors import OptionsConflict, UsageError
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.option import REQUIRED, flag, one_of, option, options
 from prefpairs.targets import HOSTS, OF_TRACES, TARGETS, target_named, trace_target_named
 
@@ -358,7 +358,7 @@ class FormForTarget(ExportForm, _MaybeFor):
         trainer = seen or export
         if trainer is None or sides.by != "prompt":
             return sides
-        from prefpairs.dataset.example import trainer_prompt_of
+        from prefpairs.dataset.convert_pair import trainer_prompt_of
 
         view = partial(trainer_prompt_of, target=trainer.target, options=trainer.options)
         return replace(sides, seen=view)

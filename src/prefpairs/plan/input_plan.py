@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 from prefpairs.errors import OptionsBothNeeded, UsageError
 from prefpairs.fields.read_options import READ, TROUBLE, ReadOptions
 from prefpairs.files.file_system import is_folder
+from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.input_paths import databases_in, find_inputs
-from prefpairs.files.inputs import Input, Limits
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.option import argument, option, options, size_of
 from prefpairs.sources import SOURCES, TRACES, check_source, companions_of

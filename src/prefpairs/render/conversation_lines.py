@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from prefpairs.errors import NotJson
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, Text
-from prefpairs.render.terminal_text import one_line, visible_text
+from prefpairs.render.escape_and_wrap import one_line, visible_text
 
 Kind = Literal["heading", "text", "thinking", "call", "result"]
 

@@ -9,15 +9,7 @@ from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text, flat_text
 from prefpairs.model.pair import Pair, other_prompt
 from prefpairs.render.conversation_lines import BODY, beginning, is_plain, plain_lines, turn_lines
-from prefpairs.render.side_by_side import (
-    CHOSEN,
-    REJECTED,
-    TwoAnswers,
-    blocks,
-    one_side,
-    side_by_side,
-)
-from prefpairs.render.terminal_text import (
+from prefpairs.render.escape_and_wrap import (
     Row,
     Span,
     columns_of,
@@ -26,6 +18,14 @@ from prefpairs.render.terminal_text import (
     shortened_at_left,
     width_of,
     wrapped,
+)
+from prefpairs.render.side_by_side import (
+    CHOSEN,
+    REJECTED,
+    TwoAnswers,
+    blocks,
+    one_side,
+    side_by_side,
 )
 
 TWO_COLUMNS = 80

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from prefpairs.analysis.text_diff import Effort, Match, Words, matches, shared_words, words_of
 from prefpairs.render.conversation_lines import Line
-from prefpairs.render.terminal_text import Row, Span, wrapped
+from prefpairs.render.escape_and_wrap import Row, Span, wrapped
 
 CHOSEN, REJECTED = "chosen", "rejected"
 _SAME = "same"

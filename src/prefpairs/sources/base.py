@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 
 if TYPE_CHECKING:
-    from prefpairs.model.trace import Trace
+    from prefpairs.model.candidate import Trace
 
 IndexedRow = tuple[bytes, float, int | None, bytes]
 """What the index stores of a row with one candidate: a digest of its question, its score, its

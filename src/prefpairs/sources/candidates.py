@@ -1,12 +1,12 @@
-"""Candidates, as `prefpairs extract` writes them."""
+"""candidates: rows written by `prefpairs extract`, read back as the candidates they are."""
 
 import re
 from collections.abc import Sequence
 
 from prefpairs.errors import NotJson
-from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.choose_field import Fact
-from prefpairs.fields.question import tools_beside, whole_question
+from prefpairs.fields.join_question_columns import tools_beside, whole_question
+from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT

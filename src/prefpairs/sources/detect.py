@@ -1,4 +1,8 @@
-"""Which source reads a row. Each row decides for itself, whatever the rows around it are."""
+"""Which source reads a row, and whether it is a pair instead of a rollout.
+
+Each row is classified by itself, so their order does not matter. A run reads pairs or rollouts, not
+both.
+"""
 
 from collections.abc import Iterable
 from functools import partial
@@ -8,7 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from prefpairs.errors import NotJson, TwoReadings
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.model.json_codec import decode
+from prefpairs.model.pair import holds_pair
 from prefpairs.sources import GENERIC, KEY_COLUMNS, source_named
 
 _MISSING = Raw(b"")
@@ -55,3 +62,39 @@ def named_paths(options: ReadOptions) -> list[tuple[str, str]]:
         named += [("--group-by", path) for path in options.group_by]
     named += [("--keep", path) for path in options.keep]
     return named + [("--ignore", path) for path in options.ignore]
+
+
+PAIRS = "pairs"
+
+
+def kind_of(record: bytes) -> str | None:
+    """`pairs`, or the source of a rollout; None if a row is neither, such as half a pair.
+
+    Rows of rollouts that already contain a pair count as rollouts, like their neighbours.
+
+    >>> kind_of(b'{"chosen": "a", "rejected": "b"}'), kind_of(b'{"prompt": "Q", "response": "A"}')
+    ('pairs', 'generic')
+    >>> kind_of(b'{"prompt": "Q", "chosen": "A"}'), kind_of(b'"text"')
+    (None, None)
+    """
+    if (source := source_of(record)) != GENERIC:
+        return source
+    try:
+        row = decode(record)
+    except NotJson:
+        return None
+    if not isinstance(row, dict):
+        return None
+    if holds_pair(row):
+        return PAIRS
+    return None if "chosen" in row else GENERIC
+
+
+def check_kind(record: bytes, expected: str | None) -> None:
+    """Raise if a row is not of the expected kind."""
+    kind = None if expected is None else kind_of(record)
+    if kind is None or (kind == PAIRS) == (expected == PAIRS):
+        return
+    problem = "some rows are pairs, and others are rollouts: which of them are meant?"
+    source = expected if kind == PAIRS else kind
+    raise TwoReadings(problem, [("--from", PAIRS), ("--from", str(source))])

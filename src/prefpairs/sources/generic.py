@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from prefpairs.errors import BadRecord, NotJson, TwoReadings
-from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
 from prefpairs.fields.answers_in_row import (
     Place,
     WeightedScore,
@@ -25,13 +24,20 @@ from prefpairs.fields.answers_in_row import (
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.field_names import CHATS
 from prefpairs.fields.guess_fields import Fields, find_fields
-from prefpairs.fields.question import (
+from prefpairs.fields.join_question_columns import (
     has_media,
     is_named,
     named_columns,
     tools_beside,
     turn_of,
     whole_question,
+)
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
 )
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
+)
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
 from prefpairs.model.json_codec import decode_part, encode

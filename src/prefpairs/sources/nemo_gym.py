@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
+)
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 from prefpairs.model.candidate import read_index

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from prefpairs.errors import BadRecord
-from prefpairs.fields.answer import Unusable
+from prefpairs.fields.make_candidate import Unusable
 from prefpairs.fields.responses_api import ANSWER_FORMS, REQUEST, prompt_of, tools_of
 from prefpairs.model.candidate import LARGEST_INDEX, Candidate
 from prefpairs.model.content import CONTENT_KEYS

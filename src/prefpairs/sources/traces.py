@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
+from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import add_pair
-from prefpairs.model.candidate import read_text, read_tools
+from prefpairs.model.candidate import ToolError, Trace, read_text, read_tools
 from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.identity import canonical_json, digest_prompt, group_of_prompt
 from prefpairs.model.json_codec import decode, decode_counting, encode, finite
@@ -19,7 +19,6 @@ from prefpairs.model.message import Message, Text, as_chat, read_message
 from prefpairs.model.number import read_score, round_score
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.model.trace import ToolError, Trace
 from prefpairs.sources.base import RecordReader, Source
 
 _BESIDE = tuple(dict.fromkeys((*SYSTEM, *HISTORY, *UNCERTAIN, *MEDIA)))

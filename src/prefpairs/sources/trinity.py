@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.answer import Answer, RowOutcome, Unusable, add_candidate, expect_object
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
+)
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens

@@ -1,4 +1,4 @@
-"""stratified: good answers against bad ones, the middle omitted."""
+"""stratified: pairs answers of high score with answers of low score, and omits the middle."""
 
 from array import array
 from bisect import bisect_left, bisect_right

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Encoded, TokenOptions
-    from prefpairs.model.trace import Trace
+    from prefpairs.model.candidate import Trace
 
 PROVENANCE = frozenset(
     {

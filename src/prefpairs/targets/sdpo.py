@@ -20,9 +20,9 @@ from prefpairs.chat.rendered_chat import Span
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.chat.token_ids import tokens_of
 from prefpairs.dataset.row_rules import Row
+from prefpairs.model.candidate import Trace
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Message, says_something
-from prefpairs.model.trace import Trace
 from prefpairs.targets.base import CannotExport, TraceOptions, TraceTarget
 
 _FIELD = re.compile(r"\{(\w+)\}")

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from prefpairs.cli.command_manual import EVERYWHERE, manual_of, options_of_command, panels_of
+from prefpairs.cli.command_docs import EVERYWHERE, manual_of, options_of_command, panels_of
 from prefpairs.cli.main import COMMANDS
 from prefpairs.option import Option
 

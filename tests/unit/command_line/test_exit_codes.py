@@ -203,7 +203,7 @@ def test_a_signal_in_the_midst_of_an_import_waits(tmp_path: Path, number: signal
 _MOMENT = """
 import os, signal, sys, threading, time
 import prefpairs.cli.main as program
-from prefpairs.files.held_signals import held_signals
+from prefpairs.files.file_system import held_signals
 
 def run(*_, **__):
     number = int(sys.argv.pop())

@@ -8,7 +8,7 @@ import pytest
 from prefpairs.cli.main import main
 from prefpairs.engine.destination import Destination
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.plan import ExportPlan, InputPlan, Plan, WritePlan
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named

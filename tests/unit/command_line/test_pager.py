@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from prefpairs.cli.terminal.pager import open_screen
-from prefpairs.render.terminal_text import Span
+from prefpairs.render.escape_and_wrap import Span
 
 pytestmark = pytest.mark.full
 

@@ -327,7 +327,7 @@ import os, signal, sys, threading, time
 threads = []  # how many there are when a process is begun: asked after all others were
 os.register_at_fork(before=lambda: threads.append(threading.active_count()))
 import prefpairs.cli.terminal.progress_bar as progress
-from prefpairs.files.held_signals import held_signals
+from prefpairs.files.file_system import held_signals
 from prefpairs.ledger.progress import Progress, Step
 progress.AFTER, progress._PERIOD = 0.0, 0.01
 shown = Progress()

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from prefpairs.cli.command_manual import function_of
+from prefpairs.cli.command_docs import function_of
 from prefpairs.cli.main import COMMANDS
 from prefpairs.cli.typer_adapter import command_of, options_of
 from prefpairs.errors import UsageError

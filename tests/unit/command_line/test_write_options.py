@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.destination import check_written
 from prefpairs.errors import (
     BadRecords,
@@ -19,7 +19,7 @@ from prefpairs.errors import (
     UnknownWord,
     UsageError,
 )
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.output import write_file
 from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan, WritePlan
 from prefpairs.stages.split import Split
@@ -42,7 +42,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(*, read: InputPlan | None = None, **write: Any) -> None:
-    run_plan(Plan(read=read or InputPlan(inputs=[IN]), write=WritePlan(**write)))
+    run_with_summary(Plan(read=read or InputPlan(inputs=[IN]), write=WritePlan(**write)))
 
 
 def _summary() -> Any:
@@ -93,7 +93,7 @@ def test_example_on_a_terminal(
     Path("r.jsonl").write_bytes(ROLLOUTS)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     read = ReadPlan(inputs=[IN])
-    run_plan(Plan(read=read, pair=PairPlan(read=read), write=WritePlan(output="o.jsonl")))
+    run_with_summary(Plan(read=read, pair=PairPlan(read=read), write=WritePlan(output="o.jsonl")))
     assert (
         "next: prefpairs split o.jsonl --val-fraction 0.1 --out-dir data" in capsys.readouterr().err
     )
@@ -164,7 +164,7 @@ def test_other_files_that_are_read() -> None:
     Path("bench.jsonl").write_bytes(b"in\n")
     plan = Plan(read=READ, references=[bench], write=WritePlan(output="bench.jsonl"))
     with pytest.raises(UsageError, match="is both input and output"):
-        run_plan(plan)
+        run_with_summary(plan)
     assert Path("bench.jsonl").read_bytes() == b"in\n"
 
 
@@ -216,7 +216,7 @@ SPLITS = {
 
 
 def _split(side: str = "val", **write: Any) -> None:
-    run_plan(Plan(read=READ, split=SPLITS[side], write=WritePlan(**write)))
+    run_with_summary(Plan(read=READ, split=SPLITS[side], write=WritePlan(**write)))
 
 
 @pytest.mark.parametrize("side", SPLITS)
@@ -250,7 +250,7 @@ def test_split_that_fails(rows: bytes, error: type[Exception]) -> None:
     for folder in ("old", "new"):
         write = WritePlan(out_dir=folder, require=["pairs>=2"])
         with pytest.raises(error):
-            run_plan(replace(plan, write=write))
+            run_with_summary(replace(plan, write=write))
     assert (os.listdir("old"), sorted(os.listdir())) == (["test.jsonl"], ["old", "r.jsonl"])
 
 

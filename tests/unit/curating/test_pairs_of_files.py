@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from rows_and_output import data_of
 
-from prefpairs.engine.pair_store import Keep, PairStore
-from prefpairs.engine.record_store import RecordStore
+from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged
 from prefpairs.fields.pair_row import PairRowOutcome
+from prefpairs.files.fetch_records import RecordFetcher
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest, digest_prompt, digest_response, digest_tools
@@ -35,14 +35,14 @@ def _filed(
     keep: Keep = "lines",
     ledger: Ledger | None = None,
     **plan: Any,
-) -> Iterator[PairStore]:
+) -> Iterator[PairsFromFiles]:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     read = InputPlan(inputs=find_inputs(list(map(str, paths))), **plan)
     ledger = ledger or Ledger()
-    with RecordStore[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
-        yield PairStore(rows, records, keep=keep, temp_dir=None)
+    with RecordFetcher[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
+        yield PairsFromFiles(rows, records, keep=keep, temp_dir=None)
 
 
 def test_what_is_known_of_a_pair(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
-from prefpairs.fields.pair_row import PairRowOutcome
-from prefpairs.fields.pair_row_fast import read_pair_fast
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair_fast
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest_prompt
@@ -34,7 +33,7 @@ from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
-from run_plans import run_plan
+from run_plans import run_with_summary
 
 ROWS: list[Row] = [
     {
@@ -79,7 +78,7 @@ def _run(
 ) -> list[Row]:
     output = Lines()
     plan = _plan(folder, contents, sieves, **more)
-    run_plan(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
+    run_with_summary(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.rows()
 
 
@@ -88,7 +87,7 @@ def _split(
 ) -> dict[str, list[Row]]:
     outputs = {side: Lines() for side in parting.sides}
     plan = _plan(folder, [data_of(rows)], sieves, split=parting)
-    run_plan(plan, outputs, ledger or Ledger(), allow_empty=True)
+    run_with_summary(plan, outputs, ledger or Ledger(), allow_empty=True)
     return {side: output.rows() for side, output in outputs.items()}
 
 
@@ -164,7 +163,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
     output = Lines()
     read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
     plan = Plan(read=read, stages=[Dedupe()], temp_dir=str(tmp_path))
-    run_plan(plan, {WHOLE: output}, Ledger())
+    run_with_summary(plan, {WHOLE: output}, Ledger())
     writer.join()
     assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
@@ -246,7 +245,7 @@ def test_nothing_came_out(tmp_path: Path) -> None:
     ):
         plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], split=parting)
         with pytest.raises(NothingCameOut) as caught:
-            run_plan(plan, outputs, Ledger())
+            run_with_summary(plan, outputs, Ledger())
         assert (caught.value.what, output.lines) == ("pair", [])
     assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
 
@@ -267,7 +266,7 @@ def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
         output = Lines()
         plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
         with pytest.raises(BadRecords):
-            run_plan(plan, {WHOLE: output}, Ledger())
+            run_with_summary(plan, {WHOLE: output}, Ledger())
         assert output.lines == []
 
 
@@ -283,7 +282,7 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
 
     plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
     with pytest.raises(InputChanged) as caught:
-        run_plan(plan, {WHOLE: Meddler()}, Ledger())
+        run_with_summary(plan, {WHOLE: Meddler()}, Ledger())
     assert caught.value.path == "0.jsonl"
 
 
@@ -327,11 +326,11 @@ def test_lines_of_ours_are_decoded_once(
         compared.append(pair)
         return pair_line(pair)
 
-    monkeypatch.setattr("prefpairs.engine.pair_store.read_pair_fast", read)
-    monkeypatch.setattr("prefpairs.engine.pair_store.pair_line", encoded)
+    monkeypatch.setattr("prefpairs.engine.pairs_from_files.read_pair_fast", read)
+    monkeypatch.setattr("prefpairs.engine.pairs_from_files.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
-    run_plan(plan, {WHOLE: output}, Ledger())
+    run_with_summary(plan, {WHOLE: output}, Ledger())
     assert (len(reads), len(output.lines)) == (20 + fetched, 20)
     assert len(compared) == (20 if fetched == 1 else 0)
 

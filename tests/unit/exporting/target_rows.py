@@ -4,7 +4,7 @@ from typing import Any
 
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.token_ids import TokenOptions
-from prefpairs.dataset.example import example_of
+from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.targets import target_named
@@ -86,7 +86,7 @@ def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
     release = target.releases[-1] if target.releases else ""
     asked = {"tool_args": target.tool_args, "release": release, "tokens": TOKENS, **words}
     options = ExportOptions(**asked)
-    example, _ = example_of(given, target, options)
+    example, _ = convert_pair(given, target, options)
     return target.rows(example, options)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadRecords, CannotHold, NothingCameOut
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
-from run_plans import run_plan
+from run_plans import run_with_summary
 
 THOUGHT = [{"role": "assistant", "content": "yes", "reasoning_content": "hm"}]
 TOOLS = [{"type": "function", "function": {"name": "add"}}]
@@ -58,7 +58,7 @@ def _export(
     )
     before = sorted(os.listdir(folder))
     try:
-        run_plan(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
+        run_with_summary(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
     finally:
         assert sorted(os.listdir(folder)) == before
     return {name: output.lines for name, output in outputs.items()}

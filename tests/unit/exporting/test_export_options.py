@@ -18,7 +18,7 @@ from prefpairs.errors import (
     UnknownWord,
     UsageError,
 )
-from prefpairs.files.inputs import side_of
+from prefpairs.files.input_file import side_of
 from prefpairs.option import filled
 from prefpairs.plan.export_plan import ExportForm
 from prefpairs.targets import TARGETS, target_named

@@ -19,7 +19,7 @@ from target_rows import (
     user,
 )
 
-from prefpairs.dataset.example import LOSSY, example_of
+from prefpairs.dataset.convert_pair import LOSSY, convert_pair
 from prefpairs.model.pair import Pair
 from prefpairs.targets import target_named
 from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
@@ -30,14 +30,14 @@ TRAJECTORY = [calling(), told("1"), model("A")]
 
 
 def _parts(given: Pair, target: Any = LONG, **words: Any) -> tuple[Any, ...]:
-    example, noticed = example_of(given, target, ExportOptions(**words))
+    example, noticed = convert_pair(given, target, ExportOptions(**words))
     assert example.pair is given
     return *example[1:], noticed
 
 
 def _reason(given: Pair, target: Any = LONG, **words: Any) -> str:
     with pytest.raises(CannotExport) as caught:
-        example_of(given, target, ExportOptions(**words))
+        convert_pair(given, target, ExportOptions(**words))
     return caught.value.reason
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from target_rows import PLAIN, TOOLS, calling, model, pair, system, told, user
 
-from prefpairs.dataset.example import build_example, plain_example
+from prefpairs.dataset.convert_pair import build_example, plain_example
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.base import ChatSupport, ExportOptions

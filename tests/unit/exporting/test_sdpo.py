@@ -8,7 +8,7 @@ from target_rows import CHATML, calling, letters, model, system, told, user
 from prefpairs.chat.rendered_chat import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.dataset.row_rules import Row
-from prefpairs.model.trace import ToolError, Trace
+from prefpairs.model.candidate import ToolError, Trace
 from prefpairs.targets.base import CannotExport, TraceOptions
 from prefpairs.targets.sdpo import hint_of, row_of
 

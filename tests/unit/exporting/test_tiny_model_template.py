@@ -6,7 +6,7 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from prefpairs.chat.template import TemplateFacts, facts_of
-from prefpairs.engine.tiny_model import CHAT_TEMPLATE
+from prefpairs.engine.rehearse import CHAT_TEMPLATE
 
 USER = {"role": "user", "content": "Q"}
 AYE = {"role": "assistant", "content": "Aye"}

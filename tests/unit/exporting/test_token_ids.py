@@ -8,7 +8,7 @@ from target_rows import TOKENS, calling, letters, model, pair, rows_of, told, us
 
 from prefpairs.chat.rendered_chat import RenderedChat, Span
 from prefpairs.chat.token_ids import TokenOptions, tokens_of
-from prefpairs.dataset.example import example_of
+from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair
@@ -83,7 +83,7 @@ def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
     assert caught.value.reason == "own_tokens"
     (anew,) = rows_of("tokens", own, tokens=TOKENS, **words)
     assert anew["chosen_ids"] != [9]
-    _, told_of = example_of(own, TARGET, ExportOptions(tokens=TOKENS))
+    _, told_of = convert_pair(own, TARGET, ExportOptions(tokens=TOKENS))
     assert told_of == {"environment_in_answer"}
 
 

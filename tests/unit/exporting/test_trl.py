@@ -18,7 +18,7 @@ from target_rows import (
     user,
 )
 
-from prefpairs.dataset.example import example_of
+from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.targets import target_named
 from prefpairs.targets.base import ExportOptions
@@ -69,7 +69,7 @@ def test_row_in_other_forms() -> None:
 def test_scores_that_are_known(scores: Any, expected: Any) -> None:
     """Others have no column here."""
     given = pair("Q", "A", "B", **scores)
-    example, _ = example_of(given, target_named("trl"), ExportOptions())
+    example, _ = convert_pair(given, target_named("trl"), ExportOptions())
     row = provenance(example)
     assert row == {"pair_id": given.id, **expected}
 

@@ -12,7 +12,7 @@ from prefpairs.cli.commands.validate import ValidateWords, validate
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.errors import FileError, UnknownWord, UsageError, WouldBeLost
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.targets import target_named
 from prefpairs.targets.openai import check_strictly
 

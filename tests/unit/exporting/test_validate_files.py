@@ -17,7 +17,7 @@ from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.dataset.row_rules import Effect, Finding
 from prefpairs.engine.validate import ValidatePlan, Verdict, validate
 from prefpairs.errors import FileError
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.ledger import ValidationLedger
 from prefpairs.targets import target_named
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypothesis_examples import examples
-from prefpairs.files.byte_ranges import byte_ranges, lines_between
+from prefpairs.files.lines import byte_ranges, lines_between
 
 
 @pytest.fixture(name="path")

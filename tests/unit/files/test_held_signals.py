@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prefpairs.files.held_signals import held_signals
+from prefpairs.files.file_system import held_signals
 
 
 @pytest.fixture(autouse=True)

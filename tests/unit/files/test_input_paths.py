@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import EmptyName, FileError, UsageError
+from prefpairs.files.input_file import Input, labels
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import Input, labels
 
 
 @pytest.fixture(autouse=True)

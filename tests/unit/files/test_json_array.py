@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.json_array import array_elements
 
 ROWS: list[Any] = [

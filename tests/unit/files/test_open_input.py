@@ -16,7 +16,7 @@ from backports import zstd
 from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput, FileError
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
 

@@ -12,7 +12,7 @@ import pytest
 from backports import zstd
 
 from prefpairs.errors import BadRecords, FileError, UsageError
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.output import open_output, write_file
 from prefpairs.files.staged_file import same_bytes
 from prefpairs.files.standard_output import ClosedPipe, refuse_stdout

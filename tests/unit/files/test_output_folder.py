@@ -10,7 +10,7 @@ import pytest
 
 from prefpairs.errors import FileError, UsageError
 from prefpairs.files.folder_handle import FolderHandle
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.output import open_output_folder
 
 FAMILY = ("a", "b", "c")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.file_stamps import digest_file
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
+from prefpairs.files.lines import lines_between
 from prefpairs.files.nonblocking import CountingFile
 from prefpairs.files.open_input import open_input
 

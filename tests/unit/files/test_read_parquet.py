@@ -12,7 +12,7 @@ import pytest
 from pyarrow.parquet import write_table
 
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input, Limits
+from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.parquet_reader import parquet_rows
 from prefpairs.model.json_codec import decode
 

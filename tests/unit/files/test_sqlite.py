@@ -16,7 +16,7 @@ import pytest
 from trinity_files import SCHEMA, database, frame, item, run, with_tokens
 
 from prefpairs.errors import BadInput, InputChanged
-from prefpairs.files.inputs import Input, Limits
+from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.lines import Refused
 from prefpairs.files.open_input import open_input
 from prefpairs.files.sqlite_reader import sqlite_rows

@@ -19,7 +19,7 @@ from trinity_files import around, frame, item, packed, run, tensors, whole, with
 
 from hypothesis_examples import examples
 from prefpairs.errors import BadInput
-from prefpairs.files.inputs import Input, Limits
+from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.lines import Refused
 from prefpairs.files.open_input import open_input
 from prefpairs.files.trxp_reader import trxp_rows

@@ -189,7 +189,7 @@ def test_nothing_else_is_a_digest() -> None:
         if re.search(r"xxhash|hashlib|crc32|\bmd5\b|\bhash\(", path.read_text(encoding="utf-8"))
     }
     assert users == {
-        "engine/pair_store.py",  # whether a line changed since it was read
+        "engine/pairs_from_files.py",  # whether a line changed since it was read
         "files/file_stamps.py",  # whole files
         "files/staged_file.py",  # what a run writes, for its manifest
         "render/page/document.py",  # the policy of a page

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.fields.question import whole_question
+from prefpairs.fields.join_question_columns import whole_question
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.model.media import with_media
-from prefpairs.model.message import read_messages
+from prefpairs.model.message import read_messages, with_media
 
 IMAGES = [{"type": "image", "image": "a.png"}, {"type": "image", "image": "b.png"}]
 ASKED = [{"role": "user", "content": [*IMAGES, {"type": "text", "text": "Who?"}]}]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prefpairs.analysis.survey import PairSurvey
-from prefpairs.engine import pair_store
+from prefpairs.engine import pairs_from_files
 from prefpairs.fields.pair_row import PairRowOutcome
 from prefpairs.model.pair import Digests, Pair, other_prompt, pair_of
 from prefpairs.stages.base import IndexedPair
@@ -23,6 +23,6 @@ def survey_of(rows: Sequence[Row]) -> PairSurvey:
 
 def entry_of(number: int, pair: Pair, digests: Digests) -> IndexedPair:
     """The pair as sieves and surveys see it."""
-    return pair_store.entry_of(
+    return pairs_from_files.entry_of(
         PairRowOutcome(pair, digests, other_prompt(pair), None), number, 0, 0
     )

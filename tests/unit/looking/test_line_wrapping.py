@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.render.terminal_text import Span, width_of, wrapped
+from prefpairs.render.escape_and_wrap import Span, width_of, wrapped
 
 
 def _rows(text: str, columns: int) -> list[str]:

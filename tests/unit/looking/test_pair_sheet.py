@@ -6,8 +6,8 @@ import pytest
 
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import Pair, make_pair, pair_of
+from prefpairs.render.escape_and_wrap import Row, width_of
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
-from prefpairs.render.terminal_text import Row, width_of
 
 CALL = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a":1}'}}
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}, {"name": "say"}, {}]

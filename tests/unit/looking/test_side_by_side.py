@@ -1,6 +1,7 @@
 """Two answers held against each other."""
 
 from prefpairs.render.conversation_lines import Line, plain_lines, turn_lines
+from prefpairs.render.escape_and_wrap import Row, Span
 from prefpairs.render.side_by_side import (
     CHOSEN,
     REJECTED,
@@ -11,7 +12,6 @@ from prefpairs.render.side_by_side import (
     one_side,
     side_by_side,
 )
-from prefpairs.render.terminal_text import Row, Span
 
 ELSEWHERE = "nothing of this stands over there"
 

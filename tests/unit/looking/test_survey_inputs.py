@@ -10,11 +10,11 @@ import pytest
 from rows_and_output import Lines
 
 from prefpairs.analysis.survey import WhatIf
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.survey_inputs import kind_of_inputs, survey
 from prefpairs.errors import BadRecords
+from prefpairs.files.input_file import Input
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, PairPlan, Plan, ReadPlan
 from prefpairs.strategies.options import PairOptions

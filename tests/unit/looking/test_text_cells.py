@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from prefpairs.cli.terminal.safe_text import printable
-from prefpairs.render.terminal_text import (
+from prefpairs.render.escape_and_wrap import (
     columns_of,
     one_line,
     shortened,

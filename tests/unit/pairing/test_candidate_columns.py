@@ -3,7 +3,7 @@
 import pytest
 
 from prefpairs.engine.candidate_columns import CandidateColumns
-from prefpairs.fields.answer import TASK
+from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
     NO_TOOLS,

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.record_store import RecordStore
 from prefpairs.errors import InputChanged, NotJson
-from prefpairs.fields.answer import RowOutcome
-from prefpairs.files.inputs import Input
-from prefpairs.files.record_files import RecordFile, Spool
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
+from prefpairs.files.input_file import Input
 from prefpairs.model.candidate import Candidate
 from prefpairs.plan import PairPlan, ReadPlan
 
@@ -66,7 +65,7 @@ def test_what_is_remembered_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """Records read long ago are read again."""
-    monkeypatch.setattr(f"prefpairs.engine.record_store.{bound}", most)
+    monkeypatch.setattr(f"prefpairs.files.fetch_records.{bound}", most)
     read = Reads(A)
     with _store(tmp_path, read, [A], [A]) as store:
         for number in (0, 1, 1, 0):
@@ -111,7 +110,7 @@ def test_records_of_any_kind(tmp_path: Path) -> None:
     """Each file has a label and a reader; records are found by file and offset."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\ntwo\n")
-    with RecordStore[str]() as records:
+    with RecordFetcher[str]() as records:
         spool = Spool(None)
         spool.append(b"ONE\n")
         file = RecordFile(Input(str(path), "r.jsonl"), path.stat())
@@ -132,7 +131,7 @@ def test_record_beyond_the_end(tmp_path: Path) -> None:
     """If it is no longer there, the file has changed."""
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"one\n")
-    with RecordStore[bytes]() as records:
+    with RecordFetcher[bytes]() as records:
         records.add(RecordFile(Input(str(path), "r.jsonl"), path.stat()), bytes)
         with pytest.raises(InputChanged) as caught:
             records.fetch(0, 2, 4)
@@ -143,7 +142,7 @@ def test_one_record_is_cached_however_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that was read last is kept, and is read once."""
-    monkeypatch.setattr("prefpairs.engine.record_store._MOST_CACHED_BYTES", 1)
+    monkeypatch.setattr("prefpairs.files.fetch_records._MOST_CACHED_BYTES", 1)
     read = Reads(A)
     with _store(tmp_path, read, [A]) as store:
         for _ in range(3):

@@ -16,7 +16,7 @@ from prefpairs.engine.index_lines import IndexedRange, LineIndexer
 from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.ledger import Ledger, RowCounts
 from prefpairs.plan import ReadPlan
 from prefpairs.sources import source_named

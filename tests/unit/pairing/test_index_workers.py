@@ -16,11 +16,11 @@ from prefpairs.engine import index_lines, processes
 from prefpairs.engine.candidate_columns import Block
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_lines import IndexedRange, IndexWorkers, Job, LineIndexer
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.processes import CAN_FORK, Counter
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.byte_ranges import lines_between
 from prefpairs.files.input_paths import find_inputs
+from prefpairs.files.lines import lines_between
 from prefpairs.ledger import Ledger
 from prefpairs.ledger.progress import Progress, Step
 from prefpairs.plan import PairPlan, ReadPlan

@@ -16,8 +16,8 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.new_pairs import SeenGroups
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs_from_candidates import SeenGroups
 from prefpairs.errors import BadInput, BadRecords, InputChanged, NothingCameOut, TooManyPairs
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
@@ -415,9 +415,9 @@ def test_prompts_of_equal_digests_never_meet(
 def test_flood_of_grouped_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused when the limit is passed, and not before."""
     rows = data_of(ROWS[::3])
-    monkeypatch.setattr("prefpairs.engine.new_pairs.MOST_PAIRS", 3)
+    monkeypatch.setattr("prefpairs.engine.pairs_from_candidates.MOST_PAIRS", 3)
     assert len(_run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)) == 3
-    monkeypatch.setattr("prefpairs.engine.new_pairs.MOST_PAIRS", 2)
+    monkeypatch.setattr("prefpairs.engine.pairs_from_candidates.MOST_PAIRS", 2)
     with pytest.raises(TooManyPairs):
         _run(tmp_path, rows, strategy="exhaustive", assume_grouped=True)
     yes: Row = {"strategy": "exhaustive", "assume_grouped": True, "yes_all": True}

@@ -4,7 +4,7 @@ from typing import Any
 
 from rows_and_output import Lines
 
-from prefpairs.engine.pair_writer import WHOLE, PairLines
+from prefpairs.engine.pair_io import WHOLE, PairLines
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_line, pair_of
 from prefpairs.stages.base import IndexedPair

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prefpairs.engine.candidate_columns import CandidateColumns
 from prefpairs.engine.candidate_store import CandidatesInMemory
 from prefpairs.engine.ranking import RankedGroup, competing_members, judged_both_ways
-from prefpairs.fields.answer import TASK
+from prefpairs.fields.make_candidate import TASK
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate

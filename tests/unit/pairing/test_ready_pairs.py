@@ -5,9 +5,9 @@ from typing import Literal
 
 import pytest
 
-from prefpairs.engine.new_pairs import ReadyPairs
-from prefpairs.engine.record_store import RecordStore
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.engine.pairs_from_candidates import ReadyPairs
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.files.fetch_records import RecordFetcher
 from prefpairs.ledger import Ledger
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.plan import PairPlan, ReadPlan
@@ -19,7 +19,7 @@ def _pair(chosen: str, model: str = "m", origin: str = "f:1") -> Pair:
     return pair_of(row)[0]._replace(chosen_origin=origin, rejected_origin=origin)
 
 
-Records = RecordStore[RowOutcome]
+Records = RecordFetcher[RowOutcome]
 
 
 @pytest.fixture(name="records")

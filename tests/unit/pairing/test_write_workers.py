@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.processes import CAN_FORK
 from prefpairs.engine.write_workers import WriteWorkers
 from prefpairs.errors import InputChanged

@@ -47,7 +47,7 @@ ALLOWED = {
 
 FIELDS = {
     "driver.py": "what a plan makes",
-    "cli/run_plan.py": "what a plan makes",
+    "cli/run_with_summary.py": "what a plan makes",
     "plan/__init__.py": "what a plan makes",
     "chat/template.py": "the extra that installs tokenizers",
     "files/tokenizer.py": "the extra that installs tokenizers",

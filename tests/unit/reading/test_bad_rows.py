@@ -9,7 +9,7 @@ import pytest
 
 from prefpairs.engine.row_reader import Rows, reading_rows
 from prefpairs.errors import BadRecords, FileError, NotJson, UsageError
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
 from prefpairs.ledger import Ledger
 from prefpairs.model.json_codec import decode

@@ -7,10 +7,10 @@ import pytest
 
 from prefpairs.errors import BadField, NotJson, OtherRows, TwoReadings
 from prefpairs.fields import training_logs
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.cross_row_facts import CrossRowFacts
 from prefpairs.fields.guess_fields import find_fields
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.fields.run_facts import RunFacts
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.message import Unclear
 from prefpairs.model.pair import POSITION
@@ -27,9 +27,9 @@ def _open(*rows: Any, **options: Any) -> RecordReader:
     return open_reader(sample, ReadOptions(**options), "f.jsonl")
 
 
-def _shown(*rows: Any, **options: Any) -> RunFacts:
+def _shown(*rows: Any, **options: Any) -> CrossRowFacts:
     """What rows show of how all of them are read."""
-    shown = RunFacts()
+    shown = CrossRowFacts()
     for row in rows:
         shown.add(_read(row, **options).facts)
     return shown

@@ -8,7 +8,7 @@ import pytest
 
 from prefpairs.errors import FileError, OptionsBothNeeded, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.option import filled
 from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.plan.input_plan import TempDir

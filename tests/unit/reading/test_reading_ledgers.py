@@ -10,7 +10,7 @@ import pytest
 
 from prefpairs.engine.candidate_reader import reading_inputs, with_origin
 from prefpairs.errors import BadRecords, NoSuchPath, UnknownWord
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Unusable
+from prefpairs.fields.make_candidate import Unusable
 from prefpairs.fields.responses_api import chat_of, prompt_of, tools_of
 
 USER = {"role": "user", "content": "Q"}

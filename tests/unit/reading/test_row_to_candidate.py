@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField
-from prefpairs.fields.answer import Answer, RowOutcome, add_candidate, expect_object
+from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import tool_call

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from prefpairs.errors import BadField, NotOneEach, TwoReadings
-from prefpairs.fields.answer import RowOutcome
 from prefpairs.fields.answers_in_row import several_answers_at
 from prefpairs.fields.field_names import THOUGHTS
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.pair import POSITION

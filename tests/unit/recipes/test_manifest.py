@@ -25,7 +25,7 @@ from prefpairs.engine.manifest import (
 )
 from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, ManifestPlan, Plan, WritePlan
 from prefpairs.stages.sample import Sample

@@ -12,11 +12,11 @@ from prefpairs.cli.recipe import read_recipe
 from prefpairs.cli.recipe_plan import outline_of, plan_of
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.destination import Destination
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import FileError, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.plan import PairPlan, Plan, ReadPlan
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.dedupe import Dedupe

@@ -11,11 +11,11 @@ from prefpairs.cli.commands.verify import VerifyWords, verify
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.manifest import ManifestWriter
-from prefpairs.engine.pair_writer import WHOLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadInput, FileError, FilesDiffer
 from prefpairs.files.file_stamps import digest_file
 from prefpairs.files.file_transaction import FileTransaction
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
 from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, ManifestPlan, Plan, WritePlan
 

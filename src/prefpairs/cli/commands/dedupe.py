@@ -1,7 +1,7 @@
 """prefpairs dedupe: one pair of each kind."""
 
-from prefpairs.cli.run_plan import run_plan
-from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.cli.run_with_summary import run_with_summary
+from prefpairs.engine.files_for_stages import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteFile
@@ -25,7 +25,7 @@ def dedupe(*, inputs: PairInputPlan, same: Dedupe, temp: TempDir, write: WriteFi
         # also drop near-duplicates and test questions
         prefpairs dedupe --near 0.8 --against test.jsonl pairs.jsonl -o clean.jsonl
     """
-    run_plan(
+    run_with_summary(
         Plan(
             read=inputs.found(),
             stages=[with_files(same)],

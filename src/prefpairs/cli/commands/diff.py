@@ -20,7 +20,7 @@ from prefpairs.engine.destination import check_written
 from prefpairs.engine.diff import DiffPlan, read_both
 from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ
-from prefpairs.files.inputs import STDIN, labels
+from prefpairs.files.input_file import STDIN, labels
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger

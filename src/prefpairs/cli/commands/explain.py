@@ -1,4 +1,4 @@
-"""prefpairs explain: what a reason code means."""
+"""prefpairs explain CODE: what a reason code means, which says why rows or pairs were dropped."""
 
 from prefpairs.files.output import open_output
 from prefpairs.option import argument, one_of, options

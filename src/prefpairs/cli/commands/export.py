@@ -1,6 +1,6 @@
 """prefpairs export: pairs to the dataset of a trainer."""
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.errors import MeansNothing
 from prefpairs.plan import Plan, plan_of_traces, sides_by_name
 from prefpairs.plan.export_plan import ExportForm, ToTarget
@@ -53,4 +53,4 @@ def export(
             write=write,
             temp_dir=temp.temp_dir,
         )
-    run_plan(plan)
+    run_with_summary(plan)

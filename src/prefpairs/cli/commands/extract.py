@@ -1,6 +1,6 @@
 """prefpairs extract: rollouts to candidates."""
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.plan import Plan, ReadPlan
 from prefpairs.plan.write_plan import WriteFile
@@ -19,4 +19,4 @@ def extract(*, inputs: ReadPlan, rows: ReadOptions, write: WriteFile) -> None:
         prefpairs extract runs/*.jsonl | jq -c 'select(.score < 1)' | prefpairs pair
     """
     read = inputs.reading(rows)
-    run_plan(Plan(read=read, references=read.references, write=write))
+    run_with_summary(Plan(read=read, references=read.references, write=write))

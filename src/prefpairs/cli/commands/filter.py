@@ -1,7 +1,7 @@
 """prefpairs filter: the pairs that pass simple conditions."""
 
-from prefpairs.cli.run_plan import run_plan
-from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.cli.run_with_summary import run_with_summary
+from prefpairs.engine.files_for_stages import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan
 from prefpairs.plan.write_plan import WriteFile
@@ -26,7 +26,7 @@ def filter(  # noqa: A001 - the word that is typed
         # fail and leave good.jsonl unchanged if too few pairs are left
         prefpairs filter --min-gap 0.2 --require 'pairs>=500' all.jsonl -o good.jsonl
     """
-    run_plan(
+    run_with_summary(
         Plan(
             read=inputs.found(),
             stages=[with_files(conditions)],

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.plan import PairPlan, Plan, ReadPlan
 from prefpairs.plan.export_plan import ToTargetOrPairs
@@ -46,7 +46,7 @@ def pair(
     read = inputs.reading(rows)
     if not _needs_tokenizer(form.to):
         form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
-    run_plan(
+    run_with_summary(
         Plan(
             read=read,
             pair=PairPlan(read=read, options=pairing, temp_dir=temp.temp_dir),

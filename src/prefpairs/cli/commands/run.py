@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.driver import prepare
 from prefpairs.files.file_stamps import recorded_inputs
 from prefpairs.files.output import open_output
@@ -96,4 +96,4 @@ def run(*, asked: RunOptions) -> None:
             with open_output(STDOUT) as output:
                 output.write(outline.encode())
             return
-        run_plan(plan)
+        run_with_summary(plan)

@@ -1,7 +1,7 @@
 """prefpairs sample: fewer pairs, or the same in another order."""
 
-from prefpairs.cli.run_plan import run_plan
-from prefpairs.engine.stage_files import files_named_by, with_files
+from prefpairs.cli.run_with_summary import run_with_summary
+from prefpairs.engine.files_for_stages import files_named_by, with_files
 from prefpairs.plan import Plan
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteFile
@@ -25,7 +25,7 @@ def sample(*, inputs: PairInputPlan, drawing: Sample, temp: TempDir, write: Writ
         # look at one percent of a stream
         zcat pairs.jsonl.gz | prefpairs sample --fraction 0.01 | jq .prompt
     """
-    run_plan(
+    run_with_summary(
         Plan(
             read=inputs.found(),
             stages=[with_files(drawing)],

@@ -21,14 +21,14 @@ from prefpairs.engine.trainer_rows import reader_named
 from prefpairs.errors import MeansNothing, NotThere, OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.read_options import READ, ReadOptions
 from prefpairs.files.file_system import errors_named
-from prefpairs.files.inputs import STDIN
+from prefpairs.files.input_file import STDIN
 from prefpairs.files.nonblocking import CountingFile
 from prefpairs.ledger import Ledger
 from prefpairs.option import flag, given_options, one_of, option, options, split_words
 from prefpairs.plan import InputPlan, PairPlan, ReadPlan
 from prefpairs.plan.input_plan import TempDir
+from prefpairs.render.escape_and_wrap import Span
 from prefpairs.render.pair_sheet import View, group_rows, member_rows, pair_rows
-from prefpairs.render.terminal_text import Span
 from prefpairs.sources import SOURCES
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import PAIR_FORMATS

@@ -1,6 +1,6 @@
 """prefpairs split: train, validation and test, without leaks."""
 
-from prefpairs.cli.run_plan import run_plan
+from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.earlier_split import earlier_files, with_earlier_sides
 from prefpairs.plan import Plan
 from prefpairs.plan.export_plan import FormForTarget
@@ -42,7 +42,7 @@ def split(
         # old and new pairs: prompts that are already in data keep their split
         prefpairs split --like data all_pairs.jsonl --out-dir data
     """
-    run_plan(
+    run_with_summary(
         Plan(
             read=inputs.found(),
             split=with_earlier_sides(form.split_by(sides)),

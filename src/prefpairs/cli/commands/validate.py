@@ -12,17 +12,16 @@ from prefpairs.cli.terminal.validation_text import (
     validation_hint,
     validation_summary,
 )
-from prefpairs.dataset.answer_slicing import AnswerSlicer
+from prefpairs.dataset.prompt_prefix_check import PromptPrefixCheck
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.destination import check_written
-from prefpairs.engine.input_kind import PAIRS
 from prefpairs.engine.survey_inputs import kind_of_inputs
 from prefpairs.engine.validate import ValidatePlan
 from prefpairs.engine.validate import validate as run
 from prefpairs.errors import OptionsBothNeeded, OptionsConflict, UsageError, WouldBeLost
 from prefpairs.files.file_system import head_of, is_file
+from prefpairs.files.input_file import Input, Limits, side_of
 from prefpairs.files.input_paths import find_inputs
-from prefpairs.files.inputs import Input, Limits, side_of
 from prefpairs.files.option_files import read_template
 from prefpairs.files.output import open_output, write_file
 from prefpairs.files.standard_output import STDOUT, refuse_stdout
@@ -33,6 +32,7 @@ from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import REQUIRED, argument, flag, option, options
 from prefpairs.plan.export_plan import target_of
 from prefpairs.plan.input_plan import limits_of, max_line_option, max_unpacked_option
+from prefpairs.sources.detect import PAIRS
 from prefpairs.targets import HOSTS, TARGETS
 from prefpairs.targets.base import Target
 
@@ -127,13 +127,13 @@ class ValidateWords:
             limit=self.limit,
         )
 
-    def _slicing(self, target: Target) -> AnswerSlicer | None:
+    def _slicing(self, target: Target) -> PromptPrefixCheck | None:
         if self.template is None:
             return None
         if not target.rules.slices:
             raise UsageError(f"--to {target.name} cuts no answers by a template: no --template")
         try:
-            return AnswerSlicer(read_template(self.template))
+            return PromptPrefixCheck(read_template(self.template))
         except UsageError as error:
             raise error.at(self.template) from None
 

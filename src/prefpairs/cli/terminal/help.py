@@ -65,7 +65,7 @@ def help_text(width: int, paint: "Paint") -> str:
 
 def help_of(command: str, width: int, paint: "Paint") -> str:
     """The help of a command."""
-    from prefpairs.cli.command_manual import manual_of, panels_of
+    from prefpairs.cli.command_docs import manual_of, panels_of
 
     panels, manual = panels_of(command), manual_of(command)
     tables = {
@@ -86,7 +86,7 @@ def help_of(command: str, width: int, paint: "Paint") -> str:
 
 def usage_of(command: str) -> str:
     """The usage line of a command."""
-    from prefpairs.cli.command_manual import options_of_command
+    from prefpairs.cli.command_docs import options_of_command
 
     words = options_of_command(command)
     needed = [word.spelling for word in words if word.names and word.is_required]

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, Self, cast
 
 from prefpairs.files.output import Output, open_output
 from prefpairs.files.standard_output import STDOUT, ClosedPipe
-from prefpairs.render.terminal_text import Row
+from prefpairs.render.escape_and_wrap import Row
 
 PLAIN_WIDTH = 100
 """The width of text that does not go to a terminal."""

@@ -14,8 +14,8 @@ from functools import cached_property
 from stat import S_ISREG
 from threading import Event, Thread
 
-from prefpairs.files.held_signals import held_signals
-from prefpairs.files.inputs import Input
+from prefpairs.files.file_system import held_signals
+from prefpairs.files.input_file import Input
 from prefpairs.files.standard_output import drawing
 from prefpairs.ledger.progress import Progress, Step
 from prefpairs.plan import InputPlan

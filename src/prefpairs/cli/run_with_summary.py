@@ -1,4 +1,4 @@
-"""Runs the plan of a command: with a progress bar if it takes long, and a summary at the end."""
+"""Runs a plan with a progress bar if it takes long, and prints the summary at the end."""
 
 import sys
 
@@ -13,7 +13,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import Plan
 
 
-def run_plan(plan: Plan) -> None:
+def run_with_summary(plan: Plan) -> None:
     """Run a plan, and say what became of all that was read."""
     ledger, quiet = Ledger(), plan.write.quiet
     shown = "extract" if plan.makes == "candidates" else "pair" if plan.pair else "pairs"

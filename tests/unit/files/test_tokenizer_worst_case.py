@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from prefpairs.files.tokenizer_bounds import (
+from prefpairs.files.tokenizer_worst_case import (
     decoder_runs_away,
     encoder_runs_away,
     growth_of_decoder,

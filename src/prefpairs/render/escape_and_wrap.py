@@ -1,7 +1,7 @@
-r"""Text as a terminal can show it: made visible, measured in columns, and wrapped.
+"""Text for a terminal: invisible characters escaped, measured in columns, and wrapped.
 
-Invisible characters are escaped: controls, marks of direction, characters without width. Emoji made
-of several characters, about whose width terminals disagree, are shown character by character.
+Escaped are controls, marks of direction and characters without width. Emoji made of several
+characters, about whose width terminals disagree, are shown character by character.
 """
 
 import re

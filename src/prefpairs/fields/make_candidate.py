@@ -1,4 +1,4 @@
-"""From an answer that a source found in a row to a candidate: the steps all sources share."""
+"""Makes a candidate of an answer that a source found in a row: the steps all sources share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class RowOutcome:
     row_lost: str | None = None
     item: bytes | None = None
     facts: tuple[tuple[str, ...], ...] = ()
-    """What the row shows about how all rows of the run must be read (see run_facts.py)."""
+    """What the row shows about how all rows of the run must be read (see cross_row_facts.py)."""
 
 
 def read_candidate(line: bytes) -> RowOutcome:

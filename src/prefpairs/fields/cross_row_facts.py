@@ -1,4 +1,4 @@
-"""Facts that rows show about how all rows of a run must be read.
+"""Facts that some rows show about how all rows of a run must be read.
 
 Each row is read by its own column names. Some things show only in other rows, and are recorded
 as facts: that `answer` is the reference next to the model's answer, or that other rows have a
@@ -19,7 +19,7 @@ _MOST_SEEN = 4096
 _KEY = "key"
 
 
-class RunFacts:
+class CrossRowFacts:
     """The facts found so far in the rows of a run."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class RunFacts:
 
     def agree(self, facts: Iterable[Fact]) -> bool:
         """Add facts found elsewhere unless they contradict these; whether they were added."""
-        both = RunFacts()
+        both = CrossRowFacts()
         try:
             both.add((*self._facts, *facts))
         except TwoReadings:

@@ -8,35 +8,35 @@ from typing import Any
 import pytest
 from rows_and_output import Row
 
-from prefpairs.engine.typed_rows import TypedRowBuffer
+from prefpairs.engine.row_buffer import RowBuffer
 from prefpairs.errors import FileError
 
 COLUMNS = {"text": None, "label": None, "tools": "[]", "score": None}
 
 
 @pytest.fixture(name="drafts")
-def _drafts(tmp_path: Path) -> Iterator[TypedRowBuffer]:
-    drafts = TypedRowBuffer(COLUMNS, str(tmp_path))
+def _drafts(tmp_path: Path) -> Iterator[RowBuffer]:
+    drafts = RowBuffer(COLUMNS, str(tmp_path))
     yield drafts
     drafts.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def _rows(drafts: TypedRowBuffer) -> list[Row]:
+def _rows(drafts: RowBuffer) -> list[Row]:
     return [json.loads(line) for line in drafts.lines(drafts.columns)]
 
 
-def _add(drafts: TypedRowBuffer, *rows: Row) -> None:
+def _add(drafts: RowBuffer, *rows: Row) -> None:
     for row in rows:
         drafts.add(row)
 
 
-def test_no_rows(drafts: TypedRowBuffer) -> None:
+def test_no_rows(drafts: RowBuffer) -> None:
     """Nothing waits, and nothing comes."""
     assert (drafts.count, drafts.columns, drafts.shape, _rows(drafts)) == (0, 0, set(), [])
 
 
-def test_rows_of_one_shape(drafts: TypedRowBuffer) -> None:
+def test_rows_of_one_shape(drafts: RowBuffer) -> None:
     """They come as they went, byte for byte."""
     _add(drafts, {"text": "é"}, {"text": "b"}, {"text": "c"})
     assert list(drafts.lines(drafts.columns)) == [
@@ -47,7 +47,7 @@ def test_rows_of_one_shape(drafts: TypedRowBuffer) -> None:
     assert (drafts.count, drafts.shape) == (3, {"text: string"})
 
 
-def test_columns(drafts: TypedRowBuffer) -> None:
+def test_columns(drafts: RowBuffer) -> None:
     """Every row has the columns that some row has, in their order, and no others."""
     _add(drafts, {"text": "a", "score": 1.0}, {"text": "b", "tools": "[1]"}, {"text": "c"})
     rows = _rows(drafts)
@@ -59,9 +59,9 @@ def test_columns(drafts: TypedRowBuffer) -> None:
     assert {tuple(row) for row in rows} == {("text", "tools", "score")}
 
 
-def test_columns_of_another_side(drafts: TypedRowBuffer, tmp_path: Path) -> None:
+def test_columns_of_another_side(drafts: RowBuffer, tmp_path: Path) -> None:
     """They are asked for from outside, a bit each."""
-    other = TypedRowBuffer(COLUMNS, str(tmp_path))
+    other = RowBuffer(COLUMNS, str(tmp_path))
     _add(other, {"text": "b", "score": 0.5})
     _add(drafts, {"text": "a", "label": True})
     (line,) = drafts.lines(drafts.columns | other.columns)
@@ -69,7 +69,7 @@ def test_columns_of_another_side(drafts: TypedRowBuffer, tmp_path: Path) -> None
     other.close()
 
 
-def test_rows_that_bring_something_new(drafts: TypedRowBuffer) -> None:
+def test_rows_that_bring_something_new(drafts: RowBuffer) -> None:
     """They go first; null is nothing new, and another type is."""
     _add(
         drafts,
@@ -93,7 +93,7 @@ def test_rows_that_bring_something_new(drafts: TypedRowBuffer) -> None:
     ]
 
 
-def test_rows_in_another_order(drafts: TypedRowBuffer) -> None:
+def test_rows_in_another_order(drafts: RowBuffer) -> None:
     """Some of them; the first of each shape among those go first."""
     rows: list[Any] = ["a", 1, "b", 2, 1.5, "c"]
     _add(drafts, *({"text": text} for text in rows))
@@ -106,7 +106,7 @@ def test_rows_in_another_order(drafts: TypedRowBuffer) -> None:
     assert (drafts.count, drafts.shape, _rows(drafts)) == (0, set(), [])
 
 
-def test_rows_are_read_twice(drafts: TypedRowBuffer) -> None:
+def test_rows_are_read_twice(drafts: RowBuffer) -> None:
     """They wait until they are let go."""
     _add(drafts, {"text": "a"}, {"text": "b", "score": 2.0})
     assert _rows(drafts) == _rows(drafts)
@@ -114,7 +114,7 @@ def test_rows_are_read_twice(drafts: TypedRowBuffer) -> None:
     assert len(_rows(drafts)) == 3
 
 
-def test_more_than_a_block(drafts: TypedRowBuffer) -> None:
+def test_more_than_a_block(drafts: RowBuffer) -> None:
     """They come as they went however many they are, and short ones beside long ones."""
     rows: list[Row] = [{"text": "é" * length} for length in (9, 300_000, 1, 99_999, 200_000, 0)]
     rows += [{"text": str(number)} for number in range(40_000)]
@@ -126,7 +126,7 @@ def test_more_than_a_block(drafts: TypedRowBuffer) -> None:
     assert _rows(drafts) == [rows[45], rows[1], rows[4]]
 
 
-def test_rows_too_long_to_stand_first(drafts: TypedRowBuffer) -> None:
+def test_rows_too_long_to_stand_first(drafts: RowBuffer) -> None:
     """The shortest rows of their form go first, wherever they came."""
     long = "x" * (6 << 20)
     _add(drafts, {"text": long}, {"text": "yy"}, {"text": "z"}, {"text": "aa"}, {"text": 1234567})
@@ -134,7 +134,7 @@ def test_rows_too_long_to_stand_first(drafts: TypedRowBuffer) -> None:
     assert drafts.fits
 
 
-def test_columns_that_are_mixed(drafts: TypedRowBuffer) -> None:
+def test_columns_that_are_mixed(drafts: RowBuffer) -> None:
     """Those whose objects have other keys in some row, whichever row that is."""
     _add(drafts, *({"text": [{"a": 1}], "score": {"b": text}} for text in ("1", "2")))
     assert drafts.mixed() == set()
@@ -142,7 +142,7 @@ def test_columns_that_are_mixed(drafts: TypedRowBuffer) -> None:
     assert drafts.mixed() == {"text"}
 
 
-def test_large_numbers(drafts: TypedRowBuffer) -> None:
+def test_large_numbers(drafts: RowBuffer) -> None:
     """They are what they were, also in rows that are filled."""
     _add(drafts, {"text": {"n": 2**70}}, {"text": {"n": 1}, "score": 1.0})
     assert _rows(drafts)[0] == {"text": {"n": 2**70}, "score": None}
@@ -151,4 +151,4 @@ def test_large_numbers(drafts: TypedRowBuffer) -> None:
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
     """An error that names it."""
     with pytest.raises(FileError):
-        TypedRowBuffer(COLUMNS, str(tmp_path / "none"))
+        RowBuffer(COLUMNS, str(tmp_path / "none"))

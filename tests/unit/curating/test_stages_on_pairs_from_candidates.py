@@ -13,13 +13,13 @@ import pytest
 from rows_and_output import Lines
 
 from prefpairs.engine.candidate_store import CandidateStore
-from prefpairs.engine.new_pairs import NewPairs
-from prefpairs.engine.pair_store import PairStore
-from prefpairs.engine.pair_writer import WHOLE
-from prefpairs.engine.record_store import RecordStore
+from prefpairs.engine.pair_io import WHOLE
+from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+from prefpairs.engine.pairs_from_files import PairsFromFiles
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import BadRecords, InputChanged, TooManyPairs
 from prefpairs.fields.pair_row import PairRowOutcome
+from prefpairs.files.fetch_records import RecordFetcher
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
@@ -68,9 +68,9 @@ def _plan(path: str, on_error: Any = "fail", **asked: Any) -> PairPlan:
 
 
 @contextmanager
-def _made(plan: PairPlan, ledger: Ledger | None = None) -> Iterator[NewPairs]:
+def _made(plan: PairPlan, ledger: Ledger | None = None) -> Iterator[PairsFromCandidates]:
     with CandidateStore(plan) as store:
-        yield NewPairs(plan, store, ledger or Ledger())
+        yield PairsFromCandidates(plan, store, ledger or Ledger())
 
 
 def _written(plan: PairPlan, ledger: Ledger | None = None) -> list[bytes]:
@@ -84,8 +84,8 @@ def _read_back(folder: Path, lines: Sequence[bytes]) -> list[tuple[IndexedPair, 
     path = folder / "pairs.jsonl"
     path.write_bytes(b"".join(lines))
     plan, ledger = InputPlan(inputs=find_inputs([str(path)])), Ledger()
-    with RecordStore[PairRowOutcome]() as records, reading_rows(plan, ledger) as rows:
-        filed = PairStore(rows, records, keep="nothing", temp_dir=None)
+    with RecordFetcher[PairRowOutcome]() as records, reading_rows(plan, ledger) as rows:
+        filed = PairsFromFiles(rows, records, keep="nothing", temp_dir=None)
         return [(entry, filed.pair(entry)) for entry in filed.entries()]
 
 
@@ -161,7 +161,7 @@ def test_no_text_is_read_for_entries(tmp_path: Path) -> None:
     rows = [{**row, "index": None, "score": place / 40} for place, row in enumerate(_rows())]
     plan = _plan(_file(tmp_path, rows))
     with Counted(plan) as store:
-        made = NewPairs(plan, store, Ledger())
+        made = PairsFromCandidates(plan, store, Ledger())
         entries = list(made.entries())
         assert (len(entries) > 5, fetched) == (True, [])
         made.pair(entries[0])

@@ -1,17 +1,45 @@
-"""Files of a benchmark to the prompts that must not be trained on."""
+"""The files that stages name in their options (benchmarks, tokenizers), found and read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
 from prefpairs.errors import BadInput, BadRecord
-from prefpairs.files.inputs import Input
+from prefpairs.files.input_file import Input
+from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
+from prefpairs.files.tokenizer import open_tokenizer
 from prefpairs.model.candidate import read_text
 from prefpairs.model.json_codec import decode
 from prefpairs.model.message import Text, asks_something
 from prefpairs.model.path import MISSING, look_up, paths_of
+from prefpairs.stages.base import Stage
 from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
+
+
+def files_named_by(stage: Stage) -> list[Input]:
+    """The files that a stage reads besides the pairs."""
+    found = [*find_inputs(stage.benchmarks)] if stage.benchmarks else []
+    return [*found, *(Input(path, path) for path in stage.tokenizers)]
+
+
+def with_files(stage: Stage) -> Stage:
+    """A stage with what is in the files that it names."""
+    return stage.with_files(_Files())
+
+
+class _Files:
+    """Files as stages want them."""
+
+    def prompts(
+        self, paths: Sequence[str], field: str | None, *, near: float | None
+    ) -> ReferencePrompts:
+        """The prompts of a benchmark."""
+        return read_reference(find_inputs(paths), field, near=near)
+
+    def token_counter(self, path: str) -> Callable[[str], int]:
+        """What counts the tokens of a text."""
+        return open_tokenizer(path)
 
 
 def read_reference(

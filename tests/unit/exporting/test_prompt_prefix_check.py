@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from target_rows import model, user
 
-from prefpairs.dataset.answer_slicing import AnswerSlicer
+from prefpairs.dataset.prompt_prefix_check import PromptPrefixCheck
 from prefpairs.dataset.row_rules import Effect
 from prefpairs.errors import UsageError
 
@@ -15,7 +15,7 @@ ASKS = "{% if add_generation_prompt %}<assistant>THINK{% endif %}"
 
 def _effects(template: str, chosen: str, rejected: str) -> list[Effect]:
     row = {"prompt": [user("Q")], "chosen": [model(chosen)], "rejected": [model(rejected)]}
-    return [finding.effect for finding in AnswerSlicer(template).findings(row)]
+    return [finding.effect for finding in PromptPrefixCheck(template).findings(row)]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_effects(asks: str, chosen: str, rejected: str, effects: list[Effect]) -
 @pytest.mark.parametrize("row", [{}, {"prompt": "Q", "chosen": [], "rejected": []}])
 def test_rows_that_are_no_chats(row: dict[str, Any]) -> None:
     """Others say what is wrong with them."""
-    assert list(AnswerSlicer(TURN).findings(row)) == []
+    assert list(PromptPrefixCheck(TURN).findings(row)) == []
 
 
 @pytest.mark.parametrize("source", ["Hello", "{% for", "{{ raise_exception('no') }}"])
 def test_no_template(source: str) -> None:
     """It is refused before anything is read."""
     with pytest.raises(UsageError):
-        AnswerSlicer(source)
+        PromptPrefixCheck(source)

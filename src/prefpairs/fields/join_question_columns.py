@@ -1,4 +1,4 @@
-"""Columns next to a prompt that are part of the question.
+"""Joins columns that are part of the question to the prompt: system, history, input, images, tools.
 
 Columns with a clear convention join the prompt. For others, `--context` puts them before the
 prompt and `--ignore` leaves them out; without either option the run stops. The table in
@@ -14,8 +14,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.content import parts_of
 from prefpairs.model.identity import canonical
-from prefpairs.model.media import last_user, with_media
-from prefpairs.model.message import Text, as_chat, is_messages
+from prefpairs.model.message import Text, as_chat, is_messages, last_user, with_media
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.question_columns import (
     COLUMNS,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefpairs.files.lines import json_line
-from prefpairs.files.pickle_sizes import Sizes
+from prefpairs.files.pickle_size_check import SizeCheck
 from prefpairs.files.pickle_values import Damaged, NotRead
 
 SINGLE = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text("ab")
@@ -31,7 +31,7 @@ def _shared(value: Any) -> dict[int, Any]:
     return {id(one): one for one in _containers(value) if times[id(one)] > 1}
 
 
-def _fits(sizes: Sizes, value: Any) -> bool:
+def _fits(sizes: SizeCheck, value: Any) -> bool:
     try:
         sizes.check({}, {"": value})
     except Damaged:
@@ -44,22 +44,24 @@ def test_what_is_shared_counts_in_full(value: Any, times: int, room: int) -> Non
     """The verdict does not depend on what was measured before, nor on what is named twice."""
     several = [value] * times
     values = [value, several, [several, value], value]
-    sizes = Sizes(_shared(values), room)
-    assert [_fits(sizes, one) for one in values] == [_fits(Sizes({}, room), one) for one in values]
+    sizes = SizeCheck(_shared(values), room)
+    assert [_fits(sizes, one) for one in values] == [
+        _fits(SizeCheck({}, room), one) for one in values
+    ]
 
 
 @given(VALUES)
 def test_no_value_is_longer_than_it_was_measured(value: Any) -> None:
     """A room that it fits into has a place for each sign of its JSON."""
     size = len(json_line(value).replace(b" ", b""))
-    assert not _fits(Sizes({}, size // 2 - 2), value)
+    assert not _fits(SizeCheck({}, size // 2 - 2), value)
 
 
 def test_what_many_name_is_looked_at_once() -> None:
     """A thousand times a value that holds a billion numbers and one too many: no second in all."""
     value: list[Any] = [0] * 250
     levels = [value := [value] * 250 for _ in range(3)]
-    sizes = Sizes({id(one): one for one in (*levels, levels[0][0])}, 1_000_000_000)
+    sizes = SizeCheck({id(one): one for one in (*levels, levels[0][0])}, 1_000_000_000)
     begin = process_time()
     assert not any(_fits(sizes, levels[-1]) for _ in range(1000))
     assert process_time() - begin < 1
@@ -70,7 +72,7 @@ def test_what_holds_something_refused_is_refused(inner: Any) -> None:
     """Also when it is met again, by way of something else."""
     middle = [inner]
     above = {"a": [middle, 1]}
-    sizes = Sizes(_shared([middle, above, middle, above]), 800)
+    sizes = SizeCheck(_shared([middle, above, middle, above]), 800)
     assert [_fits(sizes, one) for one in (above, middle, [1], [above], {"b": middle})] == [
         False, False, True, False, False,
     ]  # fmt: skip
@@ -81,14 +83,14 @@ def test_values_that_hold_themselves() -> None:
     one: list[Any] = [1]
     other = {"one": one}
     one.append(other)
-    sizes = Sizes({id(one): one, id(other): other}, 1 << 30)
+    sizes = SizeCheck({id(one): one, id(other): other}, 1 << 30)
     assert [_fits(sizes, value) for value in ([other], one, [1, [2]])] == [False, False, True]
 
 
 def test_the_reason_is_told_each_time() -> None:
     """Not that it has no end, as is assumed of a value while it is measured."""
     middle = [NotRead(7, "no")]
-    sizes = Sizes(_shared([middle, middle]), 800)
+    sizes = SizeCheck(_shared([middle, middle]), 800)
     for _ in range(2):
         with pytest.raises(Damaged) as caught:
             sizes.check({}, {"": middle})

@@ -1,4 +1,4 @@
-"""How long the values of a pickle are as JSON, if some of them occur more than once.
+"""Checks that the values of a pickle are not too long as JSON: a decompression bomb otherwise.
 
 A few bytes may refer to a value a million times, and a list may contain itself. Each value is
 measured once.
@@ -24,7 +24,7 @@ class _Open(NamedTuple):
     inner: Iterator[Any]
 
 
-class Sizes:
+class SizeCheck:
     """The sizes of values, none of which may be longer than `room`.
 
     `shared` are the values that occur more than once, by their ids.

@@ -1,26 +1,24 @@
-"""Pairs of files, as stages see them: indexed in one pass, and fetched again where needed."""
+"""Pairs read from files, as stages see them: indexed in one pass, fetched again where needed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Literal
 from zlib import crc32
 
-from prefpairs.engine.input_kind import check_kind
-from prefpairs.engine.pair_writer import WHOLE, Sink
-from prefpairs.engine.record_store import RecordStore
+from prefpairs.engine.pair_io import WHOLE, Sink
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
-from prefpairs.fields.pair_row import PairRowOutcome, read_pair
-from prefpairs.fields.pair_row_fast import read_pair_fast
-from prefpairs.files.inputs import Input
+from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
+from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
+from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
-from prefpairs.files.record_files import RecordFile, Spool
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import InputPlan
+from prefpairs.sources.detect import check_kind
 from prefpairs.stages.base import IndexedPair
 
 _FILE_SHIFT = 44
@@ -91,13 +89,13 @@ def _checked_reader(plan: InputPlan) -> Callable[[bytes], PairRowOutcome]:
     return read_of_kind
 
 
-class PairStore:
+class PairsFromFiles:
     """The pairs of a run's inputs. `keep` says what will be asked for after `entries`."""
 
     def __init__(
         self,
         rows: Rows,
-        records: RecordStore[PairRowOutcome],
+        records: RecordFetcher[PairRowOutcome],
         *,
         keep: Keep,
         temp_dir: str | None,

@@ -1,18 +1,22 @@
-"""Files from which records are read again by offset and length: inputs, and temporary spools."""
+"""Records that are fetched again by file, offset and length, from inputs and temporary spools.
+
+Each is read by its file's own reader, and the last ones are cached. Both kinds of records of a run
+are fetched like this: rows of rollouts and rows of pairs.
+"""
 
 import os
 import resource
 import tempfile
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, Generic, NamedTuple, Self, TypeVar
 
-from prefpairs.errors import FileError, InputChanged
+from prefpairs.errors import BadRecord, FileError, InputChanged
 from prefpairs.files.file_stamps import TICK
-from prefpairs.files.file_system import BUFFER, errors_named, temporary_folder
-from prefpairs.files.held_signals import held_signals
-from prefpairs.files.inputs import Input
+from prefpairs.files.file_system import BUFFER, errors_named, held_signals, temporary_folder
+from prefpairs.files.input_file import Input
 from prefpairs.files.open_input import fingerprint
 
 _MOST_OPEN = 16
@@ -194,3 +198,88 @@ class RecordFiles:
                 os.close(unused)
         descriptor = self._open[number] = self._files[number].open()
         return descriptor
+
+
+_MOST_CACHED = 256
+_MOST_CACHED_BYTES = 4 << 20
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Cache(Generic[K, T]):
+    """The items used last, bounded in number and size, and dropped all at once."""
+
+    def __init__(self) -> None:
+        self._items: dict[K, T] = {}
+        self._size = 0
+        self.get = self._items.get
+
+    def put(self, key: K, item: T, size: int) -> None:
+        """Remember an item."""
+        self._size += size
+        if len(self._items) >= _MOST_CACHED or self._size > _MOST_CACHED_BYTES:
+            self._items.clear()
+            self._size = size
+        self._items[key] = item
+
+
+class _Reader(NamedTuple, Generic[T]):
+    """The name of a record file, and what reads its records."""
+
+    label: str
+    read: Callable[[bytes], T]
+
+
+class RecordFetcher(Generic[T]):
+    """The record files of a run, and the records that were fetched last."""
+
+    def __init__(self) -> None:
+        self._files = RecordFiles()
+        self._readers: list[_Reader[T]] = []
+        self._cache = Cache[tuple[int, int], T]()
+        self._spool: tuple[int, Spool] | None = None
+        self.line = self._files.read
+        """The bytes of a record, by file, offset and length."""
+
+    def add(self, file: RecordFile | Spool, read: Callable[[bytes], T]) -> int:
+        """Add a file whose records are read so, and return its number."""
+        self._readers.append(_Reader(file.label, read))
+        return self._files.add(file)
+
+    def spool(self, folder: str | None, read: Callable[[bytes], T]) -> tuple[int, Spool]:
+        """The spool for records of inputs that cannot be read twice, and its number."""
+        if self._spool is None:
+            spool = Spool(folder)
+            self._spool = self.add(spool, read), spool
+        return self._spool
+
+    def label(self, file: int) -> str:
+        """The name of a file."""
+        return self._readers[file].label
+
+    def fetch(self, file: int, offset: int, length: int) -> T:
+        """A record; InputChanged if it can no longer be read."""
+        key = file, offset
+        record = self._cache.get(key)
+        if record is not None:
+            return record
+        data = self._files.read(file, offset, length)
+        try:
+            record = self._readers[file].read(data)
+        except BadRecord:
+            raise InputChanged(self.label(file)) from None
+        self._cache.put(key, record, length)
+        return record
+
+    def check(self) -> None:
+        """Raise InputChanged if one of the files has changed since it was indexed."""
+        self._files.check()
+
+    def __enter__(self) -> Self:
+        """Keep the files open for the time of a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close all files."""
+        self._files.close()

@@ -1,4 +1,4 @@
-"""How much longer a tokenizer may make a text, and whether its time is unbounded."""
+"""How much longer a tokenizer may make a text at worst, and whether its time is unbounded."""
 
 from base64 import b64decode
 from collections.abc import Callable

@@ -1,10 +1,10 @@
-"""The words of a command as they were typed, and what to type instead: hints that can be copied."""
+"""A command as it was typed, and changed copies of it: hints that can be copied."""
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
-from prefpairs.cli.command_manual import options_of_command
+from prefpairs.cli.command_docs import options_of_command
 from prefpairs.option import Option
 
 
@@ -15,7 +15,7 @@ class Given(NamedTuple):
     words: Sequence[str]
 
 
-class Typed(NamedTuple):
+class TypedCommand(NamedTuple):
     """A command as it was typed."""
 
     command: str
@@ -37,16 +37,16 @@ class Typed(NamedTuple):
         given = next((given for given in self.given if option in given.names), None)
         return None if given is None else given.words[-1].removeprefix(f"{option}=")
 
-    def without(self, options: Collection[str]) -> "Typed":
+    def without(self, options: Collection[str]) -> "TypedCommand":
         """The same without these options."""
         return self._replace(given=[one for one in self.given if not {*one.names} & {*options}])
 
-    def with_only(self, options: Collection[str]) -> "Typed":
+    def with_only(self, options: Collection[str]) -> "TypedCommand":
         """The same without all other options."""
         kept = [one for one in self.given if not one.names or {*one.names} & {*options}]
         return self._replace(given=kept)
 
-    def with_path(self, option: str, old: str, new: str) -> "Typed":
+    def with_path(self, option: str, old: str, new: str) -> "TypedCommand":
         """The same with another path for an option that has this one; a weight behind it stays."""
         given = [
             one._replace(words=(*one.words[:-1], _with_path(one.words[-1], old, new)))
@@ -56,7 +56,7 @@ class Typed(NamedTuple):
         ]
         return self._replace(given=given)
 
-    def with_arguments(self, arguments: Sequence[str]) -> "Typed":
+    def with_arguments(self, arguments: Sequence[str]) -> "TypedCommand":
         """The same with other arguments."""
         options = [given for given in self.given if given.names]
         return self._replace(given=[*options, *(Given((), (word,)) for word in arguments)])

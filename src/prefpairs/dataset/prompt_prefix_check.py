@@ -1,6 +1,6 @@
-"""What is left of an answer if a trainer slices it out of the rendered conversation.
+"""Checks that the rendered prompt is a prefix of the rendered conversation, as trainers assume.
 
-The trainer removes as many characters as the rendered prompt has, generation prompt included. Some
+A trainer removes as many characters as the rendered prompt has, generation prompt included. Some
 templates put the start of the reasoning into the generation prompt but not into the turn. The
 answer then silently loses its beginning, or all of it.
 """
@@ -14,7 +14,7 @@ from prefpairs.dataset.row_rules import Effect, Finding, Row
 from prefpairs.errors import UsageError
 
 
-class AnswerSlicer:
+class PromptPrefixCheck:
     """Slices answers as a trainer does, with one chat template."""
 
     def __init__(self, source: str) -> None:

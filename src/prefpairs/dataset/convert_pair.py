@@ -1,4 +1,4 @@
-"""From a pair to an example for a target: cut, written as the target supports it, and checked."""
+"""Converts a pair to an example for a target: cut, in a form the target supports, and checked."""
 
 from dataclasses import replace
 from typing import Any
@@ -59,7 +59,7 @@ _NO_CHANGES: frozenset[str] = frozenset()
 _REASONING_AS_TEXT = frozenset({"reasoning_as_text"})
 
 
-def example_of(
+def convert_pair(
     pair: Pair, target: Target, options: ExportOptions
 ) -> tuple[Example, frozenset[str]]:
     """The example of a pair for a target, and the reason codes of what was changed for it.
@@ -231,7 +231,7 @@ def trainer_prompt(row: Row, rules: Rules) -> bytes:
 def trainer_prompt_of(pair: Pair, target: Target, options: ExportOptions) -> bytes | None:
     """The digest of the prompt that a pair is written with, or None if it cannot be written."""
     try:
-        example, _ = example_of(pair, target, options)
+        example, _ = convert_pair(pair, target, options)
         return trainer_prompt(target.rows(example, options)[0], target.rules)
     except CannotExport:
         return None

@@ -1,7 +1,8 @@
-"""Pairs to lines, and what the ledger knows of each."""
+"""Where the pairs of a run come from, and how they are written as lines and counted."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from prefpairs.files.output import Output
@@ -11,6 +12,8 @@ from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import Plan
 
 if TYPE_CHECKING:
+    from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+    from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
     from prefpairs.stages.base import IndexedPair
     from prefpairs.stages.split_sides import SideOwners
 
@@ -97,3 +100,37 @@ def count_pair(pair: Pair, ledger: Ledger) -> None:
         ledger.marked.update(marks_of(pair.meta))
     if ledger.example is None:
         ledger.example = pair.prompt, pair.chosen, pair.rejected
+
+
+@contextmanager
+def open_pairs(
+    plan: Plan, ledger: Ledger, keep: "Keep | None" = None
+) -> "Iterator[PairsFromFiles | PairsFromCandidates]":
+    """The pairs of the plan: those that it makes, or those that its inputs hold.
+
+    `keep` says what will be asked for after all of the latter have been read. If inputs belong to
+    several sides, the side that keeps a prompt is read first, so that no pair has to wait.
+    """
+    if plan.pair is not None:
+        from prefpairs.engine.candidate_store import CandidateStore
+        from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
+
+        with CandidateStore(plan.pair) as store:
+            yield PairsFromCandidates(plan.pair, store, ledger)
+            store.check()
+        return
+    from prefpairs.engine.pairs_from_files import PairsFromFiles
+    from prefpairs.engine.row_reader import reading_rows
+    from prefpairs.engine.stage_runner import wanted_again
+    from prefpairs.fields.pair_row import PairRowOutcome
+    from prefpairs.files.fetch_records import RecordFetcher
+    from prefpairs.stages.split_sides import owner_first
+
+    read, sides = plan.read, plan.sides
+    if len({*sides.values()}) > 1:
+        inputs = sorted(read.inputs, key=lambda given: owner_first(sides[given]))
+        read = replace(read, inputs=inputs)
+    keep = wanted_again(plan) if keep is None else keep
+    with RecordFetcher[PairRowOutcome]() as records, reading_rows(read, ledger) as rows:
+        yield PairsFromFiles(rows, records, keep=keep, temp_dir=plan.temp_dir, sides=sides)
+        records.check()

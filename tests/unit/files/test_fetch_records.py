@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from prefpairs.errors import FileError, InputChanged
-from prefpairs.files.inputs import Input
-from prefpairs.files.record_files import RecordFile, RecordFiles, Spool
+from prefpairs.files.fetch_records import RecordFile, RecordFiles, Spool
+from prefpairs.files.input_file import Input
 
 
 def _record_file(path: Path) -> RecordFile:
@@ -195,7 +195,7 @@ def test_file_whose_content_is_held_is_gone(tmp_path: Path) -> None:
 
 def test_no_more_is_held_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit is opened again; smaller ones may still fit."""
-    monkeypatch.setattr("prefpairs.files.record_files._MOST_HELD", 13)
+    monkeypatch.setattr("prefpairs.files.fetch_records._MOST_HELD", 13)
     files = RecordFiles()
     for name, data in (("a", b"first\n"), ("b", b"too long\n"), ("c", b"second\n")):
         files.add(_held(tmp_path / name, data))

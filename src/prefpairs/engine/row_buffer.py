@@ -1,4 +1,4 @@
-"""The rows of a dataset, buffered until all of them are known.
+"""The rows of a dataset, buffered in a spool until all of them are known.
 
 Two things depend on rows to come: which columns there are, because every row has the same ones, and
 which rows go first, because loaders infer the type of a column from the first 10 MiB.
@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns, form_of, shape_of
-from prefpairs.files.record_files import RecordFiles, Spool
+from prefpairs.files.fetch_records import RecordFiles, Spool
 from prefpairs.model.json_codec import decode, encode, encode_line
 
 _ROOM = FIRST_BLOCK // 2
@@ -30,7 +30,7 @@ class _Form(NamedTuple):
     first: int
 
 
-class TypedRowBuffer:
+class RowBuffer:
     """The rows of one output file, in a spool."""
 
     def __init__(self, columns: Mapping[str, Any], temp_dir: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a command can be told: its options and its docstring, as help and errors see them."""
+"""What a command says about itself: its options by panel, and its docstring with examples."""
 
 import inspect
 from collections.abc import Callable

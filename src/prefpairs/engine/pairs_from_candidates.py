@@ -1,4 +1,4 @@
-"""Pairs that are made of candidates: decided by columns, fetched when they are written.
+"""The pairs that `pair` makes of candidates: decided by columns, fetched when they are written.
 
 Pairs that the rollouts already contain come first.
 """
@@ -19,13 +19,12 @@ from prefpairs.engine.decide import (
     refuse_too_many,
     step_of_groups,
 )
-from prefpairs.engine.pair_writer import WHOLE, PairLines, Sink
+from prefpairs.engine.pair_io import WHOLE, PairLines, Sink
 from prefpairs.engine.processes import CAN_FORK, processes_for
-from prefpairs.engine.record_store import RecordStore
 from prefpairs.errors import BadInput, TooManyPairs
-from prefpairs.fields.answer import RowOutcome
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.files.fetch_records import RecordFetcher, Spool
 from prefpairs.files.output import Output
-from prefpairs.files.record_files import Spool
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_pair
 from prefpairs.model.json_codec import decode
@@ -49,7 +48,7 @@ _APART = "the candidates of a group are not contiguous"
 _SEEN_SLOTS = 1 << 20
 
 
-class NewPairs:
+class PairsFromCandidates:
     """The pairs that `pair` makes."""
 
     def __init__(self, plan: PairPlan, store: CandidateStore, ledger: Ledger) -> None:
@@ -145,7 +144,7 @@ class NewPairs:
         """Return None: a new pair has no line in a file."""
 
     def _entry_of_ready(self, number: int, slot: int) -> IndexedPair:
-        from prefpairs.engine.pair_store import entry_of
+        from prefpairs.engine.pairs_from_files import entry_of
         from prefpairs.fields.pair_row import PairRowOutcome
 
         pair = self._ready.pair(slot)
@@ -180,7 +179,7 @@ class ReadyPairs:
     They take about 150 bytes of memory each.
     """
 
-    def __init__(self, plan: PairPlan, records: RecordStore[RowOutcome], ledger: Ledger) -> None:
+    def __init__(self, plan: PairPlan, records: RecordFetcher[RowOutcome], ledger: Ledger) -> None:
         self._plan = plan
         self._records = records
         self._ledger = ledger
