@@ -11,7 +11,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # else each of a thousand processes would compile the program
-.PHONY: demo test quick native test-native test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
+.PHONY: demo test quick native wheel try-wheel test-native test-lowest check lint types contract unit stress fuzz test-integration test-browser examples \
 	bench audit constraints bless docs screenshots site sample-data clean
 
 demo: $(BIN)/.installed native  ## install, pair the sample rollouts, show pairs and summary
@@ -39,6 +39,14 @@ unit: $(BIN)/.developer native  ## all tests, or TESTS; VENV=.venv-3.13 PYTHON=p
 
 native: | $(BIN)/python  ## build the native core where cargo is, and install it into VENV; PREFPAIRS_NATIVE=0 does not
 	@$(BIN)/python scripts/build_native.py
+
+wheel: | $(BIN)/python  ## wheels of prefpairs and of the native core into dist/
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python scripts/build_native.py --wheel dist
+
+try-wheel:  ## install the wheels of dist/ into a fresh environment of PYTHON, and pair with both engines
+	scripts/try_wheel $(PYTHON)
 
 test-native:  ## format, lint and tests of the native core (needs cargo)
 	cd native && cargo fmt --check && cargo clippy --locked --all-targets -- -D warnings && cargo test --locked --quiet
@@ -95,7 +103,7 @@ sample-data: $(BIN)/.developer  ## rewrite sample_data
 	$(BIN)/python scripts/make_sample_data.py
 
 clean:
-	rm -rf site .site native/target .venv .venv-* .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site .site dist native/target .venv .venv-* .bench .fuzz .consumers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:

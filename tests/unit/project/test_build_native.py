@@ -1,16 +1,20 @@
 """`make demo` and `make test` build the native core where they can, and go on where they cannot."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import prefpairs
 
 ROOT = Path(__file__).parents[3]
 LINE = "the native core is not built: {}; prefpairs works without it\n"
@@ -103,6 +107,22 @@ def built(tmp_path: Path) -> Checkout:
 def _nowhere(tmp_path: Path) -> str:
     """A path on which there are no programs."""
     return str(tmp_path / "nowhere")
+
+
+def test_the_core_has_the_version_of_the_program() -> None:
+    """It is used in no other one."""
+    workspace = tomllib.loads((ROOT / "native" / "Cargo.toml").read_text("utf-8"))["workspace"]
+    assert workspace["package"]["version"] == prefpairs.__version__
+
+
+def test_nothing_is_installed_by_a_name_that_is_not_ours() -> None:
+    """The core is installed by path, wherever it is told of."""
+    by_name = re.compile(r"(pip|uv|pipx)\b.* install .*prefpairs[-_]native")
+    pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.yml")]
+    for folder in ("docs", "scripts", "src"):
+        pages += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", "")]
+    found = [path for path in pages if path.is_file() and by_name.search(path.read_text("utf-8"))]
+    assert found == []
 
 
 def test_without_cargo(checkout: Checkout, nowhere: str) -> None:
