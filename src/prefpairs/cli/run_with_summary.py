@@ -1,5 +1,6 @@
 """Runs a plan with a progress bar if it takes long, and prints the summary at the end."""
 
+import os
 import sys
 
 from prefpairs.cli.terminal.next_steps import next_steps, retry_options, why_no_output
@@ -7,16 +8,26 @@ from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import write_stderr
 from prefpairs.cli.terminal.summary_text import summary_text
 from prefpairs.driver import run
+from prefpairs.engine.native import core_would_help
 from prefpairs.errors import GateNotMet, NothingCameOut
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.ledger import Ledger
 from prefpairs.plan import Plan
+
+LONG = 10.0
+"""Seconds of CPU time after which a run on Python alone hints at the native core."""
+
+_HINT = (
+    "hint: the native core reads rollouts several times faster; "
+    "in a checkout: pip install ./native/python\n"
+)
 
 
 def run_with_summary(plan: Plan) -> None:
     """Run a plan, and say what became of all that was read."""
     ledger, quiet = Ledger(), plan.write.quiet
     shown = "extract" if plan.makes == "candidates" else "pair" if plan.pair else "pairs"
+    begin = _cpu_seconds()
     try:
         with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=quiet):
             written = run(plan, ledger).label
@@ -29,6 +40,13 @@ def run_with_summary(plan: Plan) -> None:
         raise
     if not quiet:
         write_stderr(summary_text(shown, ledger, written))
+        if shown != "pairs" and _cpu_seconds() - begin > LONG and core_would_help():
+            write_stderr(_HINT)
         whole = plan.split is None and plan.export is None
         if whole and sys.stderr is not None and sys.stderr.isatty():
             write_stderr(next_steps(shown, ledger, written))
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and its workers: waiting for a pipe is not a long run."""
+    return sum(os.times()[:4])

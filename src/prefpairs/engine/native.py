@@ -31,6 +31,11 @@ def native_core() -> "Any":
     return _found[word]
 
 
+def core_would_help() -> bool:
+    """Whether a core would read rows if it were installed."""
+    return native_core() is None and os.environ.get(VARIABLE) != _OFF
+
+
 def _find(word: str) -> "Any":
     if word not in _WORDS:
         raise _refusal(word, None)
