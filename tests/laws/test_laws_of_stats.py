@@ -15,7 +15,7 @@ from stages_in_process import sieve_lines
 from survey_plans import looked_at
 
 from hypothesis_examples import examples
-from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey import figures
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.ledger import Ledger

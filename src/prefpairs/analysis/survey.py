@@ -1,6 +1,7 @@
 """A survey of pairs and of the candidates they were made from: exact counts in compact arrays.
 
 A pair takes about 50 bytes, plus 30 for each distinct prompt, answer and pair; no text is kept.
+`figures` is a survey as data: what `stats --json` writes and `--require` checks.
 """
 
 from array import array
@@ -8,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prefpairs.analysis.distribution import Spread, edges_of, length_edges, spread_of
 from prefpairs.analysis.shortcuts import SHORTCUTS, Shortcut, Traits, traits_of_sides
 from prefpairs.analysis.win_matrix import Wins
+from prefpairs.ledger import Ledger
+from prefpairs.ledger.summaries import extract_summary, ordered, stages_summary
 from prefpairs.model.identity import digest
 from prefpairs.model.message import flat_text
 from prefpairs.model.pair import Pair
@@ -236,3 +239,57 @@ def survey_groups(groups: Iterable[Sequence[float]]) -> GroupSurvey:
 
 def _question(prompt: bytes, tools: bytes) -> bytes:
     return digest("question", prompt + tools)
+
+
+def figures(survey: Survey, ledger: Ledger) -> dict[str, Any]:
+    """All figures of a survey."""
+    pairs = survey.pairs
+    return {
+        **_ledgers(survey, ledger),
+        **(_of_groups(survey.groups, ledger) if survey.groups is not None else {}),
+        "pairs": pairs.pairs,
+        "prompts": pairs.prompts,
+        "duplicates": pairs.duplicates,
+        "contradictions": pairs.contradictions,
+        "both_sides": pairs.both_sides,
+        "pairs_without_gap": pairs.without_gap,
+        **{f"{name}_wins": pairs.share(name) for name in SHORTCUTS},
+        "shortcuts": [shortcut.summary() for shortcut in pairs.shortcuts()],
+        **_spreads(pairs),
+        "what_if": [what_if._asdict() for what_if in survey.what_if],
+        "wins": {matrix.of: matrix.summary() for matrix in pairs.wins.matrices()},
+    }
+
+
+def _ledgers(survey: Survey, ledger: Ledger) -> dict[str, Any]:
+    ledgers = {**extract_summary(ledger), **stages_summary(ledger)}
+    if survey.groups is None:
+        del ledgers["candidates"]
+    return ledgers
+
+
+def _of_groups(groups: GroupSurvey, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "groups": groups.groups,
+        "groups_with_spread": groups.with_spread,
+        "groups_without_pair": ordered(ledger.groups_without_pair),
+        "groups_all_equal": groups.all_equal,
+        "candidates_per_group": _summary(groups.sizes),
+        "scores": _summary(groups.scores),
+        "ties": {"pairs": groups.tied_pairs, "of": groups.possible_pairs},
+    }
+
+
+def _spreads(pairs: PairSurvey) -> dict[str, Any]:
+    lengths, scores = pairs.lengths(), pairs.scores()
+    return {
+        "gap": _summary(pairs.gaps()),
+        "chosen_scores": _summary(scores.get("chosen")),
+        "rejected_scores": _summary(scores.get("rejected")),
+        "pairs_per_prompt": _summary(pairs.pairs_per_prompt()),
+        "lengths": {side: _summary(lengths.get(side)) for side in ("prompt", "chosen", "rejected")},
+    }
+
+
+def _summary(spread: Spread | None) -> dict[str, Any] | None:
+    return None if spread is None else spread.summary()

@@ -7,8 +7,12 @@ from dataclasses import replace
 from prefpairs.cli.recipe import STAGES, Recipe
 from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.destination import Destination
-from prefpairs.engine.earlier_split import earlier_files, with_earlier_sides
-from prefpairs.engine.files_for_stages import files_named_by, with_files
+from prefpairs.engine.files_for_stages import (
+    earlier_files,
+    files_named_by,
+    with_earlier_sides,
+    with_files,
+)
 from prefpairs.errors import OptionNeeds, OptionsConflict, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input

@@ -9,8 +9,7 @@ from math import isnan, nan
 from prefpairs.engine.candidate_store import Candidates, Numbers
 from prefpairs.engine.ranking import RankedGroup, competing_members
 from prefpairs.errors import TooManyPairs
-from prefpairs.ledger import Ledger
-from prefpairs.ledger.progress import Activity, Step
+from prefpairs.ledger import Activity, Ledger, Step
 from prefpairs.model.identity import canonical_json
 from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named

@@ -19,8 +19,7 @@ from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.open_input import open_input
 from prefpairs.files.output import Output
 from prefpairs.files.parquet_writer import Table
-from prefpairs.ledger import Ledger, StageCounts
-from prefpairs.ledger.progress import Step
+from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.model.json_codec import encode_line
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ExportPlan, InputPlan, TracePlan

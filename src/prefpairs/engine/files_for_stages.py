@@ -1,10 +1,15 @@
-"""The files that stages name in their options (benchmarks, tokenizers), found and read."""
+"""The files that stages name in their options: benchmarks, tokenizers, and an earlier split."""
 
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from prefpairs.did_you_mean import MOST_TOLD, nearest
-from prefpairs.errors import BadInput, BadRecord
-from prefpairs.files.input_file import Input
+from prefpairs.engine.pairs_from_files import reader_of
+from prefpairs.errors import BadInput, BadRecord, FileError
+from prefpairs.fields.pair_row import PairRowOutcome
+from prefpairs.files.file_system import exists, is_folder
+from prefpairs.files.input_file import Input, side_in_name
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.lines import Record
 from prefpairs.files.open_input import open_input
@@ -15,6 +20,8 @@ from prefpairs.model.message import Text, asks_something
 from prefpairs.model.path import MISSING, look_up, paths_of
 from prefpairs.stages.base import Stage
 from prefpairs.stages.contamination import PROMPT_FIELDS, ReferencePrompts
+from prefpairs.stages.split import Split
+from prefpairs.stages.split_sides import SideOwners
 
 
 def files_named_by(stage: Stage) -> list[Input]:
@@ -84,3 +91,52 @@ def _before_answer(prompt: Text) -> Text:
     while turns and turns[-1]["role"] == "assistant":
         del turns[-1]
     return turns
+
+
+def earlier_files(split: Split) -> list[Input]:
+    """The files that --like reads; the run may replace them."""
+    return [] if split.like is None else _files_in(split.like)
+
+
+def with_earlier_sides(split: Split) -> Split:
+    """The split, with the sides that keys have in the files of --like."""
+    return split if split.like is None else replace(split, earlier=_sides_in(split.like, split))
+
+
+def _files_in(folder: str) -> list[Input]:
+    """The files of a folder that are a side by their name."""
+    if not is_folder(folder):
+        missing = not exists(folder)
+        problem = "no such directory" if missing else "not a directory"
+        raise FileError(folder, problem, missing=missing)
+    inputs = (given._replace(label=given.path) for given in find_inputs([folder]))
+    found = [given for given in inputs if _side_of(given, folder)]
+    if not found:
+        raise FileError(folder, "no file in it is named train, val or test")
+    return found
+
+
+def _sides_in(folder: str, split: Split) -> SideOwners:
+    """The side of each key in a folder. Contents count, not the ids that stand beside them."""
+    kept, read = SideOwners(), reader_of("auto")
+    for source in _files_in(folder):
+        side = _side_of(source, folder) or "train"
+        with open_input(source) as opened:
+            for record in opened.records:
+                try:
+                    keys = _keys(read(record.complete()), split)
+                except BadRecord as error:
+                    place = f"{source.label}:{record.number}"
+                    raise BadInput(place, error.problem) from None
+                for key in keys:
+                    kept.add(key, side)
+    return kept
+
+
+def _keys(reading: PairRowOutcome, split: Split) -> list[bytes]:
+    prompt = reading.digests.prompt
+    return split.keys_of(prompt, reading.other_prompt, lambda: reading.pair)
+
+
+def _side_of(given: Input, folder: str) -> str | None:
+    return side_in_name(os.path.relpath(given.path, folder))

@@ -27,8 +27,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import LongLine, Record, lines_between, lines_of, record_of
 from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
-from prefpairs.ledger import Ledger, RowCounts
-from prefpairs.ledger.progress import Progress
+from prefpairs.ledger import Ledger, Progress, RowCounts
 from prefpairs.model import memory_guard
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan

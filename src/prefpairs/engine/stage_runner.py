@@ -6,8 +6,7 @@ from functools import partial
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.pairs_from_candidates import PairsFromCandidates
 from prefpairs.engine.pairs_from_files import Keep, PairsFromFiles
-from prefpairs.ledger import Ledger, StageCounts
-from prefpairs.ledger.progress import Step
+from prefpairs.ledger import Ledger, StageCounts, Step
 from prefpairs.plan import ExportPlan, Plan
 from prefpairs.stages.base import IndexedPair, PairReader
 from prefpairs.stages.pair_columns import PairColumns

@@ -16,8 +16,7 @@ from prefpairs.engine.processes import Counter, counts_for, send, start_processe
 from prefpairs.files.fetch_records import Spool
 from prefpairs.files.lines import lines_between
 from prefpairs.files.output import Output
-from prefpairs.ledger import Ledger, PairCounts
-from prefpairs.ledger.progress import Step
+from prefpairs.ledger import Ledger, PairCounts, Step
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -1,20 +1,75 @@
-"""The ledgers of a run: what was read, what was kept, and why the rest was dropped.
+"""The ledgers of a run: what was read, what was kept, and why the rest was dropped; its progress.
 
 Rows: read = used + dropped + bad. Candidates: found = kept + dropped. Pairs, in each stage:
-found = kept + dropped. Every loss has a reason.
+found = kept + dropped. Every loss has a reason. The engine counts; the progress bar looks at it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from prefpairs.errors import BadRecord
-from prefpairs.ledger.progress import Progress
 from prefpairs.ledger.running_stats import WHAT_IF_GAPS, RunningStats, StatsTotals
 
 FIRST_FEW = 5
 _MOST_KINDS = 10
+
+Activity = Literal["reading", "pairing", "comparing", "writing", "hashing"]
+"""What a run may be doing."""
+
+
+class Step(NamedTuple):
+    """What a run is doing, and how much of it is done. The total may be unknown."""
+
+    activity: Activity
+    done: int
+    total: int | None
+    unit: str
+
+
+class Progress:
+    """The steps of a run. The first one is always to read its inputs."""
+
+    def __init__(self) -> None:
+        self.own_bytes = 0
+        """The bytes this process has read in this step; of compressed files, compressed bytes."""
+        self._current_step: Callable[[], Step] | None = None
+        self._worker_bytes: Sequence[int] = ()
+
+    def add_bytes(self, count: int) -> None:
+        """Count bytes that were read. Files call it once for each large block."""
+        self.own_bytes += count
+
+    def watch_workers(self, worker_bytes: Sequence[int]) -> None:
+        """Count what worker processes read, too; they write it into shared memory."""
+        self._worker_bytes = worker_bytes
+
+    def workers_ended(self) -> None:
+        """Add the bytes of the workers to our own, since their memory goes away."""
+        counted, self._worker_bytes = sum(self._worker_bytes), ()
+        self.own_bytes += counted
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes that all processes have read in this step."""
+        return self.own_bytes + sum(self._worker_bytes)
+
+    def begin_step(self, current_step: Callable[[], Step]) -> None:
+        """Begin another step. `current_step` may be called at any time."""
+        self.own_bytes = 0
+        self._current_step = current_step
+
+    def begin_hashing(self, total: int) -> None:
+        """Begin to hash files of `total` bytes."""
+        self.begin_step(lambda: Step("hashing", self.bytes_read, total, "bytes"))
+
+    @property
+    def step(self) -> Step:
+        """What the run is doing now. The length of the inputs is not known here."""
+        if self._current_step is None:
+            return Step("reading", self.bytes_read, None, "bytes")
+        return self._current_step()
 
 
 class RowCounts(NamedTuple):

@@ -328,7 +328,7 @@ threads = []  # how many there are when a process is begun: asked after all othe
 os.register_at_fork(before=lambda: threads.append(threading.active_count()))
 import prefpairs.cli.terminal.progress_bar as progress
 from prefpairs.files.file_system import held_signals
-from prefpairs.ledger.progress import Progress, Step
+from prefpairs.ledger import Progress, Step
 progress.AFTER, progress._PERIOD = 0.0, 0.01
 shown = Progress()
 shown.begin_step(lambda: Step("reading", 5, 10, "rows"))

@@ -2,8 +2,7 @@
 
 from array import array
 
-from prefpairs.ledger import ValidationLedger
-from prefpairs.ledger.progress import Progress, Step
+from prefpairs.ledger import Progress, Step, ValidationLedger
 
 
 def test_bytes_of_inputs_are_counted_first() -> None:

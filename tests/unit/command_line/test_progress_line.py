@@ -3,7 +3,7 @@
 import pytest
 
 from prefpairs.cli.terminal.progress_bar import bar_line
-from prefpairs.ledger.progress import Step
+from prefpairs.ledger import Step
 
 READING = Step("reading", 1_500_000_000, 2_400_000_000, "bytes")
 WRITING = Step("writing", 35_087, 125_000, "groups")

@@ -12,7 +12,7 @@ from page_of_rows import Parsed, page_of
 from survey_of_rows import Row
 
 from hypothesis_examples import examples
-from prefpairs.render.page.html import written_out
+from prefpairs.render.page.markup import written_out
 
 _ELEMENTS = (
     "html head meta title style body header h1 h2 p dl dt dd div nav a button main section span "

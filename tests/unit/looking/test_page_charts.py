@@ -6,14 +6,13 @@ from typing import Any
 
 from survey_of_rows import Row, survey_of
 
-from prefpairs.analysis.survey import Survey, survey_groups
-from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey import Survey, figures, survey_groups
 from prefpairs.analysis.survey_tables import sections
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.charts import Chart, charts
 from prefpairs.render.page.histograms import columns
-from prefpairs.render.page.svg import Column, dots, heat, rows, shortened
-from prefpairs.render.page.svg import Row as Line
+from prefpairs.render.page.markup import Column, dots, heat, rows, shortened
+from prefpairs.render.page.markup import Row as Line
 
 
 def survey(pairs: list[Row], groups: list[list[float]] | None = None) -> Survey:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from prefpairs.model.message import Message
 from prefpairs.model.pair import pair_of
 from prefpairs.model.tool_calls import tool_call
-from prefpairs.render.page.pair_excerpts import (
+from prefpairs.render.page.gallery import (
     Piece,
     cut,
     excerpt_of,

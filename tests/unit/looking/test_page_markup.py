@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefpairs.render.page.html import Markup, element, escaped, lines
+from prefpairs.render.page.markup import Markup, element, escaped, lines
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:

@@ -21,8 +21,7 @@ from prefpairs.engine.processes import CAN_FORK, Counter
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.files.lines import lines_between
-from prefpairs.ledger import Ledger
-from prefpairs.ledger.progress import Progress, Step
+from prefpairs.ledger import Ledger, Progress, Step
 from prefpairs.plan import PairPlan, ReadPlan
 from prefpairs.strategies.options import PairOptions
 from run_plans import pair

@@ -59,7 +59,7 @@ FIELDS = {
     "render/page/charts.py": "a heading",
     "render/page/document.py": "a heading",
     "cli/terminal/summary_text.py": "a heading",
-    "analysis/survey_figures.py": "a key of summaries",
+    "analysis/survey.py": "a key of summaries",
     "analysis/survey_tables.py": "a heading",
 }
 """The modules in which an ordinary word is a string of its own, and names no format."""

@@ -23,8 +23,7 @@ from prefpairs.fields.read_options import READ
 from prefpairs.files.input_file import STDIN, labels
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
-from prefpairs.ledger import Ledger
-from prefpairs.ledger.progress import Progress
+from prefpairs.ledger import Ledger, Progress
 from prefpairs.model.json_codec import encode_pretty
 from prefpairs.option import argument, flag, one_of, option, options
 from prefpairs.plan import InputPlan

@@ -2,8 +2,7 @@
 
 import os
 
-from prefpairs.analysis.survey import PairSurvey, Survey, survey_groups
-from prefpairs.analysis.survey_figures import figures
+from prefpairs.analysis.survey import PairSurvey, Survey, figures, survey_groups
 from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress

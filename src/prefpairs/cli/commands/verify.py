@@ -3,7 +3,7 @@
 from prefpairs.cli.terminal.progress_bar import show_progress
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
 from prefpairs.errors import BadInput, FilesDiffer
-from prefpairs.ledger.progress import Progress
+from prefpairs.ledger import Progress
 from prefpairs.option import REQUIRED, argument, options
 
 

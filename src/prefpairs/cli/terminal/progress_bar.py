@@ -17,7 +17,7 @@ from threading import Event, Thread
 from prefpairs.files.file_system import held_signals
 from prefpairs.files.input_file import Input
 from prefpairs.files.standard_output import drawing
-from prefpairs.ledger.progress import Progress, Step
+from prefpairs.ledger import Progress, Step
 from prefpairs.plan import InputPlan
 
 AFTER = 2.0

@@ -12,8 +12,7 @@ from prefpairs.analysis.survey import Survey
 from prefpairs.analysis.win_matrix import Matrix
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.histograms import both_sides, histogram, short
-from prefpairs.render.page.html import Markup
-from prefpairs.render.page.svg import Column, Row, dots, heat, rows, shortened
+from prefpairs.render.page.markup import Column, Markup, Row, dots, heat, rows, shortened
 
 _MOST = 0.5
 """A value with more than this share is the usual one."""

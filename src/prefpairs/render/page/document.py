@@ -17,7 +17,7 @@ from prefpairs.analysis.survey_tables import Bar, Cell, Section, Table, sections
 from prefpairs.ledger import Ledger
 from prefpairs.render.page.charts import Chart, charts
 from prefpairs.render.page.gallery import Gallery
-from prefpairs.render.page.html import Markup, element, lines
+from prefpairs.render.page.markup import Markup, element, lines
 
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; "

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from prefpairs.analysis.distribution import Bin, Spread
-from prefpairs.render.page.html import Markup, element
-from prefpairs.render.page.svg import (
+from prefpairs.render.page.markup import (
     ABOVE,
     BELOW,
     MANY,
     Box,
     Column,
+    Markup,
+    element,
     line,
     picture,
     rectangle,
