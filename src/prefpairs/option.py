@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, TypeVar, dataclass_transform, get_args
 
 from prefpairs.errors import EmptyName, UnknownWord, UsageError
+from prefpairs.model.number import round_score
 
 G = TypeVar("G")
 
@@ -96,11 +97,11 @@ class Option:
         return f"{self.least:g}{upper}"
 
     def value_of(self, typed: Any) -> Any:
-        """The typed value, with words spelled as in the choices.
+        """The typed value: words spelled as in the choices, numbers decimal like scores.
 
         >>> order = Option(names=("--order",), help="", choices=("input", "easy-first"))
-        >>> order.value_of("easy_first")
-        'easy-first'
+        >>> order.value_of("easy_first"), order.value_of(0.1 + 0.2)
+        ('easy-first', 0.3)
         """
         if self.convert is not None:
             return self.convert(typed)
@@ -109,7 +110,7 @@ class Option:
             return tuple(one_of(self.name, word, *self.choices) for word in words)
         if self.choices and isinstance(typed, str):
             return one_of(self.name, typed, *self.choices)
-        return typed
+        return round_score(typed) if isinstance(typed, float) else typed
 
     def check(self, value: Any, name: str = "") -> None:
         """Raise UsageError for values that are invalid for every option.

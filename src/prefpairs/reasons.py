@@ -17,6 +17,8 @@ LOSSES = {
     "no_prompt": "the prompt is missing or empty",
     "no_response": "the response is missing",
     "empty_answer": "the answer is empty: it has no text and no tool call",
+    "unfinished_thinking": "the answer is only thinking, and was cut off before its end: "
+    "<think> without </think>",
     "no_group": "a field that --group-by names is missing",
     "unsupported_item": "the response contains an item that chat messages cannot represent",
     "no_ttc_steps": "the row has no TTC_END step",
@@ -33,8 +35,17 @@ LOSSES = {
 }
 
 CONFLICTING = "conflicting_scores"
+UNFINISHED = "unfinished_thinking"
 
-SWITCHABLE = ("masked", "failed", "incomplete", "placeholder", "no_score", CONFLICTING)
+SWITCHABLE = (
+    "masked",
+    "failed",
+    "incomplete",
+    "placeholder",
+    "no_score",
+    UNFINISHED,
+    CONFLICTING,
+)
 """The reasons that --keep-rows turns off."""
 
 NOTICES = {

@@ -176,15 +176,15 @@ def _seen(answer: Row) -> Seen:
 def _turns(prompt: Any, response: Any, *, verbatim: bool) -> tuple[list[Row], list[Row]]:
     """Prompt and response as chats; the response goes from the model's first word to its last."""
     before = as_chat(prompt, "user") if prompt and prompt != " " else []
-    said = as_chat(response, "assistant")
-    if not verbatim:
-        said = [_with_thoughts_apart(turn) for turn in said]
+    given = as_chat(response, "assistant")
+    said = given if verbatim else [_with_thoughts_apart(turn) for turn in given]
     places = [place for place, turn in enumerate(said) if turn["role"] == "assistant"]
     if not places:
         raise Unfit("empty_answer")
     moved, said = said[: places[0]], said[places[0] : places[-1] + 1]
     if not any(map(_speaks, said)):
-        raise Unfit("empty_answer")
+        _, _, rest = given[places[-1]]["content"].rpartition("</think>")
+        raise Unfit("unfinished_thinking" if "<think>" in rest else "empty_answer")
     whole = _numbered(before + moved + said)
     return whole[: len(before + moved)], whole[len(before + moved) :]
 

@@ -57,6 +57,8 @@ class Exporter:
         self._ledger = ledger
         self._stage = StageCounts("export")
         ledger.stages.append(self._stage)
+        if plan.target.note:
+            self._stage.notes.append(plan.target.note)
         extras = plan.target.extra_names
         self._outputs = {side: out for side, out in outputs.items() if side not in extras}
         self._extras = {name: out for name, out in outputs.items() if name in extras}

@@ -20,6 +20,7 @@ from prefpairs.model.message import (
     as_chat,
     asks_something,
     drop_reasoning,
+    is_unfinished_thinking,
     says_something,
     split_reasoning,
 )
@@ -27,6 +28,7 @@ from prefpairs.model.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.model.pair import Pair
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import number_calls
+from prefpairs.reasons import UNFINISHED
 
 TASK = "source_task"
 """The key in `meta` for the task, where the group does not identify it."""
@@ -207,10 +209,19 @@ def split_turns(
         noticed.append("trailing_turn_cut")
     turns = [_with_reasoning(turn, options, answer) for turn in response[first : last + 1]]
     if options.response_part == "final":
-        turns = _final(turns, noticed)
+        turns = _final(turns, response[last], options, noticed)
     if not any(says_something(turn) for turn in turns if turn["role"] == "assistant"):
-        raise Unusable("empty_answer")
+        turns = [*turns[:-1], _thinking_alone(response[last], options)]
     return number_calls(prompt, turns)
+
+
+def _thinking_alone(turn: Message, options: ReadOptions) -> Message:
+    """A turn that says nothing, as it was given, if it is unfinished thinking that is kept."""
+    if not is_unfinished_thinking(turn):
+        raise Unusable("empty_answer")
+    if UNFINISHED not in options.keep_rows:
+        raise Unusable(UNFINISHED)
+    return turn
 
 
 def _end_of_prompt(asked: list[Message], response: list[Message]) -> int:
@@ -232,13 +243,14 @@ def _text_answer(response: str, options: ReadOptions, answer: Answer) -> Text:
         if not response or response.isspace():
             raise Unusable("empty_answer")
         return response
-    said = {"role": "assistant", "content": response}
+    given = {"role": "assistant", "content": response}
+    said = given
     if answer.inline_reasoning or options.reasoning == "drop":
         said = split_reasoning(said)
     if options.reasoning == "drop":
         said = drop_reasoning(said)
     if not says_something(said):
-        raise Unusable("empty_answer")
+        said = _thinking_alone(given, options)
     return [said] if "reasoning_content" in said else said["content"]
 
 
@@ -249,11 +261,13 @@ def _with_reasoning(turn: Message, options: ReadOptions, answer: Answer) -> Mess
     return drop_reasoning(split) if options.reasoning == "drop" else split
 
 
-def _final(turns: list[Message], noticed: list[str]) -> list[Message]:
+def _final(
+    turns: list[Message], last: Message, options: ReadOptions, noticed: list[str]
+) -> list[Message]:
     """The model's last text alone, without the tool calls and results before it."""
     texts = [turn for turn in turns if turn["role"] == "assistant" and says_text(turn)]
     if not texts:
-        raise Unusable("empty_answer")
+        texts = [_thinking_alone(last, options)]
     if any(turn["role"] == "tool" for turn in turns):
         noticed.append("final_rests_on_tools")
     return [{key: value for key, value in texts[-1].items() if key != "tool_calls"}]

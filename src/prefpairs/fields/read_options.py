@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Literal, Protocol, cast
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionsConflict, UsageError
 from prefpairs.fields.field_names import is_less_better
 from prefpairs.fields.rollout_tokens import Decoder
 from prefpairs.model.marks import MARKS
 from prefpairs.model.message import Message
 from prefpairs.option import flag, one_of, option, options, split_words
-from prefpairs.reasons import CONFLICTING, SWITCHABLE
+from prefpairs.reasons import CONFLICTING, SWITCHABLE, UNFINISHED
 
 READ = "Input"
 TROUBLE = "Bad rows and limits"
@@ -188,6 +188,8 @@ class ReadOptions:
         if self.lower_is_better and "no_score" in self.keep_rows:
             problem = "--keep-rows no_score would count a missing score as the best one"
             raise UsageError(problem, "omit it, or do without --lower-is-better")
+        if self.reasoning == "drop" and UNFINISHED in self.keep_rows:
+            raise OptionsConflict(f"--keep-rows {UNFINISHED}", "--reasoning drop")
         for reason in sorted(self.keep_rows & self.drop_rows):
             problem = f"--keep-rows and --drop-rows both name {reason}"
             raise UsageError(problem, "leave one of them out")

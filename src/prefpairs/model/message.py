@@ -176,6 +176,20 @@ def split_reasoning(message: Message) -> Message:
     return in_order(split)
 
 
+def is_unfinished_thinking(message: Message) -> bool:
+    """Whether a message is only thinking that was cut off: its last `<think>` has no end.
+
+    >>> is_unfinished_thinking({"role": "assistant", "content": "<think>hm"})
+    True
+    >>> is_unfinished_thinking({"role": "assistant", "content": "<think>hm</think>"})
+    False
+    """
+    content = message["content"]
+    if not isinstance(content, str) or content.rfind("<think>") <= content.rfind(_END_OF_BLOCK):
+        return False
+    return not says_something(split_reasoning(message))
+
+
 def drop_reasoning(message: Message) -> Message:
     """The message without its reasoning, including `<think>` blocks in the text."""
     bare = {key: value for key, value in message.items() if key != "reasoning_content"}

@@ -188,7 +188,8 @@ class ExportForm(TokenForm):
         None,
         choices=HOSTS,
         panel=_FORM,
-        help="openai: the hosting service; the last two do not support tools.",
+        help="openai: the hosting service. Default: azure. together and fireworks do not support "
+        "tools.",
     )
 
     def plan(self, to: str, temp_dir: str | None) -> ExportPlan:

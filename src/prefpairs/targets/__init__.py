@@ -51,7 +51,7 @@ KEY_COLUMNS = (
 )
 """The format of a row is that of the first line whose columns it has, if `looks_like` agrees."""
 
-HOSTS = ("openai", "azure", "together", "fireworks")
+HOSTS = ("azure", "together", "fireworks", "openai")
 """What --host may name."""
 
 OF_TRACES = {"sdpo": "traces as tokens, with and without hints before turns that fix an error"}

@@ -151,6 +151,7 @@ class Host(NamedTuple):
     rules: Rules
     extras: Callable[[Dataset], Mapping[str, str]]
     extra_names: Sequence[str] = ("job.json",)
+    note: str = ""
 
 
 _FILES = {"train": "train.jsonl", "val": "val.jsonl", "test": "test.jsonl"}
@@ -188,6 +189,8 @@ class Target:
     """The releases of the trainer at which its files changed, newest last."""
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """The services that read the format, if they differ."""
+    note: str = ""
+    """What users must know of the service before they upload anything."""
     unpaired: bool = False
     """Whether each row is a single answer."""
     rules: Rules

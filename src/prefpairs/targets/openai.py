@@ -1,5 +1,6 @@
 """OpenAI's preference format, which Azure, Together and Fireworks also read.
 
+Azure is the default host: OpenAI is closing its own fine-tuning.
 `input` is an object, an answer is one message, and no other columns are allowed. Together and
 Fireworks support neither tools nor tool results.
 """
@@ -108,9 +109,13 @@ def _job(dataset: Dataset, method: Row) -> Mapping[str, str]:
     return {"job.json": json.dumps(job, indent=2) + "\n"}
 
 
+_CLOSING = (
+    "OpenAI accepts no new fine-tuning jobs from 6 January 2027, and since May 2026 none from "
+    "organizations that are new to it"
+)
 _COLUMNS = ("input", "preferred_output", "non_preferred_output")
 _CHAT = frozenset({"chat"})
-_OWN = Host(
+_AZURE = Host(
     ChatSupport(calls=True, broken_calls=True, tools=True, names=True),
     Rules(
         needs={
@@ -129,7 +134,7 @@ _OWN = Host(
     extras,
 )
 _TOGETHER = Host(
-    ChatSupport(), replace(_OWN.rules, check=check_strictly, least=3), extras_of_together
+    ChatSupport(), replace(_AZURE.rules, check=check_strictly, least=3), extras_of_together
 )
 _FIREWORKS = Host(_TOGETHER.supports, _TOGETHER.rules, no_extras, ())
 
@@ -139,10 +144,16 @@ TARGET = Target(
     columns=dict.fromkeys(_COLUMNS),
     extras=extras,
     extra_names=("job.json",),
-    supports=_OWN.supports,
-    rules=_OWN.rules,
+    supports=_AZURE.supports,
+    rules=_AZURE.rules,
     single=True,
     templated=False,
-    hosts={"openai": _OWN, "azure": _OWN, "together": _TOGETHER, "fireworks": _FIREWORKS},
+    hosts={
+        "azure": _AZURE,
+        "together": _TOGETHER,
+        "fireworks": _FIREWORKS,
+        "openai": _AZURE._replace(note=f"{_CLOSING}; --host azure reads the same rows"),
+    },
+    note=f"without --host, the rows are for Azure: {_CLOSING}",
     typed=False,
 )

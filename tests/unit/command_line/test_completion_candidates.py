@@ -40,7 +40,7 @@ def _words(typed: str, *, cut_at_equals: bool = False) -> list[str]:
         ("pair --group-by ", ["auto", "prompt", "file"]),
         ("pair --keep-rows ", [*SWITCHABLE]),
         ("pair --keep-rows masked,no_s", ["masked,no_score"]),
-        ("pair --host ", ["openai", "azure", "together", "fireworks"]),
+        ("pair --host ", ["azure", "together", "fireworks", "openai"]),
         ("explain ", [*ALL]),
         ("explain no_sc", ["no_score"]),
         ("formats --schema p", ["pair"]),

@@ -8,6 +8,7 @@ from prefpairs.errors import UnknownWord, UsageError
 from prefpairs.option import (
     REQUIRED,
     argument,
+    filled,
     flag,
     given_options,
     one_of,
@@ -63,6 +64,15 @@ def test_facts() -> None:
     )
     assert (gap.number, gap.bounds, gap.told_default, gap.panel) == ("float", None, None, "Gaps")
     assert (red.type, red.spelling, red.told_default) == (bool, "--red", None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [(0.30000000000000004, 0.3), (0.29999999999999993, 0.3), (1e-15, 1e-15), (-0.0, 0.0)],
+)
+def test_numbers_are_decimal(typed: float, number: float) -> None:
+    """They have 15 significant digits, as scores do."""
+    assert repr(filled(Box, {"min_gap": typed}).min_gap) == repr(number)
 
 
 def test_groups_inherit() -> None:

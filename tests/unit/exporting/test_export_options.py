@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,15 @@ def test_plan_of_all_words() -> None:
 def test_host() -> None:
     """The target as it is read there."""
     assert _plan("openai", host="together").target.supports == ChatSupport()
-    assert _plan("openai", host="azure").target == target_named("openai")
+    default = target_named("openai")
+    assert _plan("openai", host="azure").target == replace(default, note="")
+    assert [_plan("openai", host=host).target.note[:12] for host in (None, *default.hosts)] == [
+        "without --ho",
+        "",
+        "",
+        "",
+        "OpenAI accep",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_unknown_host() -> None:
     """The error has those that are known."""
     with pytest.raises(UnknownWord) as caught:
         _plan("openai", host="gemini")
-    assert list(caught.value.known) == ["openai", "azure", "together", "fireworks"]
+    assert list(caught.value.known) == ["azure", "together", "fireworks", "openai"]
 
 
 def test_nothing_is_left_behind() -> None:

@@ -401,7 +401,7 @@ def test_no_response(response: Any) -> None:
         [_text(" \n")],
         [_thought("hm")],
         [_thought("hm"), _text("")],
-        [_text("<think>I never came to an end")],
+        [_text("<think>I came to an end</think>")],
         [{"type": "message", "role": "user", "content": "hello?"}],
         [_result("x", "42")],
     ],
@@ -409,6 +409,15 @@ def test_no_response(response: Any) -> None:
 def test_empty_answer(output: Any) -> None:
     """Without a word or a call of the model there is nothing to train on."""
     assert _read(_rollout(output)).lost == ["empty_answer"]
+
+
+@pytest.mark.parametrize("before", [[], [_thought("hm")]])
+def test_unfinished_thinking(before: list[Any]) -> None:
+    """--keep-rows unfinished_thinking uses the text as it was written."""
+    row = _rollout([*before, _text("<think>I never came to an end")])
+    assert _read(row).lost == ["unfinished_thinking"]
+    kept = _kept(row, keep_rows=frozenset({"unfinished_thinking"}))
+    assert [turn["content"] for turn in kept.response] == ["<think>I never came to an end"]
 
 
 @pytest.mark.parametrize(

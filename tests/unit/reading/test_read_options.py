@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefpairs.errors import FileError, OptionsBothNeeded, UnknownWord, UsageError
+from prefpairs.errors import FileError, OptionsBothNeeded, OptionsConflict, UnknownWord, UsageError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input
 from prefpairs.option import filled
@@ -135,6 +135,12 @@ def test_quarantine_needs_both_words(words: dict[str, Any]) -> None:
     """One without the other is a mistake."""
     with pytest.raises(OptionsBothNeeded):
         _plan(**words)
+
+
+def test_thinking_that_is_dropped_cannot_be_kept() -> None:
+    """Unfinished thinking has nothing besides it."""
+    with pytest.raises(OptionsConflict):
+        _plan(keep_rows=["unfinished-thinking"], reasoning="drop")
 
 
 @pytest.mark.parametrize(

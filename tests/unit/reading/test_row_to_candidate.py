@@ -55,11 +55,42 @@ def test_places_count_losses_too() -> None:
         ("Q", [{"role": "user", "content": "x"}], "empty_answer"),
         ("Q", [_said(""), _said(" ")], "empty_answer"),
         ("Q", "<think>hm</think> ", "empty_answer"),
+        ("Q", [_said("", reasoning_content="hm")], "empty_answer"),
+        ("Q", "<think>hm", "unfinished_thinking"),
+        ("Q", " <think>", "unfinished_thinking"),
+        ("Q", "<think>a</think> <think>b", "unfinished_thinking"),
+        ("Q", [_said("<think>hm")], "unfinished_thinking"),
     ],
 )
 def test_reasons(prompt: Text | None, response: Text | None, reason: str) -> None:
     """Neither side of a pair is ever empty."""
     assert _refine(prompt, response).lost == [reason]
+
+
+def test_unfinished_thinking_is_kept_as_it_was_written() -> None:
+    """With --keep-rows it is the text of the answer: thinking alone would be empty."""
+    for said in ("<think>hm", [_said("<think>hm")], [_said("<think>hm", reasoning_content="a")]):
+        kept = _refine("Q", said, keep_rows=frozenset({"unfinished_thinking"})).kept[0]
+        assert kept.response == said
+    whole = _refine("Q", "<think>hm</think>A", keep_rows=frozenset({"unfinished_thinking"}))
+    assert whole.kept[0].response == [_said("A", reasoning_content="hm")]
+    empty = _refine("Q", "<think></think>", keep_rows=frozenset({"unfinished_thinking"}))
+    assert empty.lost == ["empty_answer"]
+
+
+def test_unfinished_thinking_behind_calls() -> None:
+    """The calls are an answer; for the last text alone there is none."""
+    turns = [_said("", tool_calls=[tool_call("f", "{}", "call_0")]), _said("<think>hm")]
+    assert _refine("Q", turns).kept[0].response[-1] == _said("", reasoning_content="hm")
+    assert _refine("Q", turns, response_part="final").lost == ["unfinished_thinking"]
+    both = {"response_part": "final", "keep_rows": frozenset({"unfinished_thinking"})}
+    assert _refine("Q", turns, **both).kept[0].response == [_said("<think>hm")]
+    assert _refine("Q", turns[:1], **both).lost == ["empty_answer"]
+
+
+def test_unfinished_thinking_without_its_reasoning() -> None:
+    """--reasoning drop leaves nothing of it."""
+    assert _refine("Q", "<think>hm", reasoning="drop").lost == ["unfinished_thinking"]
 
 
 def test_leading_turn_moves_behind_a_text_prompt() -> None:

@@ -57,7 +57,10 @@ class ValidateWords:
         help="Files of the dataset, or its directory (default: standard input).",
     )
     host: str | None = option(
-        None, metavar="|".join(HOSTS), panel=_RULES, help="openai: the hosting service."
+        None,
+        metavar="|".join(HOSTS),
+        panel=_RULES,
+        help="openai: the hosting service. Default: azure.",
     )
     max_chars: int | None = option(
         None,
