@@ -9,7 +9,7 @@ from prefpairs.errors import BadField, NotJson
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
-from prefpairs.model.message import Message
+from prefpairs.model.message import Message, as_chat
 from prefpairs.model.tool_calls import tool_call
 from prefpairs.sources import companions_of
 from prefpairs.sources.nemo_gym import looks_like, open_reader
@@ -416,8 +416,8 @@ def test_unfinished_thinking(before: list[Any]) -> None:
     """--keep-rows unfinished_thinking uses the text as it was written."""
     row = _rollout([*before, _text("<think>I never came to an end")])
     assert _read(row).lost == ["unfinished_thinking"]
-    kept = _kept(row, keep_rows=frozenset({"unfinished_thinking"}))
-    assert [turn["content"] for turn in kept.response] == ["<think>I never came to an end"]
+    kept = _kept(row, keep_rows=frozenset({"unfinished_thinking"})).response
+    assert as_chat(kept, "assistant")[0]["content"] == "<think>I never came to an end"
 
 
 @pytest.mark.parametrize(
