@@ -13,6 +13,7 @@ BETWEEN = 418
 COLOURS = {
     "prefpairs": "#d1495b",
     "prefpairs --workers 1": "#e58f65",
+    "prefpairs --workers 1, Python": "#c2a878",
     "orjson loop": "#7d8597",
     "DuckDB": "#2a9d8f",
     "Polars": "#3a86c8",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.results import Machine
 
-LIBRARIES = ("prefpairs", "orjson", "msgspec", "duckdb", "polars")
+LIBRARIES = ("prefpairs", "prefpairs-native", "orjson", "msgspec", "duckdb", "polars")
 
 
 def this_machine() -> Machine:

@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Contender:
     """A library without which it cannot run."""
     appetite: float = 0.0
     """What it holds in memory, as a share of the input."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What it finds in its environment besides ours."""
 
     def why_not(self, input_bytes: int) -> str:
         """Why it cannot run here, if so."""
@@ -64,7 +66,9 @@ def once(contender: Contender) -> Cost:
     words = [sys.executable, "-I", "-S", str(TIMER), os.devnull, os.devnull, *contender.command]
     # Programs that are installed find their bytecode on the disk; to compile it anew takes 60 ms.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    ran = subprocess.run(words, check=False, capture_output=True, text=True, env=kept)
+    ran = subprocess.run(
+        words, check=False, capture_output=True, text=True, env={**kept, **contender.variables}
+    )
     told = json.loads(ran.stdout) if ran.stdout else {"code": ran.returncode}
     if code := told.pop("code"):
         raise ContenderFailed(contender.name, code, ran.stderr)

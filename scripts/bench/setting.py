@@ -87,6 +87,12 @@ class Setting:
         command = (self.prefpairs, *map(str, (*words, *where)))
         return Contender(name=name, command=command, output=output)
 
+    def python_alone(
+        self, name: str, words: Iterable[object], output: Path | None = None
+    ) -> Contender:
+        """The same without the native core."""
+        return replace(self.program(name, words, output), variables={"PREFPAIRS_NATIVE": "0"})
+
     def peer(self, name: str, script: str, source: Path, *, needs: str = "") -> Contender:
         """A script of peers/ as a contender."""
         output = self.output(f"{script}.jsonl")

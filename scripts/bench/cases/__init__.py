@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bench.cases.agentic import agentic, chinese
 from bench.cases.curate import curate
 from bench.cases.exhaustive import exhaustive
 from bench.cases.generic import generic
@@ -14,6 +15,8 @@ from bench.results import Finding
 from bench.setting import Setting
 
 CASES: dict[str, Callable[[Setting], Finding]] = {
+    "agentic": agentic,
+    "chinese": chinese,
     "pair": pair,
     "length": length,
     "exhaustive": exhaustive,

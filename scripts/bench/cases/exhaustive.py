@@ -5,6 +5,7 @@ from bench.results import Claim, Finding
 from bench.setting import Setting
 
 NAME, COPY = "prefpairs --workers 1", "orjson copy of its output"
+PYTHON = "prefpairs --workers 1, Python"
 
 
 class PairsMissing(Exception):
@@ -21,6 +22,7 @@ def exhaustive(setting: Setting) -> Finding:
     words = ("pair", "--strategy", "exhaustive", "--quiet", *setting.one_worker, source)
     contenders = [
         setting.program(NAME, words, output),
+        setting.python_alone(PYTHON, words, setting.output("python.jsonl")),
         setting.peer(COPY, "orjson_copy", output),
     ]
     costs = setting.race(contenders)
@@ -30,11 +32,10 @@ def exhaustive(setting: Setting) -> Finding:
         raise PairsMissing(lines, wanted)
     written = output.stat().st_size
     claim = Claim(
-        what="speed of writing, against the copy",
-        value=costs[COPY].wall / costs[NAME].wall,
-        bound=0.4,
+        what="time against the copy",
+        value=costs[NAME].wall / costs[COPY].wall,
+        bound=0.9,
         unit="x",
-        least=True,
     )
     return Finding(
         case="exhaustive",

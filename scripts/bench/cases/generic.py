@@ -1,6 +1,6 @@
 """Best against worst from rows of prompt, response and score: short lines, so more of them."""
 
-from bench.cases.pair import ALONE, JOB, LOOP
+from bench.cases.pair import ALONE, JOB, LOOP, PYTHON
 from bench.data.plan import Plan
 from bench.race import Contender
 from bench.results import Finding
@@ -17,6 +17,7 @@ def generic(setting: Setting) -> Finding:
         [
             Contender(name=LOOP, command=loop.command),
             setting.program(ALONE, words, setting.output("generic.jsonl")),
+            setting.python_alone(PYTHON, words, setting.output("python.jsonl")),
         ]
     )
     return Finding(

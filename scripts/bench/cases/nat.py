@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from bench.cases.pair import PYTHON
 from bench.data.plan import Plan
 from bench.equality import check_equal
 from bench.race import Contender
@@ -45,6 +46,7 @@ def _contenders(setting: Setting, source: Path, quarter: Path) -> list[Contender
     words = (*JOB, *setting.one_worker)
     contenders = [
         setting.program(NAME, (*words, source), setting.output("nat.jsonl")),
+        setting.python_alone(PYTHON, (*words, source), setting.output("python.jsonl")),
         setting.program(QUARTER, (*words, quarter), setting.output("quarter.jsonl")),
         setting.peer("plain Python", "plain_nat", source),
     ]

@@ -9,6 +9,9 @@ from bench.setting import Setting
 TIMES = 4
 """So many times the rounds of other cases: a run takes no time, and differences are small."""
 BARE, VERSION, EMPTY = "python -c pass", "prefpairs --version", "prefpairs dedupe of nothing"
+PAIR, PYTHON = "prefpairs pair of nothing", "prefpairs pair of nothing, Python"
+
+EMPTY_PAIR = ("pair", "--quiet", "--allow-empty")
 
 
 def startup(setting: Setting) -> Finding:
@@ -17,6 +20,8 @@ def startup(setting: Setting) -> Finding:
         Contender(name=BARE, command=(sys.executable, "-c", "pass")),
         setting.program(VERSION, ("--version",)),
         setting.program(EMPTY, ("dedupe", "--quiet", "--allow-empty")),
+        setting.program(PAIR, EMPTY_PAIR),
+        setting.python_alone(PYTHON, EMPTY_PAIR),
     ]
     rounds = TIMES * setting.rounds
     costs = setting.race(contenders, rounds)
@@ -27,7 +32,7 @@ def startup(setting: Setting) -> Finding:
             bound=bound,
             unit="ms",
         )
-        for name, bound in ((VERSION, 40), (EMPTY, 110))
+        for name, bound in ((VERSION, 40), (EMPTY, 110), (PAIR, 110), (PYTHON, 110))
     ]
     return Finding(
         case="startup",

@@ -49,5 +49,6 @@ WORDS = {
     "answer_length": "bytes of an answer with its thinking, on average",
     "escapes": "share of words that hold an escape",
     "non_ascii": "share of words that are not ASCII",
+    "script": "what the other words are written in",
     "seed": "another seed, other texts",
 }

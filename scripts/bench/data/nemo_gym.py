@@ -18,7 +18,7 @@ truncation
 """
 
 
-def _nulls(names: str) -> dict[str, None]:
+def nulls(names: str) -> dict[str, None]:
     """Keys that are always there and never hold anything."""
     return dict.fromkeys(names.split())
 
@@ -32,13 +32,13 @@ def _template() -> bytes:
     usage |= {"output_tokens": "@", "output_tokens_details": {"reasoning_tokens": 0}}
     row = {
         "responses_create_params": {"background": None, "include": None, "input": [asked]}
-        | _nulls(REQUEST_NULLS)
+        | nulls(REQUEST_NULLS)
         | {"max_output_tokens": 8192, "parallel_tool_calls": True, "temperature": 1.0}
         | {"tool_choice": "auto", "tools": []},
         "response": {
             "id": "resp_%b",
             "created_at": "@",
-            **_nulls("error incomplete_details instructions metadata"),
+            **nulls("error incomplete_details instructions metadata"),
             "model": "Qwen/Qwen3-8B",
             "object": "response",
             "output": [
@@ -61,7 +61,7 @@ def _template() -> bytes:
             "tool_choice": "auto",
             "tools": [],
             "top_p": None,
-            **_nulls(RESPONSE_NULLS),
+            **nulls(RESPONSE_NULLS),
             "usage": usage | {"total_tokens": "@"},
             "user": None,
         },

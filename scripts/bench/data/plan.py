@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal
 
-Format = Literal["nemo-gym", "nat", "generic"]
+Format = Literal["nemo-gym", "agentic", "nat", "generic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,7 @@ class Plan:
     answer_length: int = 400
     escapes: float = 0.05
     non_ascii: float = 0.01
+    script: Literal["latin", "chinese"] = "latin"
     seed: int = 0
 
     @property

@@ -2,7 +2,8 @@
 
 import struct
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 
@@ -14,6 +15,16 @@ therefore problem given units equation substitute compute approximately temperat
 velocity resistor constant wait actually hold again total kinetic pressure volume 12 0.5
 300 1e-3 x= (a+b)
 """
+CHINESE = """
+首先我们需要把已知条件写清楚、 然后代入公式进行计算、
+能量守恒定律在这里同样适用。 因此答案应该是三百焦耳。
+等一下、让我再检查一遍这个结果、 温度和压强之间的关系是线性的、
+客户的订单还没有发货。 可以先查询记录再修改地址、 如果超过七天就不能退款、
+系统返回的金额与账单不一致、 所以必须转给人工处理。 速度等于路程除以时间、
+电阻为常数时电流不变、 请稍等、我马上为您核实。 这一步的假设是否成立。
+总共需要十二个单位、 验证完毕、可以继续下一步。 x= 0.5 12 1e-3
+"""
+SCRIPTS = {"latin": PLAIN, "chinese": CHINESE}
 ESCAPED = (r"\n\n", r"\"quoted\"", r"\\frac{1}{2}", r"\\text{kW}", r"\t-", r"done.\n", r"\u2248")
 FOREIGN = ("naïve", "größer", "数学", "решение", "答案是", "😀", "Ångström", "≈", "β-decay")
 
@@ -30,8 +41,11 @@ class WordPool:
     False
     """
 
-    def __init__(self, *, seed: int, escapes: float, non_ascii: float) -> None:
-        words = islice(_words(seed, escapes, non_ascii), POOL_WORDS)
+    def __init__(
+        self, *, seed: int, escapes: float, non_ascii: float, script: str = "latin"
+    ) -> None:
+        self._seed, self._non_ascii, self._script = seed, non_ascii, script
+        words = islice(_words(seed, escapes, non_ascii, SCRIPTS[script].split()), POOL_WORDS)
         self._starts = array("I")
         pool = bytearray()
         for word in words:
@@ -39,6 +53,13 @@ class WordPool:
             pool += word.encode() + b" "
         self._bytes = bytes(pool)
         self._mean = len(pool) / POOL_WORDS
+
+    @cached_property
+    def plain(self) -> "WordPool":
+        """A pool without escapes, for texts of JSON in a text of JSON."""
+        return WordPool(
+            seed=self._seed, escapes=0.0, non_ascii=self._non_ascii, script=self._script
+        )
 
     def text(self, draw: int, length: int) -> bytes:
         """About so many bytes, from a place that the draw names."""
@@ -53,9 +74,9 @@ class WordPool:
         return b" ".join(parts)
 
 
-def _words(seed: int, escapes: float, non_ascii: float) -> Iterator[str]:
+def _words(seed: int, escapes: float, non_ascii: float, plain: Sequence[str]) -> Iterator[str]:
     """Words without end, with these shares of escaped and foreign ones."""
-    draws, plain = _draws(seed), PLAIN.split()
+    draws = _draws(seed)
     while True:
         kind, place = next(draws) / 2**32, next(draws)
         if kind < escapes:

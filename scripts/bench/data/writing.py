@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.data.agentic import agentic
 from bench.data.generic import generic
 from bench.data.nat import nat
 from bench.data.nemo_gym import nemo_gym
@@ -10,7 +11,7 @@ from bench.data.order import shuffled
 from bench.data.plan import Plan
 from bench.data.words import WordPool
 
-ROWS = {"nemo-gym": nemo_gym, "generic": generic}
+ROWS = {"nemo-gym": nemo_gym, "agentic": agentic, "generic": generic}
 
 
 def write(plan: Plan, path: Path) -> None:
@@ -27,7 +28,9 @@ def chunks(plan: Plan) -> Iterator[bytes]:
     >>> [row[41:49] for row in chunks(Plan(format="generic", rollouts=4, per_task=2))]
     [b'"task":1', b'"task":1', b'"task":0', b'"task":0']
     """
-    pool = WordPool(seed=plan.seed, escapes=plan.escapes, non_ascii=plan.non_ascii)
+    pool = WordPool(
+        seed=plan.seed, escapes=plan.escapes, non_ascii=plan.non_ascii, script=plan.script
+    )
     if plan.format == "nat":
         yield from nat(plan, pool)
         return

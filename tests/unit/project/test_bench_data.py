@@ -42,6 +42,8 @@ def test_doctests(name: str) -> None:
     ("plan", "digest"),
     [
         (Plan(rollouts=64), "cfa84dc6f264451e"),
+        (Plan(rollouts=64, format="agentic"), "beaa817231d1301c"),
+        (Plan(rollouts=64, format="agentic", script="chinese"), "429e0970917baf4d"),
         (Plan(rollouts=64, format="generic", rewards="binary"), "da44361d30b21f18"),
         (Plan(rollouts=64, format="nat", per_task=4), "016e73a0d0c25bf2"),
     ],
@@ -96,6 +98,32 @@ def test_rows_are_as_real_ones() -> None:
     assert [item["type"] for item in row["response"]["output"]] == ["reasoning", "message"]
     assert row["responses_create_params"]["input"][0]["role"] == "user"
     assert 2300 < sum(map(len, lines)) / 400 < 2500
+
+
+@pytest.mark.parametrize("script", ["latin", "chinese"])
+def test_rows_of_agents_are_as_real_ones(script: Any) -> None:
+    """Five to twenty items; each call has its result, both hold JSON. 17 KB on average."""
+    lines = [*chunks(Plan(format="agentic", rollouts=400, script=script))]
+    counts = set()
+    for row in map(json.loads, lines):
+        items = row["response"]["output"]
+        kinds = [item["type"] for item in items]
+        counts.add(len(items))
+        steps = len(items) // 3
+        step = ["reasoning", "function_call", "function_call_output"]
+        assert kinds == [*step * steps, "reasoning", "message"]
+        for call, result in zip(items[1::3], items[2::3], strict=False):
+            assert call["call_id"] == result["call_id"]
+            assert json.loads(call["arguments"]).keys() == {"record_id", "reason", "changes"}
+            assert json.loads(result["output"])["record_id"]
+        asked = row["responses_create_params"]
+        assert [message["role"] for message in asked["input"]] == ["developer", "user"]
+        assert row["response"]["tools"] == asked["tools"]
+        assert len(asked["tools"]) == 6
+    assert counts == {5, 8, 11, 14, 17, 20}
+    assert 16_000 < sum(map(len, lines)) / 400 < 18_000
+    share = sum(byte > 127 for line in lines for byte in line) / sum(map(len, lines))
+    assert share < 0.01 if script == "latin" else share > 0.3
 
 
 def test_nat_is_one_array(tmp_path: Path) -> None:
