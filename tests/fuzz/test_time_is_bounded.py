@@ -8,10 +8,15 @@ import pytest
 
 from prefpairs.dataset.column_types import FIRST_BLOCK, InferredColumns
 from prefpairs.dataset.row_checks import check_row
+from prefpairs.engine.source_choice import Formats
 from prefpairs.fields.pair_row import read_pair
-from prefpairs.model.json_codec import encode
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.files.lines import Record
+from prefpairs.ledger import Ledger
+from prefpairs.model.json_codec import DEEPEST, encode
 from prefpairs.model.message import drop_reasoning, split_reasoning
 from prefpairs.model.tool_calls import renumber_calls, tool_call
+from prefpairs.plan import ReadPlan
 from prefpairs.stages.answer_defects import is_refusal, is_truncated
 from prefpairs.targets import target_named
 
@@ -81,3 +86,14 @@ def test_calls_that_are_answered_from_the_last_one_on() -> None:
     messages = [{**said(""), "tool_calls": calls}, *results]
     assert seconds(lambda: renumber_calls(messages)) < SECONDS
     assert renumber_calls(messages)[1]["tool_call_id"] == f"call_{MANY}"
+
+
+def test_rows_of_many_answers() -> None:
+    """A row is looked at once, and not once for each of its answers."""
+    answers = [f"{'[' * DEEPEST} {number}" for number in range(6_000)]
+    row = {"prompt": "Q", "responses": answers, "rewards": [*range(len(answers))]}
+    formats = Formats(ReadPlan(inputs=[], source="auto", options=ReadOptions()), Ledger())
+    record = encode(row)
+    found, _ = formats.open("r.jsonl", iter([Record(1, 0, record)]))
+    assert len(found.how.read(record).kept) == len(answers)
+    assert seconds(lambda: found.how.read(record)) < SECONDS

@@ -118,8 +118,7 @@ class Formats:
                 reading = read_in_full(record)
             except NotJson as error:
                 reading = read_around(read_in_full, record, error)
-            for found in (*reading.kept, *reading.pairs):
-                refuse_deeper([*found], record)
+            refuse_deeper(([*found] for found in (*reading.kept, *reading.pairs)), record)
             return reading
 
         def read_in_full(record: bytes) -> RowOutcome:

@@ -55,7 +55,7 @@ def read_pair(record: bytes, unwrap: Callable[[Row], Row] | None = None) -> Pair
     noticed = ["surrogate_replaced"] * replaced
     if not _FIELDS.issuperset(row):
         noticed.append("moved_to_meta")
-    refuse_deeper([*pair], record)
+    refuse_deeper([[*pair]], record)
     if row.get("id") not in (None, pair.id):
         noticed.append("id_renewed")
     if pair.gap is not None and pair.gap <= 0:

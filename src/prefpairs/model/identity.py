@@ -11,11 +11,12 @@ from hashlib import sha256
 from math import isfinite
 from typing import Any
 
+import msgspec
 import orjson
 
 from prefpairs.errors import NotJson
 from prefpairs.model.json_codec import DEEPEST, decode_counting, finite
-from prefpairs.model.memory_guard import dumps
+from prefpairs.model.memory_guard import CHECKED_FROM, dumps
 from prefpairs.model.message import Message, Text
 from prefpairs.model.tool_calls import answered_calls, without_ids
 
@@ -120,7 +121,9 @@ def canonical(text: Text, plain_role: str) -> list[bytes]:
         return [_said(plain_role, text)]
     if not any(map(_binds_calls, text)):
         return [_canonical_message(message, message["content"], 0) for message in text]
-    contents = without_ids([message["content"] for message in text])
+    contents: list[str | list[Any]] = [message["content"] for message in text]
+    if any(type(content) is list for content in contents):
+        contents = without_ids(contents)
     return list(map(_canonical_message, text, contents, answered_calls(text, keep_numbered=True)))
 
 
@@ -155,39 +158,55 @@ def _canonical_message(message: Message, content: str | list[Any], answers: int 
     """A message with text only as text, any other as an object of what it has."""
     if isinstance(content, str) and not answers and len(message) == _ROLE_AND_CONTENT:
         return _said(message["role"], content)
+    write = _sorted_json if isinstance(content, str) else canonical_json
+    calls = []
+    for call in message.get("tool_calls") or ():
+        function, kind = call["function"], call["type"]
+        arguments, plain = _arguments(function["arguments"])
+        calls.append([function["name"], arguments, *([] if kind == "function" else [kind])])
+        write = write if plain else canonical_json
     others = {
         "answers": answers,
-        "calls": [_called(call) for call in message.get("tool_calls") or ()],
+        "calls": calls,
         "name": message.get("name"),
         "reasoning": message.get("reasoning_content"),
     }
     others = {key: value for key, value in others.items() if value}
     if isinstance(content, str) and not others:
         return _said(message["role"], content)
-    return b"message\0" + canonical_json({**others, "content": content, "role": message["role"]})
+    return b"message\0" + write({**others, "content": content, "role": message["role"]})
 
 
-def _called(call: dict[str, Any]) -> list[Any]:
-    """The name of a called function and its arguments; and the type, if it is not a function."""
-    called = [call["function"]["name"], _arguments(call["function"]["arguments"])]
-    return called if call["type"] == "function" else [*called, call["type"]]
+def _arguments(text: str) -> tuple[Any, bool]:
+    """The arguments of a call, and whether none of their numbers needs an exponent.
 
-
-def _arguments(text: str) -> Any:
-    """The value of arguments in a list, or the text itself if it is not JSON.
-
-    Text that cannot be read exactly does not count as JSON: a lone surrogate, a number that is too
-    large for a double.
+    They are their value in a list, or the text itself if it is not JSON. Text that cannot be read
+    exactly does not count as JSON: a lone surrogate, a number that is too large for a double.
     """
+    shallow = text.count("[") + text.count("{") <= DEEPEST
+    if shallow and len(text) <= CHECKED_FROM:
+        try:
+            return [_value_of(text)], True
+        except ValueError:
+            pass
     try:
         value, replaced = decode_counting(text.encode())
     except NotJson:
-        return text
+        return text, True
     if replaced or (_ODD_NUMBER.search(text) and finite(value) != value):
-        return text
-    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
-        return text
-    return [value]
+        return text, True
+    return (text, True) if not shallow and is_deeper(value, DEEPEST) else ([value], False)
+
+
+def _plain_number(text: str) -> float:
+    """The number of a text; ValueError if it needs an exponent."""
+    number = float(text)
+    if _is_exponent_needed(number):
+        raise ValueError
+    return number
+
+
+_value_of = msgspec.json.Decoder(float_hook=_plain_number).decode
 
 
 def canonical_json(value: Any) -> bytes:
@@ -200,12 +219,15 @@ def canonical_json(value: Any) -> bytes:
     >>> canonical_json({"b": [1e22, 2**70], "a": 1.50})
     b'{"a":1.5,"b":[1e22,1180591620717411303424]}'
     """
-    if not _needs_exponent(value):
-        try:
-            return dumps(value, option=orjson.OPT_SORT_KEYS)
-        except TypeError:  # a large integer, or deep nesting
-            pass
-    return _canonical_text(value).encode()
+    return _canonical_text(value).encode() if _needs_exponent(value) else _sorted_json(value)
+
+
+def _sorted_json(value: Any) -> bytes:
+    """The canonical JSON of a value in which no number needs an exponent."""
+    try:
+        return dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a large integer, or deep nesting
+        return _canonical_text(value).encode()
 
 
 def is_deeper(value: Any, levels: int) -> bool:
@@ -228,12 +250,21 @@ def _children(value: Any) -> Any:
 
 
 def _needs_exponent(value: Any) -> bool:
-    kind = type(value)
-    if kind is dict:
-        return any(map(_needs_exponent, value.values()))
-    if kind is list:
-        return any(map(_needs_exponent, value))
-    return kind is float and value != 0 and not _PLAIN_FROM <= abs(value) < _PLAIN_BELOW
+    left = [value]
+    while left:
+        one = left.pop()
+        kind = type(one)
+        if kind is dict:
+            left += one.values()
+        elif kind is list:
+            left += one
+        elif kind is float and _is_exponent_needed(one):
+            return True
+    return False
+
+
+def _is_exponent_needed(number: float) -> bool:
+    return number != 0 and not _PLAIN_FROM <= abs(number) < _PLAIN_BELOW
 
 
 def _canonical_text(value: Any) -> str:

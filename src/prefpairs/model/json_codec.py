@@ -103,10 +103,11 @@ def _refuse_depth(line: bytes, value: Any) -> None:
     _refuse_depth_of(value, len(line))
 
 
-def refuse_deeper(made: Any, record: bytes) -> None:
-    """Raise if what was made from a record is nested too deeply to be read again."""
+def refuse_deeper(made: Iterable[Any], record: bytes) -> None:
+    """Raise if anything that was made from a record is nested too deeply to be read again."""
     if record.count(b"[") + record.count(b"{") > DEEPEST - _MOST_ADDED:
-        _refuse_depth_of(made, len(record))
+        for one in made:
+            _refuse_depth_of(one, len(record))
 
 
 def _refuse_depth_of(value: Any, size: int) -> None:

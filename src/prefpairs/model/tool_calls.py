@@ -64,6 +64,8 @@ def answered_calls(
     ...                 {"role": "tool", "tool_call_id": "y"}, {"role": "tool"}])
     [0, 2, 1]
     """
+    if (plainly := _answered_plainly(messages)) is not None:
+        return plainly
     calls = _Calls()
     answered: list[int | str] = []
     for message in messages:
@@ -74,6 +76,25 @@ def answered_calls(
             answers = calls.answered_by(message, keep_numbered=keep_numbered)
         answered.append(answers)
     return answered
+
+
+def _answered_plainly(messages: Sequence[dict[str, Any]]) -> list[int | str] | None:
+    """The same where each call has an id of its own and each result names one; else None."""
+    numbers: dict[str, int] = {}
+    answered: list[int | str] = []
+    count = 0
+    for message in messages:
+        number = 0
+        if calls := message.get("tool_calls"):
+            for call in calls:
+                count += 1
+                numbers[call["id"]] = count
+        elif message["role"] == "tool":
+            number = numbers.get(message.get("tool_call_id") or "", 0)
+            if not number:
+                return None
+        answered.append(number)
+    return None if "" in numbers or len(numbers) < count else answered
 
 
 def without_ids(contents: Sequence[str | list[Any]]) -> list[str | list[Any]]:

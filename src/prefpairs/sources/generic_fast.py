@@ -333,7 +333,7 @@ class _FastReader:
 def _question_of(log: TrainingLog | None, given: bytes, *task_key: bytes) -> tuple[str, Text]:
     """The group and the prompt, which answers of one task share."""
     prompt, _ = number_calls(read_text(decode_part(given, 1), "prompt"), "")
-    refuse_deeper([prompt], given)
+    refuse_deeper([[prompt]], given)
     task = None
     if log is not None:
         task = log.task_of(dict(zip(log.task_columns, map(decode, task_key), strict=True)))
