@@ -37,6 +37,26 @@ def _rollouts(count: int) -> list[dict[str, object]]:
     ]
 
 
+def _agents(count: int) -> list[dict[str, object]]:
+    """Rollouts of NeMo Gym with a call and its result, which the native core reads."""
+    call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c1"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": _LONG}
+    tools = [{"type": "function", "name": "look", "parameters": {"type": "object"}}]
+    return [
+        {
+            "responses_create_params": {
+                "input": [{"role": "user", "content": f"Question {number // 4}?"}],
+                "tools": tools,
+            },
+            "response": {"output": [call, result, {"role": "assistant", "content": str(number)}]},
+            "reward": number % 4 / 4,
+            "_ng_task_index": number // 4,
+            "_ng_rollout_index": number % 4,
+        }
+        for number in range(count)
+    ]
+
+
 def _pairs(count: int) -> list[dict[str, object]]:
     return [
         {
@@ -79,6 +99,7 @@ def data(times: int = 1) -> dict[str, bytes]:
     rows, pairs = _rollouts(160 * times), _pairs(80 * times)
     return {
         "rows.jsonl": _lines(rows),
+        "agents.jsonl": _lines(_agents(160 * times)),
         "rows.jsonl.gz": gzip.compress(_lines(rows)),
         "rows.jsonl.zst": zstd.compress(_lines(rows)),
         "rows.json": json.dumps(rows).encode(),
@@ -122,6 +143,8 @@ SCENES = {
     "pair to gzip": _file("pair rows.jsonl", "rows.jsonl", output="out.jsonl.gz"),
     "pair to zstd": _file("pair rows.jsonl", "rows.jsonl", output="out.jsonl.zst"),
     "pair with workers": _file("pair --workers 3 rows.jsonl", "rows.jsonl"),
+    "pair of agents": _file("pair agents.jsonl", "agents.jsonl"),
+    "pair of agents with workers": _file("pair --workers 3 agents.jsonl", "agents.jsonl"),
     "pair from gzip": _file("pair rows.jsonl.gz --temp-dir .", "rows.jsonl.gz"),
     "pair from zstd": _file("pair rows.jsonl.zst --temp-dir .", "rows.jsonl.zst"),
     "pair from an array": _file("pair rows.json --temp-dir .", "rows.json"),

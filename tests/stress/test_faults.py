@@ -59,7 +59,7 @@ _MOST = {"read": 3, "seek": 2}
 
 _QUICK = ("open", "read", "write", "fsync", "rename", "unlink", "stat")
 
-QUICK = ("pair", "split, over an old one", "run, a folder")
+QUICK = ("pair of agents", "split, over an old one", "run, a folder")
 
 every_scene = pytest.mark.parametrize(
     "name",

@@ -17,6 +17,8 @@ KINDS = "open,write,fsync,link,rename,unlink,close,mkdir,chmod,truncate,lock"
 KILLED = (
     "pair",
     "pair with workers",
+    "pair of agents",
+    "pair of agents with workers",
     "pair from gzip",
     "split, a new folder",
     "split, over an old one",

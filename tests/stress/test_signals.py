@@ -19,6 +19,8 @@ SEED = 20_251_118
 SENT = (
     "pair",
     "pair with workers",
+    "pair of agents",
+    "pair of agents with workers",
     "pair from gzip",
     "split, a new folder",
     "split, over an old one",
