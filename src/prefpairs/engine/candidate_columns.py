@@ -277,9 +277,9 @@ class CandidateColumns:
         return numbers, starts
 
     def ranked(self, group: int) -> tuple[list[int], bool]:
-        """The candidates of a group, best first, and whether their order is beyond doubt.
+        """The candidates of a group in the order of `rank`, and whether no two are tied in it.
 
-        It is beyond doubt if each has an index of its own, or none has an index and each has an
+        None are tied if each has an index of its own, or none has an index and each has an
         answer of its own, as in nearly all groups. No two of these are copies of one rollout.
         """
         members = list(self.members(group))
@@ -289,8 +289,9 @@ class CandidateColumns:
             marks = list(map(self.digest, members))
         if 0 < without < len(members) or len(set(marks)) < len(members):
             return sorted(members, key=self.rank), False
+        # The same order as by `rank`, faster: two stable sorts by one column each, the last first.
         members.sort(key=self.digest if without else self._indexes.__getitem__)
-        members.sort(key=self.scores.__getitem__, reverse=True)  # stable: ties keep that order
+        members.sort(key=self.scores.__getitem__, reverse=True)
         return members, True
 
     def most_pairs(self) -> int:
@@ -316,7 +317,11 @@ class CandidateColumns:
     # Candidates --------------------------------------------------------------------------------
 
     def rank(self, number: int) -> tuple[float, bool, int, bytes]:
-        """The sort key of a candidate, best first: score, index, content; never arrival."""
+        """How candidates are ranked and ties broken: by score, then index, then content.
+
+        As a sort key, best first. The order of arrival is not in it. For candidates that are equal
+        in all three, see RankedGroup.
+        """
         index = self._indexes[number]
         return -self.scores[number], index == NO_INDEX, index, self.digest(number)
 

@@ -1,4 +1,7 @@
-"""A group as strategies see it: its members, best first, each rollout once."""
+"""Ranks the candidates of a group, each rollout once: ties are broken by CandidateColumns.rank.
+
+That is by score, then index, then content. Strategies see the result as a RankedGroup.
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -18,9 +21,9 @@ Fetch = Callable[[int], Candidate]
 
 
 class RankedGroup:
-    """The members of a group, best first: by score, then index, then content.
+    """The members of a group, best first, in the order of `CandidateColumns.rank`.
 
-    Members that are equal in all three are ordered by their whole text, which is fetched only
+    Members that are equal in it are ordered by their whole text, which is fetched only
     when one of them is asked for. So the order of arrival never matters.
     """
 
@@ -104,7 +107,7 @@ def _ties(columns: CandidateColumns, members: Sequence[int]) -> dict[int, range]
 def competing_members(
     columns: CandidateColumns, group: int, fetch: Fetch, plan: PairPlan, ledger: Ledger
 ) -> tuple[list[int], bool]:
-    """The members of a group that compete, best first, and whether their order is beyond doubt.
+    """The members of a group that compete, best first, and whether no two of them are tied.
 
     A rollout is identified by its task, its index and its content. Of copies with equal scores
     one competes. Of copies with different scores (a file that was verified twice) none does,
