@@ -85,6 +85,8 @@ class LineIndexer:
                 offsets = list(accumulate(map(len, block), initial=offset))
                 numbers = range(self.lines + 1, self.lines + 1 + len(block))
                 self._index_block(block, offsets, numbers)
+                light = (line for line in block if len(line) <= self._light)
+                self._reader.formats.look_for_paths_in(light)
                 offset = offsets[-1]
                 self.lines += len(block)
         except LongLine:

@@ -169,6 +169,15 @@ class Formats:
             self._rows_known += 1
             self._paths.update(dict.fromkeys(paths_of(row)))
 
+    def look_for_paths_in(self, lines: Iterable[bytes]) -> None:
+        """The same for rows that a fast reader may have read; few of them have to be decoded."""
+        if not self._unseen:
+            return
+        names = [path.partition(".")[0].partition("[")[0].encode() for _, path in self._unseen]
+        for line in lines:
+            if b"\\u" in line or any(name in line for name in names):  # as text or escaped
+                self.look_for_paths(line)
+
     def _forget_seen(self) -> None:
         self._unseen = [named for named in self._unseen if not self.facts.has(_FOUND, *named)]
 

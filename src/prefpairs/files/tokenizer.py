@@ -94,6 +94,7 @@ class TokenizerDecoder:
     widest: int
     """The most characters that a token may represent, according to the file."""
     growth: int
+    """The most characters that the decoder makes of one character, or of no tokens at all."""
     decode: Callable[[Sequence[int]], str]
 
     def text(self, ids: Sequence[int]) -> str:

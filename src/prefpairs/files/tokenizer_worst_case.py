@@ -21,7 +21,7 @@ _TIMES_EACH = {"ByteLevel": 4, "BertNormalizer": 3}
 
 
 def growth_of_decoder(tokenizer: Any) -> int:
-    """How many characters the decoder may make from one, or from the end of a token."""
+    """How many characters the decoder may make from one, from the end of a token, or from none."""
     return _growth(tokenizer.decoder, _decoded)
 
 

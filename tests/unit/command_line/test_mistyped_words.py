@@ -153,6 +153,35 @@ def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None
     assert said in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["note", "größe", "extra.note"])
+@pytest.mark.parametrize("source", ["generic", "nemo_gym"])
+def test_path_that_only_a_later_row_has(
+    capfd: pytest.CaptureFixture[str], source: str, name: str
+) -> None:
+    """Rows of usual shape are searched, too, wherever they are and however JSON spells the name."""
+    asked = {"responses_create_params": {"input": "Q"}}
+    rows = {
+        "generic": [{"prompt": "Q", "response": "A" * size, "score": size} for size in range(1, 9)],
+        "nemo_gym": [
+            {**asked, "response": {"output": [_said("A" * size)]}, "reward": size}
+            for size in range(1, 9)
+        ],
+    }[source]
+    first, _, second = name.partition(".")
+    rows[5][first] = {second: "x"} if second else "x"
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert main(["pair", "--ignore", f"{name},notes", "rows.jsonl", "-o", "out.jsonl"]) == 0
+    notes = [line for line in capfd.readouterr().err.splitlines() if "no row has this" in line]
+    assert [note.partition(";")[0] for note in notes] == [
+        "note: --ignore notes: no row has this field"
+    ]
+
+
+def _said(text: str) -> dict[str, object]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "role": "assistant", "content": content}
+
+
 def test_field_of_meta_that_no_pair_has(capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing comes out, and it is said what there is."""
     assert main(["split", "--by", "meta.exmple_id", "--out-dir", "d", "pairs.jsonl"]) == 3

@@ -147,6 +147,7 @@ DECODERS = st.recursive(
 @example(decoder=decoders.Replace("", "a"), ids=[0, 0])
 @example(decoder=decoders.Replace(Regex("(?=a)"), "bb"), ids=[1, 1])
 @example(decoder=decoders.BPEDecoder(""), ids=[0, 0])
+@example(decoder=decoders.Sequence([decoders.ByteLevel(), decoders.CTC("b", "", True)]), ids=[])
 def test_no_decoder_makes_more_than_is_told(tmp_path: Path, decoder: Any, ids: list[int]) -> None:
     """What is refused for its length is told from the file, so that must be enough."""
     words = {"a": 0, "aa": 1, "b": 2, "abab": 3, "<0xE4>": 4, "\u4e16": 5}
@@ -161,8 +162,8 @@ def test_no_decoder_makes_more_than_is_told(tmp_path: Path, decoder: Any, ids: l
             raise
         return
     lengths = {number: len(word) for word, number in words.items()}
-    most = opened.growth * sum(1 + lengths[number] for number in ids)
-    assert len(opened.text(ids)) <= most <= len(ids) * opened.widest
+    most = opened.growth * max(1, sum(1 + lengths[number] for number in ids))
+    assert len(opened.text(ids)) <= most <= max(1, len(ids)) * opened.widest
 
 
 MODEL = Path(__file__).parents[3] / "sample_data" / "traces" / "model"
