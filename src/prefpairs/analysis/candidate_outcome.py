@@ -1,8 +1,11 @@
 """The outcome of each candidate of a group: the pairs that it is in, or why it is in none."""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
+from math import inf
 
 from prefpairs.model.number import gap_between
 from prefpairs.strategies.allowed_pairs import Group, Positions
@@ -70,51 +73,107 @@ def candidate_outcomes(
         found[chosen].chosen_over.add(numbers[rejected])
         found[rejected].rejected_by.add(numbers[chosen])
         count += 1
-    paired = [place for place, outcome in enumerate(found) if outcome.paired]
+    obstacles, like = _Obstacles(group, options, numbers), _PairedLike(group, found)
     for place, outcome in enumerate(found):
         if not outcome.paired:
-            outcome.obstacles = _obstacles(group, options, place, numbers)
-            like = None if outcome.obstacles else _paired_like(group, place, paired)
-            outcome.like = None if like is None else (like[0], numbers[like[1]])
+            outcome.obstacles = obstacles.of(place)
+            other = None if outcome.obstacles else like.of(place)
+            outcome.like = None if other is None else (other[0], numbers[other[1]])
     return found, count
 
 
-def _obstacles(
-    group: Group, options: PairOptions, place: int, numbers: Sequence[int]
-) -> dict[Obstacle, Others]:
-    """The obstacles to pairing a candidate with all others; empty if any pair is allowed."""
-    found: dict[Obstacle, Others] = {}
-    for other, number in enumerate(numbers):
-        if other == place:
-            continue
-        obstacle = _obstacle(group, options, place, other)
-        if obstacle is None:
-            return {}
-        found.setdefault(obstacle, Others()).add(number)
-    return found
+class _Obstacles:
+    """The obstacles to pairing each candidate of a group with the others.
+
+    Candidates are ranked by score, so those with the same obstacle are a few ranges of places.
+    """
+
+    def __init__(self, group: Group, options: PairOptions, numbers: Sequence[int]) -> None:
+        self._scores = list(group.scores)
+        self._digests = list(group.digests)
+        self._options = options
+        self._numbers = numbers
+        self._places_of: dict[bytes, list[int]] = {}
+        for place, digest in enumerate(self._digests):
+            self._places_of.setdefault(digest, []).append(place)
+
+    def of(self, place: int) -> dict[Obstacle, Others]:
+        """The obstacles to pairing a candidate with all others; empty if any pair is allowed."""
+        digest = self._digests[place]
+        same = self._places_of[digest]
+        found: dict[Obstacle, Others] = {}
+        first: dict[Obstacle, int] = {}
+        if len(same) > 1:
+            named = [*islice((other for other in same if other != place), _NAMED)]
+            first[Obstacle.SAME_ANSWER] = named[0]
+            numbers = [self._numbers[other] for other in named]
+            found[Obstacle.SAME_ANSWER] = Others(numbers, len(same) - 1)
+        for obstacle, places in self._levels(self._scores[place]):
+            own = bisect_left(same, places.stop) - bisect_left(same, places.start)
+            if own >= len(places):
+                continue
+            if obstacle is None:
+                return {}
+            others = found.setdefault(obstacle, Others())
+            others.count += len(places) - own
+            answers = (other for other in places if self._digests[other] != digest)
+            named = [*islice(answers, max(1, _NAMED - len(others.numbers)))]
+            first.setdefault(obstacle, named[0])
+            others.numbers += [self._numbers[other] for other in named][
+                : _NAMED - len(others.numbers)
+            ]
+        return {obstacle: found[obstacle] for obstacle in sorted(found, key=first.__getitem__)}
+
+    def _levels(self, score: float) -> Iterator[tuple[Obstacle | None, range]]:
+        """The places with each obstacle to a candidate of this score, apart from its answer."""
+        scores, floor = self._scores, self._options.min_chosen_score
+        least, most = self._options.min_gap, self._options.max_gap
+        most = inf if most is None else most
+        everyone = range(len(scores))
+        tied = _first(everyone, lambda place: scores[place] <= score)
+        below = _first(everyone, lambda place: scores[place] < score)
+        low = tied
+        if floor is not None:
+            low = _first(range(tied), lambda place: scores[place] < floor)
+        allowed = _first(range(low), lambda place: gap_between(scores[place], score) <= most)
+        narrow = _first(range(low), lambda place: gap_between(scores[place], score) < least)
+        yield Obstacle.WIDE, range(allowed)
+        yield None, range(allowed, narrow)
+        yield Obstacle.NARROW, range(narrow, low)
+        yield Obstacle.LOW, range(low, tied)
+        yield Obstacle.TIE, range(tied, below)
+        worse = range(below, len(scores))
+        if floor is not None and score < floor:
+            yield Obstacle.LOW, worse
+            return
+        allowed = _first(worse, lambda place: gap_between(score, scores[place]) >= least)
+        wide = _first(worse, lambda place: gap_between(score, scores[place]) > most)
+        yield Obstacle.NARROW, range(below, allowed)
+        yield None, range(allowed, wide)
+        yield Obstacle.WIDE, range(wide, len(scores))
 
 
-def _obstacle(group: Group, options: PairOptions, place: int, other: int) -> Obstacle | None:
-    """The obstacle to pairing two candidates, or None."""
-    better, worse = sorted((place, other), key=group.scores.__getitem__, reverse=True)
-    if group.digests[better] == group.digests[worse]:
-        return Obstacle.SAME_ANSWER
-    if group.scores[better] == group.scores[worse]:
-        return Obstacle.TIE
-    if options.min_chosen_score is not None and group.scores[better] < options.min_chosen_score:
-        return Obstacle.LOW
-    gap = gap_between(group.scores[better], group.scores[worse])
-    if gap < options.min_gap:
-        return Obstacle.NARROW
-    wide = options.max_gap is not None and gap > options.max_gap
-    return Obstacle.WIDE if wide else None
+def _first(places: range, holds: Callable[[int], bool]) -> int:
+    """The first of these places for which something holds that then holds for the rest."""
+    return places.start + bisect_left(places, True, key=holds)
 
 
-def _paired_like(group: Group, place: int, paired: Sequence[int]) -> tuple[Obstacle, int] | None:
-    for other in paired:
-        if group.digests[other] == group.digests[place]:
-            return Obstacle.SAME_ANSWER, other
-    for other in paired:
-        if group.scores[other] == group.scores[place]:
-            return Obstacle.TIE, other
-    return None
+class _PairedLike:
+    """The first paired candidate with each answer and with each score."""
+
+    def __init__(self, group: Group, found: Sequence[CandidateOutcome]) -> None:
+        self._group = group
+        self._by_digest: dict[bytes, int] = {}
+        self._by_score: dict[float, int] = {}
+        for place, outcome in enumerate(found):
+            if outcome.paired:
+                self._by_digest.setdefault(group.digests[place], place)
+                self._by_score.setdefault(group.scores[place], place)
+
+    def of(self, place: int) -> tuple[Obstacle, int] | None:
+        """The one with a candidate's answer, or else with its score."""
+        same = self._by_digest.get(self._group.digests[place])
+        if same is not None:
+            return Obstacle.SAME_ANSWER, same
+        tied = self._by_score.get(self._group.scores[place])
+        return None if tied is None else (Obstacle.TIE, tied)

@@ -1,9 +1,12 @@
 """How candidates fared."""
 
 from collections.abc import Sequence
+from time import process_time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefpairs.analysis.candidate_outcome import (
     CandidateOutcome,
@@ -11,6 +14,7 @@ from prefpairs.analysis.candidate_outcome import (
     Others,
     candidate_outcomes,
 )
+from prefpairs.model.number import gap_between
 from prefpairs.strategies import STRATEGIES, strategy_named
 from prefpairs.strategies.allowed_pairs import AllowedPairs, Group, Positions
 from prefpairs.strategies.options import PairOptions
@@ -89,6 +93,67 @@ def test_alone() -> None:
     """There is nobody to be compared with."""
     assert _stand([1.0], []) == [CandidateOutcome(alone=True)]
     assert not any(outcome.alone for outcome in _stand([1.0, 1.0], []))
+
+
+CANDIDATES = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 1.0]), st.sampled_from("abcd")),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(
+    CANDIDATES,
+    st.sampled_from([0.0, 0.1, 0.2, 0.5]),
+    st.sampled_from([None, 0.5, 0.6, 1.0]),
+    st.sampled_from([None, 0.3, 0.6]),
+)
+def test_obstacles_one_by_one(
+    candidates: list[tuple[float, str]], least: float, most: float | None, floor: float | None
+) -> None:
+    """They are those of each pair, in the order of the group."""
+    candidates.sort(key=lambda candidate: -candidate[0])
+    scores, answers = [score for score, _ in candidates], [answer for _, answer in candidates]
+    bounds = {"min_gap": least, "max_gap": most, "min_chosen_score": floor}
+    options: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
+    for place, outcome in enumerate(_stand(scores, [], "".join(answers), **options)):
+        expected: dict[Obstacle, Others] = {}
+        for other in range(len(scores)):
+            if other != place:
+                obstacle = _obstacle(scores, answers, PairOptions(**options), place, other)
+                if obstacle is None:
+                    expected = {}
+                    break
+                expected.setdefault(obstacle, Others()).add(other + 1)
+        assert [*outcome.obstacles.items()] == [*expected.items()]
+
+
+def _obstacle(
+    scores: list[float], answers: list[str], options: PairOptions, one: int, other: int
+) -> Obstacle | None:
+    """The obstacle to pairing two candidates, or None."""
+    better, worse = max(scores[one], scores[other]), min(scores[one], scores[other])
+    gap = gap_between(better, worse)
+    if answers[one] == answers[other]:
+        return Obstacle.SAME_ANSWER
+    if better == worse:
+        return Obstacle.TIE
+    if options.min_chosen_score is not None and better < options.min_chosen_score:
+        return Obstacle.LOW
+    if gap < options.min_gap:
+        return Obstacle.NARROW
+    return Obstacle.WIDE if options.max_gap is not None and gap > options.max_gap else None
+
+
+def test_a_large_group() -> None:
+    """It takes no more than a moment to say why each of many candidates has no pair."""
+    scores = [1 - place / 10_000 for place in range(5_000)]
+    group = Group(scores, [str(place % 1_000).encode() for place in range(5_000)])
+    start = process_time()
+    found, _ = candidate_outcomes(group, PairOptions(min_gap=0.3), [], range(5_000))
+    assert process_time() - start < 5  # pair by pair it takes 20 s
+    assert found[2_500].obstacles[Obstacle.NARROW].count == 4_995
+    assert not found[0].obstacles
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
