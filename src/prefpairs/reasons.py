@@ -5,9 +5,14 @@ The codes appear in summaries and in quarantine files, and scripts rely on them.
 
 LOSSES = {
     "masked": "masked out of training (mask_sample, or an action_mask of zeros)",
-    "failed": "the rollout failed (_ng_failure_class, or an error with --drop-rows failed)",
-    "incomplete": "the answer was truncated (incomplete_details, truncate_status, or "
-    "finish_reason with --drop-rows incomplete)",
+    "failed": "the rollout failed, as its program recorded, so that its score means nothing (rows "
+    "of your own: --drop-rows failed)",
+    "incomplete": "the answer was truncated, as its program recorded (rows of your own: "
+    "--drop-rows incomplete)",
+    "other_agent": "another agent than the trained one spoke, such as a judge or simulated user",
+    "branched": "the conversation has several ends (it was compacted or rewritten on the way), so "
+    "no single prompt leads to what was scored",
+    "no_task": "nothing in the row says which task it is a rollout of",
     "placeholder": "a placeholder line instead of a rollout",
     "prompt_truncated": "the prompt was too long for the model, so there is no answer",
     "multi_modal": "the prompt contains images or other media that its text does not represent",
@@ -59,6 +64,7 @@ NOTICES = {
     "cot and the like) was omitted",
     "items_left_out": "--response selects an item of a list by number, and the other items were "
     "omitted; with [] instead of the number each item is an answer",
+    "inserted_turn": "an answer contains an assistant turn that its model did not write",
     "prompt_in_response": "a response that began with its prompt was read without it",
     "leading_turn_moved": "turns before the model's first turn were moved into the prompt",
     "prompt_held_answer": "the prompt ended with the candidate's own answer, which was removed",

@@ -80,14 +80,15 @@ def _is_plain_system(message: Message) -> bool:
 def tools_of(params: dict[str, Any]) -> list[Any] | None:
     """The tools of a request in chat form; flat tools of this API lose their `strict`."""
     tools = read_tools(params.get("tools"), "responses_create_params.tools")
-    return None if tools is None else [_chat_tool(tool) for tool in tools]
+    return None if tools is None else [chat_tool(tool) for tool in tools]
 
 
 _OF_FUNCTIONS = ("name", "description", "parameters")
 _NOT_OF_FUNCTIONS = frozenset({*_OF_FUNCTIONS, "type", "strict"})
 
 
-def _chat_tool(tool: dict[str, Any]) -> dict[str, Any]:
+def chat_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool in chat form, if it is a flat one of this API."""
     if tool.get("type") != "function" or "function" in tool:
         return tool
     function = {key: tool[key] for key in _OF_FUNCTIONS if tool.get(key) is not None}

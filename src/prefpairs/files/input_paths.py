@@ -59,12 +59,12 @@ def _paths_of(word: str) -> list[str]:
         _refuse_table(word)
         return [word]
     if there is not None:
-        found = _data_in(word) or [
-            path
-            for name in sorted(_names_in(word))
-            if not name.startswith(".") and is_folder(os.path.join(word, name))
-            for path in _data_in(os.path.join(word, name))
-        ]
+        found = _data_in(word)
+        folders = [word]
+        seen: set[object] = set()
+        while not found and folders:  # rollouts may be many folders deep
+            folders = [inner for folder in folders for inner in _folders_in(folder, seen)]
+            found = [path for folder in folders for path in _data_in(folder)]
         if not found:
             problem = "no .jsonl, .json, .parquet or .trxp file in this directory"
             if others := databases_in([word]):
@@ -128,6 +128,18 @@ def _absence(word: str) -> FileError | UsageError:
 
 def _data_in(folder: str) -> list[str]:
     return sorted(os.path.join(folder, name) for name in _names_in(folder) if _is_data(name))
+
+
+def _folders_in(folder: str, seen: set[object]) -> Iterator[str]:
+    """The folders in a folder that were not seen before: links may lead round in a circle."""
+    for name in sorted(_names_in(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith(".") or not is_folder(path):
+            continue
+        status = os.stat(path)
+        if (place := (status.st_dev, status.st_ino)) not in seen:
+            seen.add(place)
+            yield path
 
 
 def _names_in(folder: str) -> list[str]:

@@ -71,20 +71,29 @@ def read_text(value: Any, field: str) -> Text:
 def read_tools(value: Any, field: str) -> list[Any] | None:
     """Tool schemas: a list of objects, or its JSON text, as datasets often store it.
 
-    Empty text means no tools.
+    Each schema may be JSON text, too. Empty text means no tools.
     """
-    if isinstance(value, str):
-        if not value.strip():
-            return None
-        try:
-            value = decode(value.encode())
-        except NotJson:
-            raise BadField(field, value, "a list of tool schemas") from None
+    value = _from_text(value, field)
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
+    if not isinstance(value, list):
         raise BadField(field, value, "a list of tool schemas")
-    return value or None
+    tools = [_from_text(tool, f"{field}.{place}") for place, tool in enumerate(value)]
+    if not all(isinstance(tool, dict) for tool in tools):
+        raise BadField(field, value, "a list of tool schemas")
+    return tools or None
+
+
+def _from_text(value: Any, field: str) -> Any:
+    """A value, or what its text says if it is JSON text."""
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        return None
+    try:
+        return decode(value.encode())
+    except (NotJson, UnicodeEncodeError):
+        raise BadField(field, value, "a list of tool schemas") from None
 
 
 def read_index(value: Any, field: str) -> int | None:

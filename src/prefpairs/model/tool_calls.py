@@ -5,8 +5,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.errors import BadField
-from prefpairs.model.json_codec import encode
+from prefpairs.errors import BadField, NotJson
+from prefpairs.model.json_codec import decode, encode
 
 _FUNCTION = "function"
 _OF_FUNCTIONS = frozenset({_FUNCTION, "tool_call", "function_call", "tool_use"})
@@ -30,13 +30,31 @@ def tool_call(
 
 
 def read_calls(calls: Any, field: str) -> list[dict[str, Any]]:
-    """The calls of a message. Calls of other types, such as `custom`, keep their type."""
+    """The calls of a message. Calls of other types, such as `custom`, keep their type.
+
+    The list, or each call, may be the text of its JSON, as some programs store it.
+
+    >>> read_calls(['{"id": "x", "name": "f", "arguments": "{}"}'], "tool_calls")
+    [{'id': 'x', 'type': 'function', 'function': {'name': 'f', 'arguments': '{}'}}]
+    """
+    calls = _from_text(calls, field)
     if not isinstance(calls, list):
         raise BadField(field, calls, "a list of tool calls")
     return [_read_call(call, f"{field}.{place}") for place, call in enumerate(calls)]
 
 
+def _from_text(value: Any, field: str) -> Any:
+    """A value, or what its text says if it is JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return decode(value.encode())
+    except (NotJson, UnicodeEncodeError):
+        raise BadField(field, value, "a tool call with a name") from None
+
+
 def _read_call(call: Any, field: str) -> dict[str, Any]:
+    call = _from_text(call, field)
     kind = call.get("type") or _FUNCTION if isinstance(call, dict) else None
     if not isinstance(kind, str):
         raise BadField(field, call, "a tool call with a name")

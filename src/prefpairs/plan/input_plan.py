@@ -1,5 +1,6 @@
 """What a run reads: the options about inputs, and what became of them when the files were found."""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -191,11 +192,13 @@ class ReadPlan(InputPlan):
         """The same, where the inputs are found and hold rollouts."""
         source = self.source.replace("_", "-")
         check_source(source)
+        named = {os.path.normpath(given.path) for given in self.inputs}
         skipped = {
-            given: tool
-            for tool, names in companions_of(source)
+            given: known.tool
+            for known in companions_of(source)
             for given in self.inputs
-            if names.search(given.path)
+            if known.names.search(given.path)
+            and (not known.beside or _beside(given.path, known.beside) in named)
         }
         databases = databases_in(self.paths or [])
         return replace(
@@ -215,6 +218,11 @@ class ReadPlan(InputPlan):
         """The files that are read besides the inputs."""
         paths = self.options.prompt_template, self.options.tokenizer
         return [Input(path, path) for path in paths if path]
+
+
+def _beside(path: str, other: str) -> str:
+    """The path of another file, from where a file is."""
+    return os.path.normpath(os.path.join(os.path.dirname(path), other))
 
 
 def _with_files(rows: ReadOptions) -> ReadOptions:

@@ -5,7 +5,7 @@ To add a format, write its module and name it here.
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefpairs.errors import UnknownWord
 
@@ -18,6 +18,8 @@ SOURCES = {
     "nat": "NeMo Agent Toolkit: TTC_END steps of workflow_output.json, or steps line by line",
     "traces": "traces of agents: turns with tool errors, final_reward, dpo_pairs",
     "trinity": "Trinity-RFT experiences: eid, prompt_text and response_text or messages, reward",
+    "verifiers": "verifiers 0.4 and prime-rl: traces.jsonl, an episode a line",
+    "verifiers-v0": "verifiers before 0.4: results.jsonl, a rollout a line",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -35,25 +37,43 @@ KEY_COLUMNS = {
     "nat": ("intermediate_steps", "trajectory", "payload", "event_type"),
     "traces": ("turns",),
     "trinity": ("eid",),
+    "verifiers": ("traces",),
+    "verifiers-v0": ("example_id",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
+
+class Companions(NamedTuple):
+    """Files that a tool writes beside its rollouts, and that hold none, or hold them again."""
+
+    tool: str
+    names: re.Pattern[str]
+    """What their paths match."""
+    beside: str = ""
+    """The file with the rollouts, from where they are; they are read where it is not an input."""
+
+
 _COMPANIONS = {
-    "nemo-gym": (
+    "nemo-gym": Companions(
         "NeMo Gym",
-        (
+        re.compile(
             r"_(materialized_inputs|failures|reward_profiling|aggregate_metrics)"
             r"\.jsonl?(\.gz|\.zst)?$"
         ),
     ),
+    "verifiers": Companions(
+        "prime-rl",
+        re.compile(r"(^|/)effective/traces\.jsonl(\.gz|\.zst)?$"),
+        "../all/traces.jsonl",
+    ),
+    "verifiers-v0": Companions("verifiers", re.compile(r"(^|/)metadata\.json$"), "results.jsonl"),
 }
-"""The tools that write files beside their rollouts, each with what the paths of these match."""
 
 
-def companions_of(source: str) -> list[tuple[str, re.Pattern[str]]]:
-    """What the paths of files match that are skipped for a source, each with the tool's name."""
+def companions_of(source: str) -> list[Companions]:
+    """The files that are skipped for a source; with auto, those of all."""
     names = _COMPANIONS if source == "auto" else {*_COMPANIONS} & {source}
-    return [(tool, re.compile(found)) for tool, found in map(_COMPANIONS.__getitem__, names)]
+    return [_COMPANIONS[name] for name in names]
 
 
 def check_source(name: str) -> None:

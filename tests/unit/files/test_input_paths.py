@@ -97,6 +97,20 @@ def test_folder_of_folders() -> None:
     assert [given.path for given in find_inputs(["data"])] == ["data/top.jsonl"]
 
 
+def test_files_any_number_of_folders_deep() -> None:
+    """The nearest folders with files are read, each once, even if links lead round in a circle."""
+    names = (
+        "run/step_1/train/all/t.jsonl",
+        "run/step_2/train/all/t.jsonl",
+        "run/step_1/a/b/c/u.jsonl",
+    )
+    for name in (*names, "run/.git/x/t.jsonl"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    Path("run/step_1/back").symlink_to("..")
+    assert [given.path for given in find_inputs(["run"])] == [*names[:2]]
+
+
 @pytest.mark.parametrize("word", ["nothing.jsonl", "nothing/x.jsonl", "x*.jsonl"])
 def test_no_such_file(word: str) -> None:
     """A glob that finds nothing is a mistake, too."""

@@ -868,5 +868,5 @@ def test_looks_like(line: bytes, known: bool) -> None:
 )
 def test_is_companion(path: str, companion: bool) -> None:
     """Files that NeMo Gym writes beside its rollouts are recognised by their names."""
-    [(tool, names)] = companions_of("nemo-gym")
+    [(tool, names, _)] = companions_of("nemo-gym")
     assert (tool, names.search(path) is not None) == ("NeMo Gym", companion)

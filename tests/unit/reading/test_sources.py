@@ -21,5 +21,5 @@ def test_unknown_source() -> None:
         source_named("nemo")
     assert (caught.value.word, caught.value.known) == (
         "nemo",
-        ["auto", "nemo-gym", "candidates", "nat", "traces", "trinity", "generic"],
+        ["auto", *SOURCES],
     )

@@ -1,0 +1,217 @@
+"""verifiers from 0.4 on, and prime-rl: a line of `traces.jsonl` is an episode with its traces.
+
+A trace is the conversation of one agent, stored as a tree of messages. It has no reward of its
+own: that is the sum of its weighted scores. A trace that crashed has none, which is not 0.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from prefpairs.errors import BadField, NotJson
+from prefpairs.fields.answers_in_row import WeightedScore
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
+)
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.responses_api import chat_tool
+from prefpairs.model.candidate import read_tools
+from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.message import Message, read_message
+from prefpairs.model.number import read_score
+from prefpairs.model.path import MISSING, look_up
+from prefpairs.sources.base import RecordReader, Source
+
+Row = dict[str, Any]
+
+_CUT_OFF = frozenset(
+    {
+        "max_turns",
+        "max_input_tokens",
+        "max_output_tokens",
+        "max_total_tokens",
+        "compaction_failed",
+        "context_length",
+    }
+)
+"""Why a run stopped before its agent was done."""
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is an episode: it has traces, and these have nodes."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    traces = row.get("traces") if isinstance(row, dict) else None
+    return isinstance(traces, list) and any(
+        isinstance(trace, dict) and isinstance(trace.get("nodes"), list) for trace in traces
+    )
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
+    """How the episodes of one file are read."""
+    return RecordReader(lambda record: _read(record, options, label))
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    traces = _objects(row, "traces")
+    crashed = row.get("ok") is False and all(trace.get("ok") is True for trace in traces)
+    for trace in traces:
+        try:
+            _check_fit(trace, options, crashed=crashed)
+            answer = _answer(row, trace, reading)
+        except Unusable as loss:
+            reading.lost.append(loss.reason)
+        else:
+            add_candidate(answer, options, label, reading)
+    return reading
+
+
+def _check_fit(trace: Row, options: ReadOptions, *, crashed: bool) -> None:
+    """Raise the first reason why this trace should not be trained on.
+
+    `stop_condition` does not tell: where scoring crashed, the agent had completed. Neither do
+    `errors`, which also hold those that a retry recovered from, unless nothing says `ok`.
+    """
+    if look_up(trace, "agent.trainable") is False:
+        raise Unusable("other_agent")
+    ok = trace.get("ok", not trace.get("errors"))
+    unfit = {"failed": crashed or ok is not True, "incomplete": _is_cut_off(trace)}
+    for reason, applies in unfit.items():
+        if applies and reason not in options.keep_rows:
+            raise Unusable(reason)
+
+
+def _is_cut_off(trace: Row) -> bool:
+    if trace.get("stop_condition") in _CUT_OFF:
+        return True
+    calls = _objects(trace, "calls")
+    reasons = [call.get("finish_reason") for call in calls if not call.get("error")]
+    return reasons[-1:] == ["length"]
+
+
+def _answer(row: Row, trace: Row, reading: RowOutcome) -> Answer:
+    nodes = _conversation(trace)
+    spoken = [place for place, (node, _) in enumerate(nodes) if node.get("sampled") is True]
+    first = spoken[0] if spoken else len(nodes)
+    messages = [message for _, message in nodes]
+    told = {place for place, turn in enumerate(messages) if turn["role"] == "assistant"}
+    if any(first < place < max(spoken) for place in told.difference(spoken)):
+        reading.noticed.append("inserted_turn")
+    if not spoken:
+        raise Unusable("no_response")
+    step = look_up(row, "run.work.step")
+    return Answer(
+        row={**_numbers(trace), **trace},
+        prompt=messages[:first],
+        response=messages[first:],
+        scores=_scores(trace),
+        task=_task(row, trace),
+        tools=_tools(trace, nodes[0][0]),
+        meta={"step": step} if isinstance(step, int) else None,
+    )
+
+
+def _conversation(trace: Row) -> list[tuple[Row, Message]]:
+    """The nodes from the root to the leaf, each with its message; Unusable with several leaves.
+
+    A trace with several leaves was compacted, or its history was rewritten, so that no single
+    prompt leads to all that the score is for.
+    """
+    nodes = _objects(trace, "nodes")
+    parents = [_parent(node, place) for place, node in enumerate(nodes)]
+    leaves = {*range(len(nodes))}.difference(parents)
+    if len(leaves) > 1:
+        raise Unusable("branched")
+    path: list[int] = []
+    place = leaves.pop() if leaves else None
+    while place is not None:
+        path.append(place)
+        place = parents[place]
+    return [
+        (nodes[place], read_message(nodes[place].get("message"), f"nodes.{place}.message"))
+        for place in reversed(path)
+    ]
+
+
+def _parent(node: Row, place: int) -> int | None:
+    """The number of the node before, which is smaller, so that no path goes round."""
+    parent = node.get("parent")
+    if parent is None or (type(parent) is int and 0 <= parent < place):
+        return parent
+    raise BadField(f"nodes.{place}.parent", parent, "the number of an earlier node")
+
+
+def _scores(trace: Row) -> list[WeightedScore]:
+    """The rewards that were given, with their weights; without any, there is no score."""
+    given = [
+        (f"rewards.{name}.score", _weight(name, reward), reward.get("score"))
+        for name, reward in _rewards(trace)
+    ]
+    return given or [("rewards", 1.0, MISSING)]
+
+
+def _rewards(trace: Row) -> Iterator[tuple[str, Row]]:
+    rewards = trace.get("rewards")
+    if not isinstance(rewards, dict):
+        raise BadField("rewards", rewards, "an object")
+    for name, reward in rewards.items():
+        if reward is None:
+            continue
+        if not isinstance(reward, dict):
+            raise BadField(f"rewards.{name}", reward, "a score and its weight")
+        yield name, reward
+
+
+def _weight(name: str, reward: Row) -> float:
+    return read_score(reward.get("weight", 1.0), f"rewards.{name}.weight")
+
+
+def _numbers(trace: Row) -> Row:
+    """The scores and metrics of a trace by their names, for --score."""
+    metrics = trace.get("metrics")
+    scores = {name: reward.get("score") for name, reward in _rewards(trace)}
+    return {**(metrics if isinstance(metrics, dict) else {}), **scores}
+
+
+def _task(row: Row, trace: Row) -> list[Any]:
+    """What the rollouts of one task share: its group or its key, and who was to solve it."""
+    agent = [look_up(trace, path) for path in ("agent.name", "agent.config.model")]
+    names = [None if name is MISSING else name for name in agent]
+    group = look_up(row, "group.id")
+    if group not in (MISSING, None):
+        return ["group", group, *names]
+    task = trace.get("task", row.get("task"))
+    if not isinstance(task, dict):
+        raise Unusable("no_task")
+    environment = look_up(row, "env.id")
+    key = next((task[name] for name in ("key", "hash") if task.get(name) is not None), None)
+    if key is None:
+        key = look_up(task, "data.idx")
+    if key in (MISSING, None):
+        raise Unusable("no_task")
+    return [None if environment is MISSING else environment, key, *names]
+
+
+def _tools(trace: Row, root: Row) -> list[Any] | None:
+    """The tools of the conversation; those of the trace are of its last request."""
+    given = root["tools"] if root.get("tools") is not None else trace.get("tools")
+    tools = read_tools(given, "tools")
+    return tools and [chat_tool(tool) for tool in tools]
+
+
+def _objects(row: Row, field: str) -> list[Row]:
+    value = row.get(field, [])
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise BadField(field, value, "a list of objects")
+    return value
+
+
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader, paths_start_at_row=False)

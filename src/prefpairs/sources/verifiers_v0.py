@@ -1,0 +1,91 @@
+"""verifiers before 0.4: a line of `results.jsonl` is one rollout of one example.
+
+The rubric also scores rollouts that failed, and answers that never came, so `reward` means
+something only where `error` is null.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefpairs.errors import NotJson
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    Unusable,
+    add_candidate,
+    expect_object,
+)
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.responses_api import chat_tool
+from prefpairs.model.candidate import read_text, read_tools
+from prefpairs.model.identity import canonical_json, digest
+from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.message import Text
+from prefpairs.sources.base import RecordReader, Source
+
+_ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics"})
+
+
+def looks_like(record: bytes) -> bool:
+    """Whether a record is a rollout: an example's prompt and completion, and how the run went."""
+    try:
+        row = decode(record)
+    except NotJson:
+        return False
+    return (
+        isinstance(row, dict)
+        and row.keys() >= {"example_id", "prompt", "completion"}
+        and not _ITS_OWN.isdisjoint(row)
+    )
+
+
+def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
+    """How the rollouts of one file are read."""
+    return RecordReader(lambda record: _read(record, options, label))
+
+
+def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
+    value, replaced = decode_counting(record)
+    row = expect_object(value)
+    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    try:
+        _check_fit(row, options)
+        add_candidate(_answer(row), options, label, reading)
+    except Unusable as loss:
+        reading.lost.append(loss.reason)
+    return reading
+
+
+def _check_fit(row: dict[str, Any], options: ReadOptions) -> None:
+    """Raise the first reason why this rollout should not be trained on."""
+    unfit = {"failed": bool(row.get("error")), "incomplete": row.get("is_truncated") is True}
+    for reason, applies in unfit.items():
+        if applies and reason not in options.keep_rows:
+            raise Unusable(reason)
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    tools = read_tools(row.get("tool_defs"), "tool_defs")
+    return Answer(
+        row=row,
+        prompt=_text(row, "prompt"),
+        response=_text(row, "completion"),
+        scores=[("reward", 1.0, row.get("reward"))],
+        task=_task(row),
+        tools=tools and [chat_tool({"type": "function", **tool}) for tool in tools],
+    )
+
+
+def _text(row: dict[str, Any], field: str) -> Text | None:
+    return None if row.get(field) is None else read_text(row[field], field)
+
+
+def _task(row: dict[str, Any]) -> list[Any]:
+    """The example, with its answer: numbers begin anew in every run and environment."""
+    task = [row.get("example_id"), row.get("task")]
+    if row.get("answer") is not None:
+        task.append(digest("answer", canonical_json(row["answer"])).hex())
+    return task
+
+
+SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

@@ -1,0 +1,91 @@
+"""Files that frameworks wrote, against what an independent script found in them.
+
+The files lie beside the repository and are no part of it; without them these tests are skipped.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from forked_prefpairs import run
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+
+pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample files are not here")
+
+
+class Sample(NamedTuple):
+    """A file or folder, its key in the answers, and the options that its README names."""
+
+    folder: str
+    key: str
+    source: str
+    words: tuple[str, ...] = ()
+    path: str = ""
+
+
+TRACES = "prime-rl/rollouts/step_1/train"
+FILES = [
+    Sample("verifiers", "v0/results.jsonl", "verifiers-v0"),
+    Sample("verifiers", "v0/results.jsonl", "verifiers-v0", path="v0"),
+    Sample("verifiers", "v1/traces.jsonl", "verifiers"),
+    Sample("verifiers", "v1_best_of_n/traces.jsonl", "verifiers"),
+    Sample("verifiers", f"{TRACES}/all/traces.jsonl", "verifiers"),
+    Sample("verifiers", f"{TRACES}/all/traces.jsonl", "verifiers", path="prime-rl/rollouts"),
+    Sample("verifiers", f"{TRACES}/effective/traces.jsonl", "verifiers"),
+]
+
+
+def _names(origin: str) -> set[str]:
+    """What the answers call the rollout with this origin."""
+    _, _, place = origin.rpartition(":")
+    line, _, number = place.partition("#")
+    return {f"L{line}", f"L{line}.{int(number or 1) - 1}"}
+
+
+def _rows(output: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.mark.parametrize("sample", FILES, ids=lambda sample: f"{sample.folder}/{sample.key}")
+def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> None:
+    """Those that are kept, who competes, with which scores, and one best and one worst each."""
+    answer = json.loads((SAMPLES / sample.folder / "answer.json").read_bytes())[sample.key]
+    path = SAMPLES / sample.folder / (sample.path or sample.key)
+    summary = tmp_path / "summary.json"
+    done = run("extract", *sample.words, str(path), "--summary", str(summary), "--quiet")
+    found = json.loads(summary.read_bytes())
+    assert {given["source"] for given in found["inputs"]} == {sample.source}
+    assert found["candidates"]["found"] == answer["rollouts"]
+    groups: dict[str, dict[str, float]] = {}
+    for candidate in _rows(done.stdout):
+        members = groups.setdefault(candidate["group"], {})
+        members[_known(candidate["origin"], answer)] = candidate["score"]
+    expected = [
+        {one["id"]: one["score"] for one in group["rollouts"] if "drop" not in one}
+        for group in answer["detail"]
+    ]
+    assert sorted(map(sorted, groups.values())) == sorted(map(sorted, filter(None, expected)))
+    assert {name: score for group in groups.values() for name, score in group.items()} == {
+        name: score for group in expected for name, score in group.items()
+    }
+    pairs = _rows(run("pair", *sample.words, str(path), "--quiet").stdout)
+    assert len(pairs) == answer["pairs"]
+    of_groups = [group["pair"] for group in answer["detail"] if group["pair"]]
+    for pair in pairs:
+        chosen, rejected = (
+            _known(pair[f"{side}_origin"], answer) for side in ("chosen", "rejected")
+        )
+        (known,) = [one for one in of_groups if chosen in one["chosen"]]
+        assert rejected in known["rejected"]
+        scores = pair["chosen_score"], pair["rejected_score"], pair["gap"]
+        assert scores == (known["chosen_score"], known["rejected_score"], known["gap"])
+
+
+def _known(origin: str, answer: dict[str, Any]) -> str:
+    """The one name of a rollout that the answers have."""
+    known = {one["id"] for group in answer["detail"] for one in group["rollouts"]}
+    (name,) = known & _names(origin)
+    return str(name)

@@ -1,0 +1,115 @@
+"""Rollouts of verifiers before 0.4 to candidates: one test for each rule."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.files.input_file import Input
+from prefpairs.model.message import as_chat
+from prefpairs.plan import ReadPlan
+from prefpairs.sources.detect import source_of
+from prefpairs.sources.verifiers_v0 import open_reader
+
+ASKED = [{"role": "user", "content": "Q"}]
+SAID = [{"role": "assistant", "content": "A", "tool_calls": None, "reasoning_content": None}]
+
+
+def _row(**more: Any) -> dict[str, Any]:
+    row = {"example_id": 3, "prompt": ASKED, "completion": SAID, "reward": 0.5, "error": None}
+    return {**row, "is_completed": True, "is_truncated": False, "correct": 1.0, **more}
+
+
+def _read(row: dict[str, Any], **options: Any) -> RowOutcome:
+    return open_reader([], ReadOptions(**options), "f.jsonl").read(json.dumps(row).encode())
+
+
+def test_a_row_is_a_candidate() -> None:
+    """The example is the group."""
+    assert source_of(json.dumps(_row()).encode()) == "verifiers-v0"
+    (found,) = _read(_row()).kept
+    assert (found.prompt, found.response) == (ASKED, [{"role": "assistant", "content": "A"}])
+    assert (found.score, found.group) == (0.5, "[3,null]")
+
+
+def test_text() -> None:
+    """Environments of completions have no messages."""
+    (found,) = _read(_row(prompt="Q", completion="A")).kept
+    assert (found.prompt, found.response) == ("Q", "A")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"error": {"error": "ModelError"}}, "failed"),
+        ({"error": "ModelError", "completion": []}, "failed"),
+        ({"is_truncated": True}, "incomplete"),
+        ({"reward": None}, "no_score"),
+        ({"completion": []}, "empty_answer"),
+        ({"completion": None}, "no_response"),
+    ],
+)
+def test_rollouts_that_are_dropped(more: dict[str, Any], reason: str) -> None:
+    """The rubric gives a reward even to those that failed."""
+    assert _read(_row(**more)).lost == [reason]
+
+
+@pytest.mark.parametrize(
+    ("reason", "more"), [("failed", {"error": "E"}), ("incomplete", {"is_truncated": True})]
+)
+def test_keep_rows(reason: str, more: dict[str, Any]) -> None:
+    """They are used if they are asked for."""
+    assert _read(_row(**more), keep_rows=frozenset({reason})).kept
+
+
+def test_examples_of_one_number_and_other_answers_are_apart() -> None:
+    """Numbers begin anew in every run, and one text may be several tasks."""
+    rows = _row(answer="4"), _row(answer="5"), _row(example_id=4, answer="4"), _row(task="sums")
+    groups = [_read(row).kept[0].group for row in rows]
+    assert len({*groups}) == 4
+
+
+def test_calls_as_text_and_flat_tools() -> None:
+    """Each call is the text of its JSON; definitions of tools have no type."""
+    call = '{"id": "x", "name": "f", "arguments": "{\\"a\\": 1}"}'
+    tools: list[Any] = [{"name": "f", "description": "d", "parameters": {}, "strict": None}]
+    said = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    (found,) = _read(_row(completion=said, tool_defs=tools)).kept
+    function = {"name": "f", "description": "d", "parameters": {}}
+    assert found.tools == [{"type": "function", "function": function}]
+    (turn,) = as_chat(found.response, "assistant")
+    assert turn["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
+
+
+def test_score_names_a_metric() -> None:
+    """They are columns of the row."""
+    (found,) = _read(_row(), scores=(("correct", 1.0),)).kept
+    assert found.score == 1.0
+
+
+def test_rows_of_your_own_may_number_their_examples() -> None:
+    """What the framework writes about a run is what tells its rows."""
+    row = b'{"example_id": 1, "prompt": "Q", "completion": "A", "reward": 1}'
+    assert source_of(row) == "generic"
+
+
+@pytest.mark.parametrize(
+    ("names", "skipped"),
+    [
+        (["run/results.jsonl", "run/metadata.json"], ["run/metadata.json"]),
+        (["run/metadata.json"], []),
+        (["results.jsonl", "run/metadata.json"], []),
+        (["./results.jsonl", "metadata.json"], ["metadata.json"]),
+        (["s/all/traces.jsonl", "s/effective/traces.jsonl"], ["s/effective/traces.jsonl"]),
+        (["s/effective/traces.jsonl"], []),
+        (["s/all/traces.jsonl", "t/effective/traces.jsonl"], []),
+    ],
+)
+def test_files_that_hold_none_or_the_same_rollouts_are_skipped(
+    names: list[str], skipped: list[str]
+) -> None:
+    """Only beside the file that holds them: a file that is named alone is read."""
+    plan = ReadPlan(inputs=[Input(name, name) for name in names]).as_rollouts(ReadOptions())
+    assert [name for name, _ in plan.skipped_files] == skipped
