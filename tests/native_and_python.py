@@ -1,4 +1,4 @@
-"""What the native core makes of a row of NeMo Gym, held against what Python makes of it."""
+"""What the native core makes of a row, held against what Python makes of it."""
 
 import os
 from typing import Any
@@ -8,12 +8,18 @@ import pytest
 from prefpairs.engine import native
 from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_key
 from prefpairs.engine.native import Core, native_core
+from prefpairs.engine.pairs_from_files import entry_of
+from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import BadRecord
 from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
+from prefpairs.model.marks import marks_of
+from prefpairs.model.pair import pair_line
 from prefpairs.sources import nemo_gym
 from prefpairs.sources.base import RecordReader
+from prefpairs.stages.base import IndexedPair
 
 LONGEST = 4_000_000
 _OFFSET = 7
@@ -77,3 +83,22 @@ def _block_of(candidate: Candidate, length: int) -> Any:
     (block,) = _columns_of([candidate], length).blocks()
     assert block.group_keys == group_key(candidate)
     return block
+
+
+def pair_known(line: bytes) -> str:
+    """Whether the core knows a pair, and "as written" where its line can be copied.
+
+    If so, all that it finds is held against Python.
+    """
+    (found,) = native_core().Pairs().index([line], [_OFFSET], 3, LONGEST)
+    if found is None:
+        return ""
+    columns, as_written = found
+    read = read_pair(line, lambda row: unwrap(row, "auto"))
+    assert (read.noticed, read.lost) == ([], None)
+    assert repr(IndexedPair(*columns)) == repr(entry_of(read, 3, _OFFSET, len(line)))
+    if as_written:
+        assert line == pair_line(read.pair)
+        assert not any(marks_of(read.pair.meta or {}))
+        return "as written"
+    return "known"

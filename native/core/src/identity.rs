@@ -17,5 +17,7 @@ pub fn digest(pieces: &[&[u8]]) -> Digest {
 }
 
 pub fn hexadecimal(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| DIGITS[usize::from(digit)] as char).collect()
 }

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 const DEEPEST: u32 = 100;
 /// Longer numbers are left to Python, which has limits of its own for them.
 const LONGEST_NUMBER: usize = 300;
+/// Shorter integers fit into 64 bits.
+const LONGEST_INTEGER: usize = 19;
 
 /// Why a value is not read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,28 @@ impl<'a> Str<'a> {
             Cow::Borrowed(self.raw)
         }
     }
+
+    /// Whether Python would write it with the same escapes.
+    pub fn is_as_written(self) -> bool {
+        let bytes = self.raw.as_bytes();
+        let mut from = 0;
+        while self.escaped {
+            let Some(found) = memchr::memchr(b'\\', &bytes[from..]) else { break };
+            let escape = &bytes[from + found + 1..];
+            from += found + 2;
+            match escape {
+                [b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {}
+                [b'u', b'0', b'0', one @ (b'0' | b'1'), other, ..] => {
+                    let short = *one == b'0' && matches!(other, b'8' | b'9' | b'a' | b'c' | b'd');
+                    if short || other.is_ascii_uppercase() {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
 }
 
 /// A place in a text of JSON.
@@ -51,11 +75,13 @@ pub struct Cursor<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    /// Whether there was white space between what was read.
+    pub spaced: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Self {
-        Cursor { text, at: 0, depth: 0 }
+        Cursor { text, at: 0, depth: 0, spaced: false }
     }
 
     /// The text from an earlier offset to here.
@@ -72,6 +98,7 @@ impl<'a> Cursor<'a> {
                 return byte;
             }
             self.at += 1;
+            self.spaced = true;
         }
         0
     }
@@ -284,6 +311,34 @@ impl<'a> Cursor<'a> {
         Ok(self.since(start))
     }
 
+    /// Check a value, and whether Python would write it with the same bytes, spaces left aside.
+    pub fn as_written(&mut self) -> Result<bool> {
+        match self.peek() {
+            b'"' => self.string().map(Str::is_as_written),
+            b'{' => {
+                let mut same = true;
+                let mut keys = Vec::new();
+                self.object(|cursor, key| {
+                    same &= key.is_as_written() & cursor.as_written()?;
+                    keys.push(key.raw);
+                    Ok(())
+                })?;
+                keys.sort_unstable();
+                Ok(same && keys.windows(2).all(|two| two[0] != two[1]))
+            }
+            b'[' => {
+                let mut same = true;
+                self.list(|cursor| {
+                    same &= cursor.as_written()?;
+                    Ok(())
+                })?;
+                Ok(same)
+            }
+            b't' | b'f' | b'n' => self.skip().map(|()| true),
+            _ => self.number().map(|(text, integer)| is_number_as_written(text, integer)),
+        }
+    }
+
     /// Write a value in canonical form.
     pub fn canonical(&mut self, out: &mut String) -> Result<()> {
         match self.peek() {
@@ -486,6 +541,17 @@ pub fn write_str(text: &str, out: &mut String) {
         }
     }
     out.push('"');
+}
+
+/// Whether Python would write a number with the same digits; false where that is not certain.
+pub fn is_number_as_written(text: &str, integer: bool) -> bool {
+    if integer {
+        return text.len() < LONGEST_INTEGER && text != "-0";
+    }
+    let Ok(value) = text.parse::<f64>() else { return false };
+    let mut written = String::new();
+    write_double(value, &mut written);
+    written == text && !text.contains('e')
 }
 
 fn write_number(text: &str, integer: bool, out: &mut String) -> Result<()> {

@@ -9,4 +9,6 @@ pub mod chat;
 pub mod identity;
 pub mod json;
 pub mod nemo_gym;
+pub mod numbers;
+pub mod pairs;
 pub mod panics;

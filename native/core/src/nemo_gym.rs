@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use crate::chat::{strip, Chat, Message, Once, Role};
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
-
-const LARGEST_SCORE: f64 = 8e307;
-const SIGNIFICANT: usize = 15;
-pub const NO_INDEX: i64 = i64::MIN;
+use crate::numbers::{number, read_index, read_score, NO_INDEX};
 
 /// What is known of a question, and what its answers must know of it.
 #[derive(Debug, Clone, Copy)]
@@ -290,14 +287,7 @@ impl<'a> Fields<'a> {
             }
             "_ng_rollout_index" => {
                 self.first(5)?;
-                if !cursor.null()? {
-                    let (text, integer) = number(cursor)?;
-                    let index: i64 = text.parse().map_err(|_| No::Odd)?;
-                    if !integer || index == NO_INDEX {
-                        return Err(No::Odd);
-                    }
-                    self.index = Some(index);
-                }
+                self.index = read_index(cursor)?;
             }
             "_ng_failure_class" | "instance_config.mask_sample" => cursor.only_null()?,
             "mask_sample" => no_mask(cursor)?,
@@ -345,14 +335,6 @@ fn no_mask(cursor: &mut Cursor) -> Result<()> {
         cursor.word("false")
     } else {
         cursor.only_null()
-    }
-}
-
-fn number<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, bool)> {
-    if matches!(cursor.peek(), b'-' | b'0'..=b'9') {
-        cursor.number()
-    } else {
-        Err(No::Odd)
     }
 }
 
@@ -423,22 +405,6 @@ fn differ(one: &str, other: &str) -> Result<bool> {
     };
     let [one, other] = &texts;
     Ok(one != other && kind(one) != kind(other))
-}
-
-/// A number as a score of 15 significant digits.
-fn read_score(cursor: &mut Cursor) -> Result<f64> {
-    let (text, _) = number(cursor)?;
-    let score: f64 = text.parse().map_err(|_| No::Odd)?;
-    if score.abs() > LARGEST_SCORE || score.is_nan() {
-        return Err(No::Odd);
-    }
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let rounded = if digits <= SIGNIFICANT && !text.contains(['e', 'E']) {
-        score
-    } else {
-        format!("{score:.*e}", SIGNIFICANT - 1).parse().map_err(|_| No::Odd)?
-    };
-    Ok(rounded + 0.0)
 }
 
 /// The name of the group: agent and task, where there is a task.

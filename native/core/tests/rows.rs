@@ -2,7 +2,8 @@
 
 use prefpairs_core::block::{scan, Columns, Segment};
 use prefpairs_core::identity::hexadecimal;
-use prefpairs_core::nemo_gym::{Reader, NO_INDEX};
+use prefpairs_core::nemo_gym::Reader;
+use prefpairs_core::numbers::NO_INDEX;
 
 const LONGEST: usize = 1000;
 

@@ -3,7 +3,10 @@
 
 use prefpairs_core::block::{scan, Columns, Segment};
 use prefpairs_core::chat::{Chat, Message};
-use prefpairs_core::nemo_gym::{Reader, Whole, NO_INDEX};
+use prefpairs_core::identity::{Digest, ABSENT};
+use prefpairs_core::nemo_gym::{Reader, Whole};
+use prefpairs_core::numbers::NO_INDEX;
+use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -54,6 +57,84 @@ impl NemoGym {
             Some(whole) => row_of(py, &whole, &self.reader.answer).map(Some),
         }
     }
+}
+
+/// Reads pairs.
+#[pyclass]
+#[derive(Default)]
+struct Pairs {
+    reader: pairs::Reader,
+}
+
+#[pymethods]
+impl Pairs {
+    #[new]
+    fn new() -> Self {
+        Pairs::default()
+    }
+
+    /// For each of consecutive lines what stages see of its pair, or nothing where Python must
+    /// read it; with whether Python would write the line with these very bytes.
+    fn index<'py>(
+        &mut self,
+        py: Python<'py>,
+        lines: Vec<PyBackedBytes>,
+        places: Vec<u64>,
+        number: u64,
+        longest: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let reader = &mut self.reader;
+        let mut read = |line: &PyBackedBytes| reader.read_light(line, longest);
+        let pairs: Vec<Option<pairs::Pair>> =
+            py.detach(|| sound(|| lines.iter().map(&mut read).collect()))?;
+        let found = PyList::empty(py);
+        for (at, (pair, line)) in pairs.iter().zip(&lines).enumerate() {
+            let Some(pair) = pair else {
+                found.append(py.None())?;
+                continue;
+            };
+            let place = places.get(at).copied().unwrap_or_default();
+            let seen = entry_of(py, pair, number + at as u64, place, line.len())?;
+            found.append((seen, pair.as_written))?;
+        }
+        Ok(found)
+    }
+}
+
+/// The columns of a pair, in the order of Python's `IndexedPair`.
+fn entry_of<'py>(
+    py: Python<'py>,
+    pair: &pairs::Pair,
+    number: u64,
+    place: u64,
+    length: usize,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let digest = |digest: &Digest| PyBytes::new(py, digest).into_any();
+    let known = |found: &Digest| {
+        if *found == ABSENT {
+            PyBytes::new(py, b"").into_any()
+        } else {
+            digest(found)
+        }
+    };
+    PyTuple::new(
+        py,
+        [
+            number.into_pyobject(py)?.into_any(),
+            place.into_pyobject(py)?.into_any(),
+            length.into_pyobject(py)?.into_any(),
+            pair.gap.into_pyobject(py)?,
+            pair.chosen_score.into_pyobject(py)?,
+            pair.rejected_score.into_pyobject(py)?,
+            digest(&pair.id),
+            digest(&pair.prompt),
+            known(&pair.tools),
+            digest(&pair.chosen),
+            digest(&pair.rejected),
+            digest(&pair.group),
+            known(&pair.other_prompt),
+        ],
+    )
 }
 
 /// The result of work; a panic in it is a RuntimeError.
@@ -139,5 +220,6 @@ fn message_of<'py>(
 fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {})); // Python tells what went wrong
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<NemoGym>()
+    module.add_class::<NemoGym>()?;
+    module.add_class::<Pairs>()
 }

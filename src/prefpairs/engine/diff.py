@@ -33,7 +33,7 @@ def read_both(plan: DiffPlan, ledgers: tuple[Ledger, Ledger]) -> tuple[PairSet, 
 
 def _read(rows: Rows, plan: InputPlan) -> PairSet:
     found, others = PairSet(), 0
-    for _, _, readings in pair_readings(rows, rows.ledger):
+    for _, readings in pair_readings(rows, rows.ledger):
         for _, reading in readings:
             found.add(reading.pair, reading.digests)
             others += "id_renewed" in reading.noticed and THEIR_ID not in (reading.pair.meta or {})

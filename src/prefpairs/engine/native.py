@@ -97,6 +97,14 @@ class Core:
         return None if row is None else self._candidate(row, origin)
 
 
+def core_of_pairs() -> "Any":
+    """The core's reader of pairs, if there is one."""
+    from prefpairs.model.memory_guard import LIMITED
+
+    core = native_core()
+    return None if core is None or LIMITED else core.Pairs()
+
+
 def core_for(how: "RecordReader") -> Core | None:
     """A reader of the core for the rows of a file, if it has one."""
     from prefpairs.model.memory_guard import LIMITED

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal, cast
 from zlib import crc32
 
+from prefpairs.engine.native import core_of_pairs
 from prefpairs.engine.pair_io import WHOLE, Sink
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.errors import InputChanged
+from prefpairs.errors import InputChanged, PrefpairsError
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
@@ -16,15 +18,20 @@ from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
+from prefpairs.model.marks import marks_of
+from prefpairs.model.memory_guard import LIGHT
 from prefpairs.model.pair import Pair, pair_line
 from prefpairs.plan import InputPlan
-from prefpairs.sources.detect import check_kind
+from prefpairs.sources.detect import PAIRS, check_kind
 from prefpairs.stages.base import IndexedPair
 
 _FILE_SHIFT = 44
 """A place is an offset of up to 16 TB and, above it, the number of one of a million files."""
 
 _OFFSET = (1 << _FILE_SHIFT) - 1
+
+_AT_ONCE = 1 << 19
+"""Bytes that the native core reads at once, so that long lines do not add up."""
 
 Keep = Literal["nothing", "pairs", "lines"]
 """What will be asked for after all pairs have been read: nothing, the pairs, or their lines.
@@ -39,23 +46,29 @@ _OURS = b'{"id":"'
 Readings = Iterator[tuple[Record, PairRowOutcome]]
 
 
-def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput, Readings]]:
+def pair_readings(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, Readings]]:
     """The inputs of a run one after the other, each with the pairs that can be trained on.
 
     After a bad row that fails the run there are no more pairs.
     """
+    for source, opened in _pair_inputs(rows, ledger):
+        yield source, _readings(rows, opened.records, source.label)
+
+
+def _pair_inputs(rows: Rows, ledger: Ledger) -> Iterator[tuple[Input, OpenInput]]:
     for source in rows.plan.inputs:
         with open_input(source, ledger.progress.add_bytes) as opened:
             ledger.sources.append((source.label, "pairs"))
             before = ledger.rows_read
-            yield source, opened, _booked(rows, opened, source.label, ledger)
+            yield source, opened
             if ledger.rows_read == before and rows.plan.limit is None:
                 ledger.note(f"{source.label} is empty")
     rows.settle()
 
 
-def _booked(rows: Rows, opened: OpenInput, label: str, ledger: Ledger) -> Readings:
-    for record, reading in rows.read(opened.records, _checked_reader(rows.plan), label):
+def _readings(rows: Rows, records: Iterator[Record], label: str) -> Readings:
+    ledger = rows.ledger
+    for record, reading in rows.read(records, _checked_reader(rows.plan), label):
         if reading.noticed:
             ledger.noticed.update(reading.noticed)
         if reading.lost is not None:
@@ -108,18 +121,58 @@ class PairsFromFiles:
         self._ledger = rows.ledger
         self._keep = keep
         self._temp_dir = temp_dir
-        self._last: tuple[IndexedPair, Pair] | None = None
+        self._last: tuple[IndexedPair, Pair | bytes, bool] | None = None
+        """The entry that came last, its pair or its line, and whether that line can be written."""
 
     def entries(self) -> Iterator[IndexedPair]:
         """The columns of each pair that can be trained on; no more after a bad row."""
-        for source, opened, readings in pair_readings(self._rows, self._ledger):
+        plan = self._rows.plan
+        usual = plan.dialect == "auto" and plan.one_kind in (None, PAIRS)
+        core = core_of_pairs() if usual else None
+        for source, opened in _pair_inputs(self._rows, self._ledger):
             file, spool = self._file(source, opened)
-            for record, reading in readings:
+            if core is not None:
+                yield from self._entries_by_core(core, file, spool, opened.records, source.label)
+                continue
+            for record, reading in _readings(self._rows, opened.records, source.label):
                 yield self._entry(file, spool, record, reading)
+
+    def _entries_by_core(
+        self, core: Any, file: int, spool: Spool | None, records: Iterator[Record], label: str
+    ) -> Iterator[IndexedPair]:
+        """The same by the native core. Rows that it does not know are read as all rows were."""
+        ledger, before = self._ledger, self._ledger.rows_read
+        limit = self._rows.plan.limit
+        most = None if limit is None else max(0, limit - before)
+        for block in _blocks(islice(records, most)):
+            lines = [b"" if record.refused else record.data for record in block]
+            places = [file << _FILE_SHIFT | record.offset for record in block]
+            found = core.index(lines, places, ledger.rows_read + 1, LIGHT)
+            for record, known in zip(block, found, strict=True):
+                if known is None or (spool is not None and not known[1]):
+                    for _, reading in _readings(self._rows, iter([record]), label):
+                        yield self._entry(file, spool, record, reading)
+                    continue
+                ledger.rows_read += 1
+                ledger.rows_used += 1
+                if not (ledger.rows_bad and self._rows.failed):
+                    yield self._entry_by_core(spool, record.data, *known)
+        ledger.rows_by_input[label] = ledger.rows_read - before
+
+    def _entry_by_core(
+        self, spool: Spool | None, line: bytes, columns: tuple[Any, ...], as_written: bool
+    ) -> IndexedPair:
+        crc = _crc(line) if as_written and self._keep == "lines" else 0
+        entry = IndexedPair(*columns, crc)
+        if spool is not None:
+            place = entry.place >> _FILE_SHIFT << _FILE_SHIFT | spool.append(line)
+            entry = entry._replace(place=place)
+        self._last = entry, line, as_written
+        return entry
 
     def put_all(self, sink: Sink) -> None:
         """Write all pairs to the sink, each to the side of its input."""
-        for source, _, readings in pair_readings(self._rows, self._ledger):
+        for source, readings in pair_readings(self._rows, self._ledger):
             side = self._sides.get(source, WHOLE)
             for _, reading in readings:
                 written = sink.put(reading.pair, side)
@@ -129,7 +182,8 @@ class PairsFromFiles:
     def pair(self, entry: IndexedPair) -> Pair:
         """The pair of an entry; InputChanged if it is not the indexed one."""
         if self._last is not None and self._last[0] is entry:
-            return self._last[1]
+            last = self._last[1]
+            return last if isinstance(last, Pair) else reader_of("auto")(last).pair
         file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
         pair = self._records.fetch(file, offset, entry.length).pair
         if not _is_of(pair, entry):
@@ -138,6 +192,8 @@ class PairsFromFiles:
 
     def line(self, entry: IndexedPair) -> bytes | None:
         """The line of an entry if it is exactly what would be written; else None."""
+        if self._last is not None and self._last[0] is entry and self._last[2]:
+            return cast("bytes", self._last[1])
         if not entry.line_crc:
             return None
         file, offset = entry.place >> _FILE_SHIFT, entry.place & _OFFSET
@@ -167,8 +223,25 @@ class PairsFromFiles:
         entry = entry_of(reading, self._ledger.rows_read, place, len(line))
         if self._keep == "lines" and (spool or _as_written(line, pair)):
             entry = entry._replace(line_crc=_crc(line))
-        self._last = entry, pair
+        self._last = entry, pair, False
         return entry
+
+
+def _blocks(records: Iterator[Record]) -> Iterator[list[Record]]:
+    """Records, many at once; also those before an error."""
+    block: list[Record] = []
+    size = 0
+    try:
+        for record in records:
+            block.append(record)
+            size += len(record.data)
+            if size > _AT_ONCE:
+                yield block
+                block, size = [], 0
+    except PrefpairsError:
+        yield block
+        raise
+    yield block
 
 
 def _is_of(pair: Pair, entry: IndexedPair) -> bool:
@@ -203,8 +276,10 @@ def entry_of(reading: PairRowOutcome, number: int, place: int, length: int) -> I
 
 
 def _as_written(line: bytes, pair: Pair) -> bool:
-    """Whether a line is exactly what would be written of its pair."""
-    return line.startswith(_OURS) and line == pair_line(pair)
+    """Whether a line is exactly what would be written of its pair, which has no marks to count."""
+    if not line.startswith(_OURS) or line != pair_line(pair):
+        return False
+    return not pair.meta or not any(marks_of(pair.meta))
 
 
 def _crc(line: bytes) -> int:

@@ -55,7 +55,7 @@ def show(plan: ShowPlan, ledger: Ledger) -> Iterator[Found]:
 
 
 def _pairs(rows: Rows, ledger: Ledger) -> Generator[Found, None, None]:
-    for source, _, readings in pair_readings(rows, ledger):
+    for source, readings in pair_readings(rows, ledger):
         for record, reading in readings:
             yield Found(f"{source.label}:{record.number}", reading.pair)
 

@@ -1,0 +1,71 @@
+//! Scores, gaps and indexes.
+
+use crate::json::{Cursor, No, Result};
+
+const LARGEST_SCORE: f64 = 8e307;
+const SIGNIFICANT: usize = 15;
+/// Differences of scores whose digits lie further apart are left to Python.
+const WIDEST: i32 = 12;
+/// Stands for an index that a row does not have.
+pub const NO_INDEX: i64 = i64::MIN;
+
+/// The text of a number, and whether it is an integer; anything else is for Python.
+pub fn number<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a str, bool)> {
+    if matches!(cursor.peek(), b'-' | b'0'..=b'9') {
+        cursor.number()
+    } else {
+        Err(No::Odd)
+    }
+}
+
+/// A number as a score of 15 significant digits.
+pub fn read_score(cursor: &mut Cursor) -> Result<f64> {
+    let (text, _) = number(cursor)?;
+    let score: f64 = text.parse().map_err(|_| No::Odd)?;
+    if score.abs() > LARGEST_SCORE || score.is_nan() {
+        return Err(No::Odd);
+    }
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let rounded = if digits <= SIGNIFICANT && !text.contains(['e', 'E']) {
+        score
+    } else {
+        format!("{score:.*e}", SIGNIFICANT - 1).parse().map_err(|_| No::Odd)?
+    };
+    Ok(rounded + 0.0)
+}
+
+/// A whole number of 64 bits, or null.
+pub fn read_index(cursor: &mut Cursor) -> Result<Option<i64>> {
+    if cursor.null()? {
+        return Ok(None);
+    }
+    let (text, integer) = number(cursor)?;
+    let index: i64 = text.parse().map_err(|_| No::Odd)?;
+    if integer && index != NO_INDEX {
+        Ok(Some(index))
+    } else {
+        Err(No::Odd)
+    }
+}
+
+/// The decimal difference of two scores.
+pub fn gap_between(one: f64, other: f64) -> Result<f64> {
+    let ((one, high), (other, low)) = (decimal(one)?, decimal(other)?);
+    let power = high.min(low);
+    if high.max(low) - power > WIDEST {
+        return Err(No::Odd);
+    }
+    let ten = |power: i32| 10_i128.pow(power as u32);
+    let difference = one * ten(high - power) - other * ten(low - power);
+    format!("{difference}e{power}").parse().map_err(|_| No::Odd)
+}
+
+/// The digits of a score, and the power of ten of the last one; zero has all powers.
+fn decimal(score: f64) -> Result<(i128, i32)> {
+    let written = format!("{score:e}");
+    let (digits, power) = written.split_once('e').ok_or(No::Odd)?;
+    let power: i32 = power.parse().map_err(|_| No::Odd)?;
+    let behind = digits.split_once('.').map_or(0, |(_, behind)| behind.len() as i32);
+    let digits = digits.replace('.', "").parse().map_err(|_| No::Odd)?;
+    Ok((digits, power - behind))
+}
