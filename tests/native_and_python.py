@@ -10,7 +10,7 @@ from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_ke
 from prefpairs.engine.native import Core, native_core
 from prefpairs.engine.pairs_from_files import entry_of
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.errors import BadRecord
+from prefpairs.errors import BadRecord, TwoReadings
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions
@@ -83,6 +83,14 @@ def _block_of(candidate: Candidate, length: int) -> Any:
     (block,) = _columns_of([candidate], length).blocks()
     assert block.group_keys == group_key(candidate)
     return block
+
+
+def written_pair(line: bytes) -> bytes:
+    """The line that prefpairs writes of a pair, or the line itself where it is none."""
+    try:
+        return pair_line(read_pair(line, lambda row: unwrap(row, "auto")).pair)
+    except (BadRecord, TwoReadings):
+        return line
 
 
 def pair_known(line: bytes) -> str:

@@ -1,12 +1,13 @@
 """The native core against Python on rows that are as hostile as ours can be."""
 
+from collections import Counter
 from random import Random
 
 import pytest
 from fuzz_mutants import bent, mutant_row
 from fuzz_seeds import rows
 
-from native_and_python import known, needs_core
+from native_and_python import known, needs_core, pair_known, written_pair
 
 pytestmark = needs_core
 MUTANTS = 1500
@@ -22,3 +23,17 @@ def test_mutants(seed: int) -> None:
         row = row if chance.randrange(8) else bent(row, chance)
         still_known += known(row.replace(b"\n", b" ") + b"\n")
     assert still_known > MUTANTS // 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mutants_of_pairs(seed: int) -> None:
+    """The same of pairs, as they come and as they are written; those can mostly be copied."""
+    chance, given = Random(f"native pairs {seed}"), rows("pairs")  # noqa: S311 - no secret
+    told = Counter[str]()
+    for _ in range(MUTANTS):
+        row = mutant_row(given, chance).replace(b"\n", b" ") + b"\n"
+        pair_known(row)
+        line = written_pair(row)
+        told[pair_known(line)] += 1
+        pair_known(bent(line, chance).replace(b"\n", b" ") + b"\n")
+    assert told["as written"] > MUTANTS // 20

@@ -15,12 +15,9 @@ from run_in_process import Row, lines_of
 from stages_in_process import sieve_array, sieve_lines, sieve_packed, sieve_piped
 
 from hypothesis_examples import examples
-from native_and_python import needs_core, pair_known
+from native_and_python import needs_core, pair_known, written_pair
 from prefpairs.engine.native import VARIABLE
-from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.errors import BadRecord, PrefpairsError
-from prefpairs.fields.pair_row import read_pair
-from prefpairs.model.pair import pair_line
+from prefpairs.errors import PrefpairsError
 from prefpairs.stages.dedupe import Dedupe
 from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
@@ -50,17 +47,13 @@ ODD: list[Any] = [None, True, 0, -0.0, 1e300, 1e-7, 2**64, "", " ", "x", "0" * 3
 ODD += [[{"type": "function", "function": {"name": "g", "parameters": {"b": 1e22, "a": 1.5}}}]]
 ODD += [{"prompt_of_rejected": "0" * 31 + "1"}, {"prompt_of_rejected": "+1" * 16}, {"error": True}]
 ODD += [{"chosen_finish_reason": "length", "b": [1.50, 1e5]}, {"a": {"b": [None, 0.1 + 0.2]}}]
-KEYS = ("id", "group", "gap", "tools", "meta", "chosen_score", "rejected_score", "chosen_index")
-KEYS += ("chosen_origin", "chosen_tokens", "other", "prompt", "chosen")
+KEYS = ["id", "group", "gap", "tools", "meta", "chosen_score", "rejected_score", "chosen_index"]
+KEYS += ["chosen_origin", "chosen_tokens", "other", "prompt", "chosen"]
 
 
 def written(row: Row) -> bytes:
     """The line that prefpairs writes of a row, or the row itself where it is no pair."""
-    line = json.dumps(row).encode() + b"\n"
-    try:
-        return pair_line(read_pair(line, lambda given: unwrap(given, "auto")).pair)
-    except BadRecord:
-        return line
+    return written_pair(json.dumps(row).encode() + b"\n")
 
 
 def turns(most: int) -> st.SearchStrategy[list[Row]]:
@@ -167,7 +160,8 @@ def _told(run: Any, word: str, lines: Sequence[bytes], sieve: Any, parting: Spli
         except PrefpairsError as error:
             return repr(error)
     ledger = sieved.ledger
-    return sieved.sides, sieved.counts(), ledger.noticed, ledger.marked, ledger.rows_by_input
+    sides = {side: outcome.lines for side, outcome in sieved.sides.items()}
+    return sides, sieved.counts(), ledger.noticed, ledger.marked, ledger.rows_by_input
 
 
 def test_all_marks_are_counted() -> None:

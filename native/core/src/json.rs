@@ -48,10 +48,12 @@ impl<'a> Str<'a> {
 
     /// Whether Python would write it with the same escapes.
     pub fn is_as_written(self) -> bool {
+        if !self.escaped {
+            return true;
+        }
         let bytes = self.raw.as_bytes();
         let mut from = 0;
-        while self.escaped {
-            let Some(found) = memchr::memchr(b'\\', &bytes[from..]) else { break };
+        while let Some(found) = memchr::memchr(b'\\', &bytes[from..]) {
             let escape = &bytes[from + found + 1..];
             from += found + 2;
             match escape {

@@ -163,7 +163,7 @@ class PairsFromFiles:
         self, spool: Spool | None, line: bytes, columns: tuple[Any, ...], as_written: bool
     ) -> IndexedPair:
         crc = _crc(line) if as_written and self._keep == "lines" else 0
-        entry = IndexedPair(*columns, crc)
+        entry = IndexedPair._make((*columns, crc))
         if spool is not None:
             place = entry.place >> _FILE_SHIFT << _FILE_SHIFT | spool.append(line)
             entry = entry._replace(place=place)
