@@ -1,6 +1,7 @@
 //! Items of the Responses API to chat messages, and the digests of those.
 
 mod messages;
+mod written;
 
 use crate::identity::{digest, Digest};
 use crate::json::{write_str, Cursor, No, Result, Str};

@@ -341,6 +341,54 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Write a value as Python writes it once it has read it: in its order, without white space.
+    pub fn rewrite(&mut self, out: &mut String) -> Result<()> {
+        match self.peek() {
+            b'{' => {
+                let mut keys = Vec::new();
+                out.push('{');
+                self.object(|cursor, key| {
+                    if key.escaped {
+                        return Err(No::Odd);
+                    }
+                    if !keys.is_empty() {
+                        out.push(',');
+                    }
+                    keys.push(key.raw);
+                    write_canonical_str(key, out);
+                    out.push(':');
+                    cursor.rewrite(out)
+                })?;
+                out.push('}');
+                keys.sort_unstable();
+                let twice = keys.windows(2).any(|two| two[0] == two[1]);
+                return if twice { Err(No::Odd) } else { Ok(()) };
+            }
+            b'[' => {
+                out.push('[');
+                let start = out.len();
+                self.list(|cursor| {
+                    if out.len() > start {
+                        out.push(',');
+                    }
+                    cursor.rewrite(out)
+                })?;
+                out.push(']');
+            }
+            b'"' | b't' | b'f' | b'n' => self.canonical(out)?,
+            _ => {
+                let start = out.len();
+                let (text, integer) = self.number()?;
+                write_number(text, integer, out)?;
+                let digits = &out[start..];
+                if digits.len() >= LONGEST_INTEGER && integer || digits.contains('e') {
+                    return Err(No::Odd);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Write a value in canonical form.
     pub fn canonical(&mut self, out: &mut String) -> Result<()> {
         match self.peek() {
@@ -570,7 +618,7 @@ fn write_number(text: &str, integer: bool, out: &mut String) -> Result<()> {
 }
 
 /// The fewest digits that read back as the same double.
-fn write_double(value: f64, out: &mut String) {
+pub fn write_double(value: f64, out: &mut String) {
     use std::fmt::Write;
     let size = value.abs();
     if size == 0.0 || (1e-4..1e16).contains(&size) {

@@ -12,3 +12,4 @@ pub mod nemo_gym;
 pub mod numbers;
 pub mod pairs;
 pub mod panics;
+pub mod winners;

@@ -6,14 +6,13 @@ use crate::chat::{strip, Chat, Message, Once, Role};
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
+use crate::winners::{Winner, Winners};
 
 /// What is known of a question, and what its answers must know of it.
 #[derive(Debug, Clone, Copy)]
 struct Question {
     /// The number of its group; of a new one, the next.
     group: u32,
-    /// Who speaks first.
-    first: Role,
     /// The number of calls in the prompt.
     calls: u32,
 }
@@ -84,17 +83,56 @@ pub struct Reader {
     /// The messages of the last row, the prompt left out.
     pub answer: Chat,
     prompt: Chat,
+    /// The question of the winner that was read last.
+    last: LastQuestion,
+}
+
+/// A question as pairs have it. Winners of one group are read one after the other.
+#[derive(Default)]
+struct LastQuestion {
+    /// The raw values that it is made of; empty where others spoke, too.
+    asked: [String; 3],
+    digests: [Digest; 3],
+    calls: u32,
+    group: String,
+    prompt: String,
+    tools: String,
+}
+
+impl Winners for Reader {
+    fn winner(&mut self, line: &str, found: &mut Winner) -> Result<()> {
+        let row = self.read(line)?;
+        let raw = [row.asked.params, row.asked.agent, row.asked.task];
+        if row.moved || self.last.asked != raw {
+            self.read_question(&row)?;
+        }
+        let calls = self.last.calls;
+        let bound = self.read_calls(row.asked, calls)?;
+        let prompt = bound.then_some(&self.prompt);
+        let answers = self.answer.answers(prompt);
+        (found.score, found.index) = (row.score, row.index);
+        found.response_digest = self.answer.digest(prompt)?;
+        found.response.clear();
+        let messages = &self.answer.messages;
+        self.answer.write(messages, &answers, calls as usize, &mut found.response);
+        found.question = self.last.digests;
+        found.group.clone_from(&self.last.group);
+        found.prompt.clone_from(&self.last.prompt);
+        found.tools.clone_from(&self.last.tools);
+        Ok(())
+    }
 }
 
 impl Reader {
     /// What an index remembers of a row; `No` where Python must look.
     pub fn index<'a>(&mut self, line: &'a str) -> Result<Found<'a>> {
         let row = self.read(line)?;
-        let (question, fresh) =
-            if row.moved { self.longer_question(row.asked)? } else { self.question(row.asked)? };
-        if question.first == Role::Assistant {
-            return Err(No::Odd); // the answer may begin with all of its prompt
-        }
+        let (question, fresh) = if row.moved {
+            let (question, group, _) = self.new_question(row.asked, true)?;
+            (question, Some(group))
+        } else {
+            self.question(row.asked)?
+        };
         let bound = self.read_calls(row.asked, question.calls)?;
         let response = self.answer.digest(bound.then_some(&self.prompt))?;
         if let Some(group) = fresh {
@@ -108,7 +146,7 @@ impl Reader {
         let row = self.read(line)?;
         let mut calls = 0;
         if row.moved {
-            self.longer_question(row.asked)?;
+            self.new_question(row.asked, true)?;
         } else if may_hold_calls(row.asked.params) {
             self.read_prompt(row.asked)?;
             calls = self.prompt.call_count() as u32;
@@ -159,13 +197,59 @@ impl Reader {
         if let Some(known) = self.questions.get(&asked.digest()) {
             return Ok((*known, None));
         }
-        let tools = self.read_prompt(asked)?;
-        self.question_of_prompt(asked, tools)
+        let (question, group, _) = self.new_question(asked, false)?;
+        Ok((question, Some(group)))
     }
 
-    /// The question of a row in which others speak before the model does.
-    fn longer_question(&mut self, asked: Asked) -> Result<(Question, Option<Group>)> {
+    /// A question with its group, and with the group's name.
+    fn new_question(&mut self, asked: Asked, moved: bool) -> Result<(Question, Group, String)> {
         let tools = self.read_prompt(asked)?;
+        if moved {
+            self.move_leading()?;
+        }
+        let turns = &self.prompt.messages;
+        if !turns.iter().any(|turn| self.prompt.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        let (first, calls) = (turns[0].role, self.prompt.call_count() as u32);
+        if first == Role::Assistant {
+            return Err(No::Odd); // the answer may begin with all of its prompt
+        }
+        let prompt = self.prompt.digest(None)?;
+        let name = group_name(asked, &prompt)?;
+        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
+        let named = digest(&[b"name\0", name.as_bytes()]);
+        let group = Group { key, question: [named, prompt, tools] };
+        Ok((Question { group: self.groups, calls }, group, name))
+    }
+
+    /// Read the question of a winner.
+    fn read_question(&mut self, row: &Row) -> Result<()> {
+        let raw = [row.asked.params, row.asked.agent, row.asked.task];
+        let mut last = std::mem::take(&mut self.last); // it stays empty after an error
+        let (question, group, name) = self.new_question(row.asked, row.moved)?;
+        (last.digests, last.calls) = (group.question, question.calls);
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
+            text.clear();
+        }
+        write_str(&name, &mut last.group);
+        let prompt = &self.prompt;
+        prompt.write(&prompt.messages, &prompt.answers(None), 0, &mut last.prompt);
+        let mut request = Request::default();
+        Cursor::new(row.asked.params).object(|cursor, key| request.read_field(cursor, key))?;
+        if let Some(tools) = request.tools {
+            write_tools(tools, Form::AsPythonWrites, &mut last.tools)?;
+        }
+        for (kept, given) in last.asked.iter_mut().zip(raw) {
+            kept.clear();
+            kept.push_str(if row.moved { "" } else { given });
+        }
+        self.last = last;
+        Ok(())
+    }
+
+    /// Add to the prompt what others said before the model did.
+    fn move_leading(&mut self) -> Result<()> {
         let (prompt, answer) = (&mut self.prompt, &self.answer);
         let others = answer.leading.iter().map(|turn| turn.role);
         let repeated =
@@ -177,25 +261,7 @@ impl Reader {
         for turn in &answer.leading {
             prompt.say(turn.role, answer.words_of(turn));
         }
-        self.question_of_prompt(asked, tools)
-    }
-
-    fn question_of_prompt(
-        &mut self,
-        asked: Asked,
-        tools: Digest,
-    ) -> Result<(Question, Option<Group>)> {
-        let turns = &self.prompt.messages;
-        if !turns.iter().any(|turn| self.prompt.says_something(turn)) {
-            return Err(No::Odd);
-        }
-        let (first, calls) = (turns[0].role, self.prompt.call_count() as u32);
-        let prompt = self.prompt.digest(None)?;
-        let name = group_name(asked, &prompt)?;
-        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
-        let named = digest(&[b"name\0", name.as_bytes()]);
-        let group = Group { key, question: [named, prompt, tools] };
-        Ok((Question { group: self.groups, first, calls }, Some(group)))
+        Ok(())
     }
 
     /// Add a group, now that it has a candidate; remember who else belongs to it.
@@ -528,32 +594,47 @@ impl<'a> Request<'a> {
     }
 }
 
-fn digest_tools(mut tools: Cursor) -> Result<Digest> {
+/// The digest of the tools of a request, or `ABSENT`.
+fn digest_tools(tools: Cursor) -> Result<Digest> {
+    let mut written = String::new();
+    write_tools(tools, Form::Canonical, &mut written)?;
+    Ok(if written.is_empty() { ABSENT } else { digest(&[b"tools\0", written.as_bytes()]) })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Canonical,
+    AsPythonWrites,
+}
+
+/// Write tools in chat form; nothing if there are none.
+fn write_tools(mut tools: Cursor, form: Form, out: &mut String) -> Result<()> {
     if tools.null()? {
-        return Ok(ABSENT);
+        return Ok(());
     }
     if tools.peek() != b'[' {
         return Err(No::Odd);
     }
-    let mut written = String::from("[");
+    let start = out.len();
     tools.list(|cursor| {
-        write_tool(cursor, &mut written)?;
-        written.push(',');
-        Ok(())
+        out.push(if out.len() == start { '[' } else { ',' });
+        write_tool(cursor, form, out)
     })?;
-    if written.len() == 1 {
-        return Ok(ABSENT);
+    if out.len() > start {
+        out.push(']');
     }
-    written.pop();
-    written.push(']');
-    Ok(digest(&[b"tools\0", written.as_bytes()]))
+    Ok(())
 }
 
 /// A tool in chat form: the flat one of this API loses its `strict`.
-fn write_tool(cursor: &mut Cursor, out: &mut String) -> Result<()> {
+fn write_tool(cursor: &mut Cursor, form: Form, out: &mut String) -> Result<()> {
     if cursor.peek() != b'{' {
         return Err(No::Odd);
     }
+    let write = |cursor: &mut Cursor, out: &mut String| match form {
+        Form::Canonical => cursor.canonical(out),
+        Form::AsPythonWrites => cursor.rewrite(out),
+    };
     let whole = *cursor;
     let mut kind: Option<Str> = None;
     let mut nested = false;
@@ -571,17 +652,31 @@ fn write_tool(cursor: &mut Cursor, out: &mut String) -> Result<()> {
                     return Ok(());
                 }
                 let mut value = String::new();
-                cursor.canonical(&mut value)?;
+                write(cursor, &mut value)?;
                 members.push((name, value));
                 Ok(())
             }
         }
     })?;
-    if nested || kind.is_none_or(|kind| kind.raw != "function") {
-        return { whole }.canonical(out);
+    if kind.is_some_and(|kind| kind.escaped) {
+        return Err(No::Odd);
     }
-    members.sort();
-    out.push_str("{\"function\":{");
+    if nested || kind.is_none_or(|kind| kind.raw != "function") {
+        return write(&mut { whole }, out);
+    }
+    out.push_str(match form {
+        Form::Canonical => {
+            members.sort();
+            "{\"function\":{"
+        }
+        Form::AsPythonWrites => {
+            let first = ["name", "description", "parameters"];
+            members.sort_by_key(|(name, _)| {
+                first.iter().position(|known| known == name).unwrap_or(first.len())
+            });
+            "{\"type\":\"function\",\"function\":{"
+        }
+    });
     for (place, (name, value)) in members.iter().enumerate() {
         if place > 0 {
             out.push(',');
@@ -590,6 +685,9 @@ fn write_tool(cursor: &mut Cursor, out: &mut String) -> Result<()> {
         out.push(':');
         out.push_str(value);
     }
-    out.push_str("},\"type\":\"function\"}");
+    out.push_str(match form {
+        Form::Canonical => "},\"type\":\"function\"}",
+        Form::AsPythonWrites => "}}",
+    });
     Ok(())
 }

@@ -1,5 +1,7 @@
-//! What Python sees of the native core: lines of rollouts in, columns and messages out.
+//! What Python sees of the native core: lines of rollouts in, columns, messages and pairs out.
 #![forbid(unsafe_code)]
+
+mod winners;
 
 use prefpairs_core::block::{scan, Columns, Segment};
 use prefpairs_core::chat::{Chat, Message};
@@ -8,6 +10,8 @@ use prefpairs_core::nemo_gym::{Reader, Whole};
 use prefpairs_core::numbers::NO_INDEX;
 use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
+use prefpairs_core::winners::PairWriter;
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -17,13 +21,14 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 #[pyclass]
 struct NemoGym {
     reader: Reader,
+    writers: Vec<PairWriter<Reader>>,
 }
 
 #[pymethods]
 impl NemoGym {
     #[new]
     fn new() -> Self {
-        NemoGym { reader: Reader::default() }
+        NemoGym { reader: Reader::default(), writers: Vec::new() }
     }
 
     /// Columns of consecutive lines, and between them the places of lines that Python must read.
@@ -47,6 +52,29 @@ impl NemoGym {
             }
         }
         Ok(found)
+    }
+
+    /// The lines of the first pairs, of about so many bytes; and how many pairs these are.
+    ///
+    /// `open` gives each file with its name, or nothing if Python must read it.
+    #[allow(clippy::too_many_arguments)] // they are one request
+    fn pairs<'py>(
+        &mut self,
+        py: Python<'py>,
+        chosen: PyBuffer<u32>,
+        rejected: PyBuffer<u32>,
+        columns: winners::Columns,
+        open: Bound<'py, PyAny>,
+        longest: u32,
+        size: u64,
+        threads: usize,
+    ) -> PyResult<(usize, Bound<'py, PyList>)> {
+        let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
+        let threads = threads.max(1);
+        self.writers.resize_with(threads, || PairWriter::new(Reader::default()));
+        let writers = &mut self.writers;
+        let segments = py.detach(|| sound(|| batch.write(writers)))?;
+        Ok((batch.len(), winners::segments_of(py, segments?)?))
     }
 
     /// What a row holds; nothing where Python must read it.
@@ -220,6 +248,7 @@ fn message_of<'py>(
 fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {})); // Python tells what went wrong
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<winners::OpenFile>()?;
     module.add_class::<NemoGym>()?;
     module.add_class::<Pairs>()
 }

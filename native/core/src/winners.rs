@@ -1,0 +1,247 @@
+//! Chosen and rejected candidates, read again from where they were found, to the lines of pairs.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::identity::{digest, hexadecimal, Digest, ABSENT};
+use crate::json::{write_double, write_str, No, Result};
+use crate::numbers::{gap_between, NO_INDEX};
+
+/// Candidates that are kept for further pairs: so many, and so many bytes.
+const MOST_KEPT: usize = 256;
+const MOST_BYTES_KEPT: usize = 1 << 22;
+
+/// Reads rows again, of which candidates won.
+pub trait Winners: Send {
+    /// What a pair takes of a row; `No` where Python must read it.
+    fn winner(&mut self, line: &str, found: &mut Winner) -> Result<()>;
+}
+
+/// What a pair takes of a candidate; contents are JSON as Python writes them.
+#[derive(Debug, Default)]
+pub struct Winner {
+    pub score: f64,
+    pub index: i64,
+    pub response_digest: Digest,
+    /// The digests of the name of its group, its prompt and its tools.
+    pub question: [Digest; 3],
+    /// The name of its group, as JSON.
+    pub group: String,
+    pub prompt: String,
+    /// Empty where there are none.
+    pub tools: String,
+    pub response: String,
+}
+
+impl Winner {
+    fn size(&self) -> usize {
+        let texts = [&self.group, &self.prompt, &self.tools, &self.response];
+        texts.map(String::len).iter().sum()
+    }
+}
+
+/// Where lines are.
+pub enum Source<'a> {
+    File(&'a File),
+    Memory(&'a [u8]),
+}
+
+impl Source<'_> {
+    fn read<'b>(&'b self, place: &Place, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
+        match self {
+            Source::File(file) => {
+                buffer.resize(place.length as usize, 0);
+                file.read_exact_at(buffer, place.offset).ok()?;
+                Some(buffer)
+            }
+            Source::Memory(bytes) => {
+                let from = usize::try_from(place.offset).ok()?;
+                bytes.get(from..from.checked_add(place.length as usize)?)
+            }
+        }
+    }
+}
+
+/// A candidate as it was indexed.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The number of the candidate.
+    pub number: u32,
+    /// The number of its source, of those that were given; beyond them where Python must read it.
+    pub source: usize,
+    pub offset: u64,
+    pub length: u32,
+    pub line: u32,
+    pub score: f64,
+    pub response: Digest,
+    pub question: [Digest; 3],
+}
+
+/// Consecutive pairs.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub lines: Vec<u8>,
+    pub gaps: Vec<f64>,
+    pub chosen_scores: Vec<f64>,
+    pub rejected_scores: Vec<f64>,
+}
+
+/// What became of consecutive pairs.
+pub enum Segment {
+    Written(Written),
+    /// The place of a pair that Python must make.
+    HandedUp(usize),
+}
+
+/// Makes pairs. Candidates that were read are kept for the next ones.
+pub struct PairWriter<R> {
+    reader: R,
+    kept: HashMap<u32, Winner>,
+    bytes_kept: usize,
+    free: Vec<Winner>,
+    buffer: Vec<u8>,
+}
+
+impl<R: Winners> PairWriter<R> {
+    pub fn new(reader: R) -> Self {
+        let (kept, free, buffer) = (HashMap::new(), Vec::new(), Vec::new());
+        PairWriter { reader, kept, bytes_kept: 0, free, buffer }
+    }
+
+    /// The lines of pairs, each of a chosen and a rejected candidate. `names` are those of the sources.
+    pub fn write(
+        &mut self,
+        sources: &[Source],
+        names: &[String],
+        pairs: &[(Place, Place)],
+        first: usize,
+    ) -> Vec<Segment> {
+        let mut segments = Vec::new();
+        let mut written = Written::default();
+        for (place, (chosen, rejected)) in pairs.iter().enumerate() {
+            if self.write_pair(sources, names, chosen, rejected, &mut written).is_err() {
+                segments.push(Segment::Written(std::mem::take(&mut written)));
+                segments.push(Segment::HandedUp(first + place));
+            }
+        }
+        segments.push(Segment::Written(written));
+        segments
+    }
+
+    fn write_pair(
+        &mut self,
+        sources: &[Source],
+        names: &[String],
+        chosen: &Place,
+        rejected: &Place,
+        written: &mut Written,
+    ) -> Result<()> {
+        if self.kept.len() >= MOST_KEPT || self.bytes_kept > MOST_BYTES_KEPT {
+            self.bytes_kept = 0;
+            self.free.extend(self.kept.drain().map(|(_, winner)| winner));
+        }
+        for place in [chosen, rejected] {
+            self.keep(sources, place)?;
+        }
+        let sides = [chosen, rejected].map(|place| (place, self.kept.get(&place.number)));
+        let [(_, Some(better)), (_, Some(worse))] = sides else { return Err(No::Odd) };
+        if better.question != worse.question {
+            return Err(No::Odd);
+        }
+        let gap = gap_between(better.score, worse.score)?;
+        let origins = [chosen, rejected].map(|place| (names[place.source].as_str(), place.line));
+        write_line([better, worse], origins, gap, &mut written.lines)?;
+        written.gaps.push(gap);
+        written.chosen_scores.push(better.score);
+        written.rejected_scores.push(worse.score);
+        Ok(())
+    }
+
+    /// Read a candidate, unless it is kept. `No` if it is not the one that was indexed.
+    fn keep(&mut self, sources: &[Source], place: &Place) -> Result<()> {
+        if self.kept.contains_key(&place.number) {
+            return Ok(());
+        }
+        let source = sources.get(place.source).ok_or(No::Odd)?;
+        let line = source.read(place, &mut self.buffer).ok_or(No::Odd)?;
+        let text = simdutf8::basic::from_utf8(line).map_err(|_| No::Odd)?;
+        let mut winner = self.free.pop().unwrap_or_default();
+        let read = self.reader.winner(text, &mut winner);
+        let same = winner.score == place.score
+            && winner.response_digest == place.response
+            && winner.question == place.question;
+        if read.is_err() || !same {
+            self.free.push(winner);
+            return Err(No::Odd);
+        }
+        self.bytes_kept += winner.size();
+        self.kept.insert(place.number, winner);
+        Ok(())
+    }
+}
+
+/// Write the line of a pair, with all its fields that say something.
+fn write_line(
+    [chosen, rejected]: [&Winner; 2],
+    origins: [(&str, u32); 2],
+    gap: f64,
+    lines: &mut Vec<u8>,
+) -> Result<()> {
+    let start = lines.len();
+    let [_, prompt, tools] = &chosen.question;
+    let (better, worse) = (&chosen.response_digest, &rejected.response_digest);
+    let id = hexadecimal(&digest(&[b"pair\0", prompt, tools, better, worse]));
+    let mut numbers = String::new();
+    let texts = [
+        ("{\"id\":\"", id.as_str()),
+        ("\",\"group\":", &chosen.group),
+        (",\"prompt\":", &chosen.prompt),
+        (",\"chosen\":", &chosen.response),
+        (",\"rejected\":", &rejected.response),
+    ];
+    for (key, text) in texts {
+        lines.extend_from_slice(key.as_bytes());
+        lines.extend_from_slice(text.as_bytes());
+    }
+    let scores = [("chosen_score", chosen.score), ("rejected_score", rejected.score), ("gap", gap)];
+    for (key, score) in scores {
+        numbers.push_str(",\"");
+        numbers.push_str(key);
+        numbers.push_str("\":");
+        if write_score(score, &mut numbers).is_err() {
+            lines.truncate(start);
+            return Err(No::Odd);
+        }
+    }
+    for (key, index) in [("chosen_index", chosen.index), ("rejected_index", rejected.index)] {
+        use std::fmt::Write;
+        let _ = match index {
+            NO_INDEX => write!(numbers, ",\"{key}\":null"),
+            index => write!(numbers, ",\"{key}\":{index}"),
+        };
+    }
+    for (key, (name, line)) in ["chosen_origin", "rejected_origin"].into_iter().zip(origins) {
+        numbers.push_str(",\"");
+        numbers.push_str(key);
+        numbers.push_str("\":");
+        write_str(&format!("{name}:{line}"), &mut numbers);
+    }
+    lines.extend_from_slice(numbers.as_bytes());
+    if *tools != ABSENT {
+        lines.extend_from_slice(b",\"tools\":");
+        lines.extend_from_slice(chosen.tools.as_bytes());
+    }
+    lines.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+fn write_score(score: f64, out: &mut String) -> Result<()> {
+    let start = out.len();
+    write_double(score, out);
+    if out[start..].contains('e') {
+        Err(No::Odd) // Python's libraries disagree about exponents
+    } else {
+        Ok(())
+    }
+}

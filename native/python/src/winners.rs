@@ -1,0 +1,261 @@
+//! From columns of Python to pairs, and from their lines to Python.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::Arc;
+
+use prefpairs_core::identity::{Digest, ABSENT};
+use prefpairs_core::panics::caught;
+use prefpairs_core::winners::{PairWriter, Place, Segment, Source, Winners};
+use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+const DIGEST: usize = 16;
+const QUESTION: usize = 3 * DIGEST;
+
+/// A file that the core reads from, whatever becomes of the descriptor that it was opened with.
+#[pyclass(frozen)]
+pub struct OpenFile {
+    file: Arc<File>,
+}
+
+#[pymethods]
+impl OpenFile {
+    #[new]
+    fn new(descriptor: u32) -> PyResult<Self> {
+        let file = Arc::new(File::open(format!("/dev/fd/{descriptor}"))?);
+        Ok(OpenFile { file })
+    }
+}
+
+/// The columns of candidates, by reference.
+#[derive(FromPyObject)]
+pub struct Columns {
+    #[pyo3(item)]
+    scores: PyBuffer<f64>,
+    #[pyo3(item)]
+    digests: PyBuffer<u8>,
+    #[pyo3(item)]
+    offsets: PyBuffer<u64>,
+    #[pyo3(item)]
+    lengths: PyBuffer<u32>,
+    #[pyo3(item)]
+    slots: PyBuffer<u32>,
+    #[pyo3(item)]
+    lines: PyBuffer<u32>,
+    #[pyo3(item)]
+    groups: PyBuffer<u32>,
+    #[pyo3(item)]
+    questions: PyBuffer<u8>,
+    #[pyo3(item)]
+    files: Vec<u32>,
+    #[pyo3(item)]
+    file_starts: Vec<u32>,
+}
+
+enum Opened {
+    File(Arc<File>),
+    Memory(PyBackedBytes),
+}
+
+/// Pairs that are about to be made.
+#[derive(Default)]
+pub struct Batch {
+    sources: Vec<Opened>,
+    names: Vec<String>,
+    pairs: Vec<(Place, Place)>,
+}
+
+type Cells<'a, T> = &'a [ReadOnlyCell<T>];
+
+fn cells<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>) -> PyResult<Cells<'a, T>> {
+    buffer.as_slice(py).ok_or_else(|| PyValueError::new_err("a column is not contiguous"))
+}
+
+/// The first pairs whose candidates take about `size` bytes, at least one.
+pub fn gather(
+    py: Python,
+    [chosen, rejected]: [PyBuffer<u32>; 2],
+    columns: &Columns,
+    open: &Bound<PyAny>,
+    longest: u32,
+    size: u64,
+) -> PyResult<Batch> {
+    let mut gathering = Gathering {
+        scores: cells(py, &columns.scores)?,
+        digests: cells(py, &columns.digests)?,
+        offsets: cells(py, &columns.offsets)?,
+        lengths: cells(py, &columns.lengths)?,
+        slots: cells(py, &columns.slots)?,
+        lines: cells(py, &columns.lines)?,
+        groups: cells(py, &columns.groups)?,
+        questions: cells(py, &columns.questions)?,
+        files: &columns.files,
+        file_starts: &columns.file_starts,
+        open,
+        longest,
+        sources: HashMap::new(),
+        batch: Batch::default(),
+    };
+    let mut taken = 0;
+    for (better, worse) in cells(py, &chosen)?.iter().zip(cells(py, &rejected)?) {
+        if taken > size {
+            break;
+        }
+        let pair = (gathering.place(better.get())?, gathering.place(worse.get())?);
+        taken += u64::from(pair.0.length) + u64::from(pair.1.length);
+        gathering.batch.pairs.push(pair);
+    }
+    Ok(gathering.batch)
+}
+
+struct Gathering<'a> {
+    scores: Cells<'a, f64>,
+    digests: Cells<'a, u8>,
+    offsets: Cells<'a, u64>,
+    lengths: Cells<'a, u32>,
+    slots: Cells<'a, u32>,
+    lines: Cells<'a, u32>,
+    groups: Cells<'a, u32>,
+    questions: Cells<'a, u8>,
+    files: &'a [u32],
+    file_starts: &'a [u32],
+    open: &'a Bound<'a, PyAny>,
+    longest: u32,
+    /// The source of each file that was asked for.
+    sources: HashMap<u32, usize>,
+    batch: Batch,
+}
+
+impl Gathering<'_> {
+    fn place(&mut self, number: u32) -> PyResult<Place> {
+        let at = number as usize;
+        let out_of_range = || PyValueError::new_err(format!("there is no candidate {number}"));
+        let (Some(score), Some(offset), Some(length), Some(line), Some(group)) = (
+            self.scores.get(at),
+            self.offsets.get(at),
+            self.lengths.get(at),
+            self.lines.get(at),
+            self.groups.get(at),
+        ) else {
+            return Err(out_of_range());
+        };
+        let response = digest_at(self.digests, DIGEST * at).ok_or_else(out_of_range)?;
+        let start = QUESTION * group.get() as usize;
+        let mut question = [ABSENT; 3];
+        for (place, part) in question.iter_mut().enumerate() {
+            *part = digest_at(self.questions, start + DIGEST * place).ok_or_else(out_of_range)?;
+        }
+        let length = length.get();
+        let several = self.slots.get(at).is_some_and(|slot| slot.get() > 0);
+        let source =
+            if several || length > self.longest { usize::MAX } else { self.source(number)? };
+        Ok(Place {
+            number,
+            source,
+            offset: offset.get(),
+            length,
+            line: line.get(),
+            score: score.get(),
+            response,
+            question,
+        })
+    }
+
+    /// The source that a candidate is in.
+    fn source(&mut self, number: u32) -> PyResult<usize> {
+        let at = self.file_starts.partition_point(|start| *start <= number);
+        let Some(file) = at.checked_sub(1).and_then(|at| self.files.get(at)) else {
+            return Ok(usize::MAX);
+        };
+        if let Some(known) = self.sources.get(file) {
+            return Ok(*known);
+        }
+        let given = self.open.call1((*file,))?;
+        let mut source = usize::MAX;
+        if !given.is_none() {
+            let (opened, name): (Bound<PyAny>, String) = given.extract()?;
+            source = self.batch.sources.len();
+            self.batch.sources.push(match opened.extract::<PyRef<OpenFile>>() {
+                Ok(file) => Opened::File(file.file.clone()),
+                Err(_) => Opened::Memory(opened.extract()?),
+            });
+            self.batch.names.push(name);
+        }
+        self.sources.insert(*file, source);
+        Ok(source)
+    }
+}
+
+fn digest_at(cells: Cells<u8>, start: usize) -> Option<Digest> {
+    let cells = cells.get(start..start + DIGEST)?;
+    Some(std::array::from_fn(|place| cells[place].get()))
+}
+
+impl Batch {
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Make the pairs, in as many threads as there are writers.
+    pub fn write<R: Winners>(&self, writers: &mut [PairWriter<R>]) -> PyResult<Vec<Segment>> {
+        let sources: Vec<Source> = self
+            .sources
+            .iter()
+            .map(|opened| match opened {
+                Opened::File(file) => Source::File(file),
+                Opened::Memory(bytes) => Source::Memory(bytes),
+            })
+            .collect();
+        let (sources, names) = (&sources[..], &self.names[..]);
+        let each = self.pairs.len().div_ceil(writers.len()).max(1);
+        let parts = self.pairs.chunks(each).enumerate().zip(writers);
+        if self.pairs.len() <= each {
+            return Ok(parts
+                .flat_map(|((_, part), writer)| writer.write(sources, names, part, 0))
+                .collect());
+        }
+        let told = std::thread::scope(|scope| {
+            let threads: Vec<_> = parts
+                .map(|((place, part), writer)| {
+                    scope.spawn(move || caught(|| writer.write(sources, names, part, place * each)))
+                })
+                .collect();
+            let ended = threads.into_iter().map(|thread| thread.join());
+            ended
+                .map(|found| found.unwrap_or_else(|_| Err("a thread ended".to_owned())))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        let segments = told
+            .map_err(|told| PyRuntimeError::new_err(format!("the native core failed: {told}")))?;
+        Ok(segments.into_iter().flatten().collect())
+    }
+}
+
+/// The places of pairs that Python must make, and between them what was written.
+pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>> {
+    let found = PyList::empty(py);
+    let numbers = |column: Vec<f64>| -> Bound<PyBytes> {
+        let bytes: Vec<u8> = column.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        PyBytes::new(py, &bytes)
+    };
+    for segment in segments {
+        match segment {
+            Segment::HandedUp(place) => found.append(place)?,
+            Segment::Written(written) if written.gaps.is_empty() => {}
+            Segment::Written(written) => found.append(PyTuple::new(
+                py,
+                [
+                    PyBytes::new(py, &written.lines),
+                    numbers(written.gaps),
+                    numbers(written.chosen_scores),
+                    numbers(written.rejected_scores),
+                ],
+            )?)?,
+        }
+    }
+    Ok(found)
+}
