@@ -1,6 +1,7 @@
 """What the native core makes of a row, held against what Python makes of it."""
 
 import os
+from array import array
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from prefpairs.fields.pair_row import read_pair
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.marks import marks_of
-from prefpairs.model.pair import pair_line
+from prefpairs.model.pair import make_pair, pair_line
 from prefpairs.sources import nemo_gym
 from prefpairs.sources.base import RecordReader
 from prefpairs.stages.base import IndexedPair
@@ -69,6 +70,28 @@ def known(line: bytes) -> bool:
     assert read is not None
     assert counts == dict.fromkeys(read[2], 1)
     assert Block(*columns) == _block_of(read[0], len(line))
+    paired(line, read[0])
+    return True
+
+
+def paired(line: bytes, candidate: Candidate) -> bool:
+    """Whether the core makes pairs of a row's candidate; if so, the line is the one of Python.
+
+    The candidate is paired with itself: all that is read of either side is in that line.
+    """
+    columns = _columns_of([candidate], len(line))
+    numbers = array("I", [0])
+    label, data = 'a "name".jsonl', b" " * _OFFSET + line
+    done, made = core().pairs(
+        numbers, numbers, columns.by_name(), lambda _: (data, label), LONGEST, 1, 1
+    )
+    assert done == 1
+    if made == [0]:
+        return False
+    candidate = candidate._replace(origin=f"{label}:0")
+    ((written, *numbers_of_pair),) = made
+    assert written == pair_line(make_pair(candidate, candidate))
+    assert [array("d", column)[0] for column in numbers_of_pair] == [0.0, *[candidate.score] * 2]
     return True
 
 

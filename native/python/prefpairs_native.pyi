@@ -1,6 +1,7 @@
-"""The native core of prefpairs: lines of rollouts in, columns and messages out."""
+"""The native core of prefpairs: lines of rollouts in, columns, messages and pairs out."""
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
 __version__: str
@@ -22,6 +23,15 @@ Row: TypeAlias = tuple[
 """The raw request, agent and task; turns before the model's first word; the response; score, index,
 digest of the response; whether turns behind the model's last word were cut."""
 
+PairsMade: TypeAlias = tuple[bytes, bytes, bytes, bytes]
+"""The lines of pairs, their gaps, and the scores of both sides (f64)."""
+
+@final
+class OpenFile:
+    """A file that the core reads from, even after its descriptor is closed."""
+
+    def __new__(cls, descriptor: int) -> OpenFile: ...
+
 @final
 class NemoGym:
     """Reads rollouts of NeMo Gym; remembers the questions that they asked."""
@@ -34,6 +44,24 @@ class NemoGym:
 
         Between them are the places of the lines that Python must read: longer ones, and those
         that hold anything unknown here.
+        """
+    def pairs(
+        self,
+        chosen: array[int],
+        rejected: array[int],
+        columns: Mapping[str, Any],
+        open_file: Callable[[int], tuple[OpenFile | bytes, str] | None],
+        longest: int,
+        size: int,
+        threads: int,
+        /,
+    ) -> tuple[int, list[int | PairsMade]]:
+        """How many pairs were looked at, and their lines, or the place of one for Python to make.
+
+        These are the first ones, whose candidates take about `size` bytes.
+        The pairs are given by the numbers of their candidates. The columns are those of
+        `CandidateColumns.by_name`. `open_file` gives a file, or all its bytes, and its name; None
+        where Python must read it, as it must read longer lines.
         """
     def read(self, line: bytes) -> Row | None:
         """What a row holds; None where Python must read it."""

@@ -15,7 +15,15 @@ from scan_in_process import indexed
 from usual_rollouts import plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
-from native_and_python import LONGEST, core, known, needs_core, opened, read_by_python
+from native_and_python import (
+    LONGEST,
+    core,
+    known,
+    needs_core,
+    opened,
+    paired,
+    read_by_python,
+)
 from prefpairs.cli.main import main
 from prefpairs.engine.native import VARIABLE, with_core
 from prefpairs.errors import PrefpairsError
@@ -176,6 +184,8 @@ def test_all_that_nemo_gym_published_is_known() -> None:
     lines = [line for data in files for line in data.splitlines(keepends=True)]
     python = [reading for line in lines if (reading := read_by_python(line)) and reading.kept]
     assert (len(python), sum(map(known, lines))) == (80, 80)
+    read = [(line, core().read(line, "")) for line in lines]
+    assert sum(paired(line, found[0]) for line, found in read if found) == 80
 
 
 def test_long_lines_and_deep_ones_are_handed_up() -> None:

@@ -13,9 +13,9 @@ class Lines:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
 
-    def write(self, line: bytes, /) -> object:
-        """Take one line."""
-        self.lines.append(line)
+    def write(self, lines: bytes, /) -> object:
+        """Take one line or several."""
+        self.lines += lines.splitlines(keepends=True)
         return None
 
     def rows(self) -> list[Row]:

@@ -43,7 +43,7 @@ pub struct Columns {
     #[pyo3(item)]
     lengths: PyBuffer<u32>,
     #[pyo3(item)]
-    slots: PyBuffer<u32>,
+    slots: Option<PyBuffer<u32>>,
     #[pyo3(item)]
     lines: PyBuffer<u32>,
     #[pyo3(item)]
@@ -89,7 +89,7 @@ pub fn gather(
         digests: cells(py, &columns.digests)?,
         offsets: cells(py, &columns.offsets)?,
         lengths: cells(py, &columns.lengths)?,
-        slots: cells(py, &columns.slots)?,
+        slots: columns.slots.as_ref().map_or(Ok(&[][..]), |slots| cells(py, slots))?,
         lines: cells(py, &columns.lines)?,
         groups: cells(py, &columns.groups)?,
         questions: cells(py, &columns.questions)?,

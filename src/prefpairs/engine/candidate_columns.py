@@ -242,6 +242,21 @@ class CandidateColumns:
             )
             sent = known
 
+    def by_name(self) -> dict[str, Any]:
+        """The columns themselves, for the native core."""
+        return {
+            "scores": self.scores,
+            "digests": self._digests,
+            "offsets": self._offsets,
+            "lengths": self._lengths,
+            "slots": self._slots or None,
+            "lines": self._lines,
+            "groups": self._group_of,
+            "questions": self._questions,
+            "files": self._files,
+            "file_starts": self._file_starts,
+        }
+
     # Groups ------------------------------------------------------------------------------------
 
     @property

@@ -18,6 +18,7 @@ from prefpairs.engine.candidate_reader import (
     with_origin,
 )
 from prefpairs.engine.index_lines import IndexWorkers, LineIndexer
+from prefpairs.engine.native import Core, core_for
 from prefpairs.engine.processes import processes_for
 from prefpairs.engine.ranking import RankedGroup, competing_members
 from prefpairs.errors import InputChanged
@@ -122,6 +123,7 @@ class CandidateStore(Candidates):
         self.records = RecordFetcher[RowOutcome]()
         self._plan = plan
         self._fast_readers: dict[int, ReadShortcut] = {}
+        self._cores: dict[int, Core] = {}
         self._cache = Cache[int, Candidate]()
 
     def __enter__(self) -> Self:
@@ -200,7 +202,18 @@ class CandidateStore(Candidates):
         number = self.records.add(file, given.format.how.read)
         if given.format.how.fast_reader is not None:
             self._fast_readers[number] = given.format.how.fast_reader.read
+        core = core_for(given.format.how)
+        if core is not None:
+            self._cores[number] = core
         self.columns.begin_file(number)
+
+    def core(self) -> Core | None:
+        """The core's reader of the first input that it can read, if there is one."""
+        return next(iter(self._cores.values()), None)
+
+    def is_read_by(self, file: int, core: Core) -> bool:
+        """Whether a reader of the core knows the format of a file."""
+        return file in self._cores and self._cores[file].format == core.format
 
     # Fetch -------------------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class Core:
     """The core's reader of the rows of one source."""
 
     def __init__(self, native: "Native") -> None:
+        self.format = native.reader
         self._reader = getattr(native_core(), native.reader)()
         self._candidate = native.candidate
 
@@ -88,6 +89,11 @@ class Core:
                 columns, moved, cut = found
                 noticed = {"leading_turn_moved": moved, "trailing_turn_cut": cut}
                 yield columns, {reason: rows for reason, rows in noticed.items() if rows}
+
+    def pairs(self, *asked: "Any") -> "tuple[int, list[Any]]":
+        """The lines of pairs, as the stub of the core says."""
+        made: tuple[int, list[Any]] = self._reader.pairs(*asked)
+        return made
 
     def read(self, record: bytes, origin: str) -> "tuple[Candidate, bytes, list[str]] | None":
         """The candidate of a row, the digest of its response, and what has to be noticed."""

@@ -1,6 +1,6 @@
 """Where the pairs of a run come from, and how they are written as lines and counted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -81,6 +81,18 @@ class PairLines:
         self._ledger.lines_written[side] += 1
         count_pair(pair, self._ledger)
         return True
+
+    def put_lines(
+        self,
+        lines: bytes,
+        gaps: Sequence[float],
+        chosen: Sequence[float],
+        rejected: Sequence[float],
+    ) -> None:
+        """Write the lines of pairs, none of which is the first or has a mark; count them."""
+        self.outputs[WHOLE].write(lines)
+        self._ledger.lines_written[WHOLE] += len(gaps)
+        self._ledger.add_pairs(gaps, chosen, rejected)
 
     def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
         """The same, with the line as it stands, if there is one. The first pair is an example."""

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 
 from prefpairs.engine.candidate_columns import group_key
 from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.candidate_store import CandidatesInMemory, CandidateStore
+from prefpairs.engine.candidate_store import CandidatesInMemory, CandidateStore, Numbers
 from prefpairs.engine.decide import (
     decide,
     group_order,
@@ -80,7 +80,7 @@ class PairsFromCandidates:
         number = self._processes_worth()
         if not isinstance(sink, PairLines) or number == 1:
             ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
-            self._put(map(store.fetch_pair, decide(store, plan, ledger)), sink)
+            self._put_new(decide(store, plan, ledger), sink)
             return
         from prefpairs.engine.write_workers import WriteWorkers
 
@@ -101,8 +101,18 @@ class PairsFromCandidates:
     ) -> None:
         """Write the pairs of some groups, in this process or in a worker."""
         numbers = pairs_of_groups(self.candidates, self._plan, ledger, groups)
-        self._put(map(self.candidates.fetch_pair, numbers), PairLines(outputs, ledger))
+        self._put_new(numbers, PairLines(outputs, ledger))
         self.candidates.check()
+
+    def _put_new(self, numbers: Iterable[Numbers], sink: Sink, threads: int = 1) -> None:
+        """Write the pairs of these candidates, by the native core if it can."""
+        core = self.candidates.core()
+        if core is None or not isinstance(sink, PairLines):
+            self._put(map(self.candidates.fetch_pair, numbers), sink)
+            return
+        from prefpairs.engine.native_pairs import NativePairs
+
+        NativePairs(self.candidates, core, threads).put(numbers, sink)
 
     def _put_as_they_come(self, sink: Sink) -> None:
         """Pair inputs whose groups are contiguous, with one group in memory at a time."""

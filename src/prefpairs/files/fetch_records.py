@@ -158,10 +158,7 @@ class RecordFiles:
         if held is not None:
             self._read_from_memory.add(number)
             return held[1][offset : offset + length]
-        self._files[number].flush()
-        descriptor = self._open.get(number)
-        if descriptor is None:
-            descriptor = self._descriptor(number)
+        descriptor = self._descriptor(number)
         try:
             data = os.pread(descriptor, length, offset)
             while len(data) < length:
@@ -189,8 +186,18 @@ class RecordFiles:
         for file in self._files:
             file.close()
 
+    def source(self, number: int) -> bytes | int:
+        """All of a file that is held in memory, or a descriptor of it that may be closed later."""
+        if number in self._held:
+            self._read_from_memory.add(number)
+            return self._held[number][1]
+        return self._descriptor(number)
+
     def _descriptor(self, number: int) -> int:
-        """A newly opened descriptor; the one opened first is checked and closed to make room."""
+        """A descriptor; if it is a new one, the oldest is checked and closed to make room."""
+        self._files[number].flush()
+        if number in self._open:
+            return self._open[number]
         if len(self._open) >= self._most_open:
             oldest, unused = self._open.popitem(last=False)
             self._files[oldest].check(unused)
@@ -241,6 +248,8 @@ class RecordFetcher(Generic[T]):
         self._spool: tuple[int, Spool] | None = None
         self.line = self._files.read
         """The bytes of a record, by file, offset and length."""
+        self.source = self._files.source
+        """Where the records of a file are: all its bytes, or a descriptor."""
 
     def add(self, file: RecordFile | Spool, read: Callable[[bytes], T]) -> int:
         """Add a file whose records are read so, and return its number."""

@@ -26,8 +26,8 @@ _UNSUPPORTED = (".parquet", ".json", ".bz2", ".xz", ".lz4", ".zip")
 class Output(Protocol):
     """Something that takes lines."""
 
-    def write(self, line: bytes, /) -> object:
-        """Take one line, newline included."""
+    def write(self, lines: bytes, /) -> object:
+        """Take one line or several, newlines included."""
         ...
 
 

@@ -247,6 +247,15 @@ class Ledger:
         if rejected is not None:
             self.rejected_scores.add(rejected)
 
+    def add_pairs(
+        self, gaps: Sequence[float], chosen: Sequence[float], rejected: Sequence[float]
+    ) -> None:
+        """Count pairs that were written, all of whose scores are known."""
+        self.pairs += len(gaps)
+        self.gaps.add_all(gaps)
+        self.chosen_scores.add_all(chosen)
+        self.rejected_scores.add_all(rejected)
+
 
 @dataclass(slots=True)
 class ValidationLedger:

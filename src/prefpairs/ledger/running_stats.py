@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from typing import NamedTuple
 
@@ -38,6 +39,12 @@ class RunningStats:
         """Count one number."""
         self._pending.append(number)
         if len(self._pending) == _MOST_PENDING:
+            self._count_pending()
+
+    def add_all(self, numbers: Sequence[float]) -> None:
+        """Count many numbers."""
+        self._pending.extend(numbers)
+        if len(self._pending) >= _MOST_PENDING:
             self._count_pending()
 
     @property
