@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from prefpairs.chat.rendered_chat import ChatRenderer
-from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.chat.token_ids import Tokenization
 from prefpairs.files.tokenizer import Tokens
 
 MODEL = Path(__file__).parents[2] / "sample_data" / "traces" / "model"
 TOKENIZER = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
 CHAT = ChatRenderer((MODEL / "chat_template.jinja").read_text("utf-8"), {})
-TOKENS = TokenOptions(encode=Tokens(str(MODEL / "tokenizer.json"), exact=True).encode, chat=CHAT)
+TOKENS = Tokenization(encode=Tokens(str(MODEL / "tokenizer.json"), exact=True).encode, chat=CHAT)
 END = "<|im_end|>"
 
 WORDS = ["a", " first line", "assistant", "user\n", "\n", " ", "tool_call", "{{ m }}", '"', "\\"]

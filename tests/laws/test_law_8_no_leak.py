@@ -30,7 +30,7 @@ from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import ExportOptions
+from prefpairs.targets.export_options import ExportOptions
 from run_plans import run_with_summary
 
 SIDES = ("train", "val", "test")
@@ -330,7 +330,7 @@ def test_targets_of_other_forms(name: str) -> None:
     target = target_named(name)
     tokens = LETTERS if name == "tokens" else None
     release = target.releases[-1] if target.releases else ""
-    asked = Asked(target, ExportOptions(tokens=tokens, release=release))
+    asked = Asked(target, ExportOptions(tokenization=tokens, release=release))
     row: Row = {"prompt": "Q", "chosen": "Aye", "rejected": "Bye"}
     both = {"train": lines_of(row, {**row, "prompt": "R"}), "val": lines_of(row)}
     apart = {side: exported({side: lines}, asked)[0][side] for side, lines in both.items()}

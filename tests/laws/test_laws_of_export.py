@@ -16,7 +16,7 @@ from run_in_process import Collected, Row, lines_of
 
 from hypothesis_examples import examples
 from prefpairs.chat.rendered_chat import ChatRenderer
-from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.chat.token_ids import Tokenization
 from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.convert_pair import LOSSY
 from prefpairs.dataset.row_checks import check_row
@@ -29,10 +29,11 @@ from prefpairs.model.identity import digest_response
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
-from prefpairs.targets.base import ExportOptions, Target
+from prefpairs.targets.base import Target
+from prefpairs.targets.export_options import ExportOptions
 from run_plans import run_with_summary
 
-LETTERS = TokenOptions(
+LETTERS = Tokenization(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
     chat=ChatRenderer(
         "{%- for m in messages %}{{- '<' + m.role + '>' }}"
@@ -184,7 +185,7 @@ def asked_of(draw: st.DrawFn, names: Sequence[str] = tuple(TARGETS)) -> Asked:
         text="text" in target.words and not draw(st.integers(0, 4)),
         last_message="last_message" in target.words and draw(st.booleans()),
         release=draw(st.sampled_from(target.releases)) if target.releases else "",
-        tokens=LETTERS if target.name == "tokens" else None,
+        tokenization=LETTERS if target.name == "tokens" else None,
     )
     return Asked(target, options)
 

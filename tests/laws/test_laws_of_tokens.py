@@ -12,7 +12,8 @@ from hypothesis_examples import examples
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.model.pair import pair_of
-from prefpairs.targets.base import CannotExport, ExportOptions
+from prefpairs.targets.base import CannotExport
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.tokens import TARGET
 
 
@@ -41,7 +42,7 @@ def pairs(draw: st.DrawFn) -> Row:
 
 def row_of(given_pair: Row, **words: Any) -> tuple[Any, Row] | None:
     """The example and the row of a pair, if it makes one."""
-    options = ExportOptions(tool_args="dict", tokens=replace(TOKENS, **words))
+    options = ExportOptions(tool_args="dict", **{"tokenization": TOKENS, **words})
     try:
         example, _ = convert_pair(pair_of(given_pair)[0], TARGET, options)
         (row,) = TARGET.rows(example, options)
@@ -75,7 +76,8 @@ def test_ids_and_masks_say_what_was_said(given_pair: Row) -> None:
 def test_no_answer_is_cut(given_pair: Row, room: int, keep_end: bool) -> None:
     """Within a length there are whole answers, or none; padding changes nothing."""
     whole = row_of(given_pair)
-    made = row_of(given_pair, pad_to=room, keep_end=keep_end, pad_id=300)
+    padding = replace(TOKENS, pad_id=300)
+    made = row_of(given_pair, pad_to=room, keep_end=keep_end, tokenization=padding)
     if made is None or whole is None:
         return
     (_, expected), (_, row) = whole, made

@@ -12,7 +12,8 @@ from prefpairs.errors import NotJson
 from prefpairs.model.content import ANSWER_FORM
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, drop_reasoning
-from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
+from prefpairs.targets.base import CannotExport, ChatSupport
+from prefpairs.targets.export_options import ExportOptions
 
 _TOOLS = (
     "You may call these tools:\n<tools>\n{tools}\n</tools>\n"
@@ -95,7 +96,7 @@ class Flattener:
         return flat if self.supports.calls else _without(flat, *_CALL_FIELDS)
 
     def _system(self, message: Message) -> Message:
-        if self.supports.system and self.options.system == "keep":
+        if self.supports.system and self.options.system != "merge":
             return _without(message, *_CALL_FIELDS)
         self.changes.add("system_as_text")
         return {"role": "user", "content": message["content"]}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from prefpairs.chat.rendered_chat import ChatRenderer, RenderedChat, Span
 from prefpairs.model.candidate import TOKENS_END
 from prefpairs.targets.base import CannotExport
+from prefpairs.targets.export_options import ExportOptions
 
 Encoded = tuple[Sequence[int], Sequence[Span]]
 """The ids of a text, and the span of characters of each."""
@@ -17,14 +18,11 @@ _NOWHERE = (1 << 62, 1 << 63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenOptions:
-    """How text is tokenized, and how many tokens a row may have."""
+class Tokenization:
+    """How conversations are rendered and tokenized, and the id that pads them."""
 
-    encode: Callable[[str], Encoded] | None = None
-    chat: ChatRenderer | None = None
-    max_tokens: int | None = None
-    keep_end: bool = False
-    pad_to: int | None = None
+    encode: Callable[[str], Encoded]
+    chat: ChatRenderer
     pad_id: int = 0
 
 
@@ -36,11 +34,11 @@ class TokenSide(NamedTuple):
     mask: list[int]
 
 
-def tokens_to_remove(prompt: int, answer: int, asked: TokenOptions) -> int:
+def tokens_to_remove(prompt: int, answer: int, options: ExportOptions) -> int:
     """How many tokens must be removed from the prompt; answers are never cut."""
-    most = min(most for most in (asked.max_tokens, asked.pad_to, prompt + answer) if most)
+    most = min(most for most in (options.max_tokens, options.pad_to, prompt + answer) if most)
     cut = max(prompt + answer - most, 0)
-    if cut and (cut >= prompt or not asked.keep_end):
+    if cut and (cut >= prompt or not options.keep_end):
         raise CannotExport("too_many_tokens")
     return cut
 

@@ -19,7 +19,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.file_stamps import read_small_input
 from prefpairs.option import Option, filled, options_in
 from prefpairs.plan import ReadPlan
-from prefpairs.plan.export_plan import FormForTarget, ToTargetOrPairs
+from prefpairs.plan.export_plan import ForTarget, ToTargetOrPairs
 from prefpairs.plan.input_plan import TempDir
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.base import Stage
@@ -28,6 +28,7 @@ from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
+from prefpairs.targets.export_options import ExportOptions
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
@@ -42,8 +43,8 @@ GROUPS: dict[str, tuple[type, ...]] = {
     "read": (ReadPlan, ReadOptions, TempDir),
     "pair": (PairOptions,),
     **{name: (stage,) for name, stage in STAGES.items()},
-    "split": (Split, FormForTarget),
-    "export": (ToTargetOrPairs,),
+    "split": (Split, ForTarget, ExportOptions),
+    "export": (ToTargetOrPairs, ExportOptions),
     "write": (WriteRecipe,),
 }
 """The options of each table."""

@@ -29,13 +29,14 @@ from prefpairs.plan import (
     plan_of_traces,
     sides_by_name,
 )
-from prefpairs.plan.export_plan import FormForTarget, ToTargetOrPairs
+from prefpairs.plan.export_plan import ForTarget, ToTargetOrPairs
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteRecipe
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import DEFAULT, OF_TRACES
+from prefpairs.targets.export_options import ExportOptions
 
 _MANIFEST = "manifest.json"
 
@@ -113,9 +114,9 @@ def _stages(recipe: Recipe) -> tuple[Sequence[Stage], list[Input]]:
 def _export(recipe: Recipe, temp_dir: str | None) -> ExportPlan | None:
     if "export" not in recipe.tables:
         return None
-    form = recipe.group("export", ToTargetOrPairs)
+    target, form = recipe.groups("export", ToTargetOrPairs, ExportOptions)
     with recipe.telling_place("export"):
-        plan = form.plan_of(temp_dir)
+        plan: ExportPlan | None = target.plan(form, temp_dir)
         if plan is None:
             raise UsageError("[export] names no target", f'to = "{DEFAULT}"')
         return plan
@@ -125,19 +126,19 @@ def _split(recipe: Recipe, export: ExportPlan | None) -> tuple[Split | None, lis
     """How pairs are split, and the files that this depends on."""
     if "split" not in recipe.tables:
         return None, []
-    sides, form = recipe.groups("split", Split, FormForTarget)
-    if form.target is None:
+    sides, trainer, form = recipe.groups("split", Split, ForTarget, ExportOptions)
+    if trainer.target is None:
         recipe.group("split", Split)  # no form was asked for: the manifest names none
     with recipe.telling_place("split"):
-        return with_earlier_sides(form.split_by(sides, export)), form.references_for()
+        return with_earlier_sides(trainer.split_by(sides, form, export)), trainer.references(form)
 
 
 def _plan_of_traces(recipe: Recipe, write: WriteRecipe) -> Plan:
     inputs, _ = recipe.groups("read", PairInputPlan, TempDir)
-    form = recipe.group("export", ToTargetOrPairs)
+    target, form = recipe.groups("export", ToTargetOrPairs, ExportOptions)
     _check_destination(recipe, write)
     with recipe.telling_place("export"):
-        plan = plan_of_traces(str(form.to), inputs, form, write)
+        plan = plan_of_traces(str(target.to), inputs, form, write)
     return replace(plan, manifest=_manifest(recipe, write))
 
 

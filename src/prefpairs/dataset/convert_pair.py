@@ -19,13 +19,8 @@ from prefpairs.model.message import (
 )
 from prefpairs.model.pair import Pair
 from prefpairs.model.tool_calls import renumber_calls
-from prefpairs.targets.base import (
-    CannotExport,
-    ChatSupport,
-    Example,
-    ExportOptions,
-    Target,
-)
+from prefpairs.targets.base import CannotExport, ChatSupport, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 LOSSY = frozenset(
     {
@@ -202,7 +197,7 @@ def _fits(prompt: list[Message], supports: ChatSupport, options: ExportOptions) 
         following = message["role"]
         if following == "assistant" and not supports.earlier_reasoning:
             return False  # reasoning in its text would have to be removed
-        if following == "system" and not (supports.system and options.system == "keep"):
+        if following == "system" and not (supports.system and options.system != "merge"):
             return False
         if following == "tool":
             return False

@@ -154,7 +154,8 @@ class Exporter:
         if options.template_says:
             self._stage.notes.append(options.template_says)
         if calls and target.templated and not options.tool_args_known:
-            note = f"{ARGUMENT_NOTES[options.tool_args]}; check yours with --template FILE"
+            note = ARGUMENT_NOTES[options.tool_args or target.tool_args]
+            note = f"{note}; check yours with --template FILE"
             self._stage.notes.append(note)
 
     def _check_types(self, side: str, buffer: RowBuffer) -> None:

@@ -22,7 +22,8 @@ from prefpairs.files.file_system import errors_named, is_file, opened_if_regular
 from prefpairs.model.json_codec import decode
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import Dataset, ExportOptions, Target
+from prefpairs.targets.base import Dataset, Target
+from prefpairs.targets.export_options import ExportOptions
 
 MANIFEST = "manifest.json"
 _LOOKED_AT = 1 << 26

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from prefpairs.errors import UsageError
 from prefpairs.files.file_stamps import Stamp
 from prefpairs.files.input_file import Input, side_of
-from prefpairs.plan.export_plan import ExportForm, ExportPlan, TracePlan
+from prefpairs.plan.export_plan import ExportPlan, TracePlan, references_of, trace_plan
 from prefpairs.plan.input_plan import InputPlan, PairInputPlan, PairPlan, ReadPlan
 from prefpairs.plan.write_plan import WritePlan
 from prefpairs.sources import TRACES
+from prefpairs.targets.export_options import ExportOptions
 
 if TYPE_CHECKING:
     from prefpairs.stages.base import Stage
@@ -87,7 +88,7 @@ def refuse_without_train(sides: Mapping[Input, str]) -> None:
         raise UsageError(f"{problem}, and there is none to train on", "name a file train.jsonl")
 
 
-def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportForm, write: WritePlan) -> Plan:
+def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportOptions, write: WritePlan) -> Plan:
     """The plan of a target whose rows are made of traces, not of pairs."""
     if inputs.dialect not in ("auto", TRACES):
         raise UsageError(f"--to {to} reads traces: no --from {inputs.dialect}")
@@ -95,8 +96,8 @@ def plan_of_traces(to: str, inputs: PairInputPlan, form: ExportForm, write: Writ
         raise UsageError(f"--to {to} writes one file", "-o FILE")
     return Plan(
         read=replace(inputs, dialect="auto").found(),
-        traces=form.trace_plan(to),
-        references=form.all_references(),
+        traces=trace_plan(to, form),
+        references=references_of(form),
         write=write,
     )
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.message import Message, as_chat
-from prefpairs.targets.base import CannotExport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import CannotExport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import PROVENANCE, provenance
 
 _DUMMY = "[[dummy_message]]"

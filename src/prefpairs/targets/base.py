@@ -9,11 +9,12 @@ from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.errors import UsageError
 from prefpairs.model.message import Text
 from prefpairs.model.pair import Pair
+from prefpairs.targets.export_options import ExportOptions
 
 if TYPE_CHECKING:
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
-    from prefpairs.chat.token_ids import Encoded, TokenOptions
+    from prefpairs.chat.token_ids import Encoded
     from prefpairs.model.candidate import Trace
 
 PROVENANCE = frozenset(
@@ -57,26 +58,6 @@ class ChatSupport:
     """All turns of an answer by default, because masks say which of them the model wrote."""
     names: bool = False
     """The names of users and tools."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
-    """How pairs become examples: the options of `export`."""
-
-    turns: Literal["auto", "all", "first"] = "auto"
-    lossy: Literal["flatten", "refuse", "drop"] = "flatten"
-    tool_args: Literal["dict", "string"] = "string"
-    tool_args_known: bool = False
-    """Whether the user or a chat template chose the form of tool-call arguments."""
-    template_says: str = ""
-    """What the chat template was found to support, as a sentence."""
-    reasoning_as: Literal["text", "field", "nothing"] = "text"
-    system: Literal["keep", "merge"] = "keep"
-    text: bool = False
-    last_message: bool = False
-    release: str = ""
-    tokens: "TokenOptions | None" = None
-    """How tokens are made, for targets whose rows contain tokens."""
 
 
 class Example(NamedTuple):

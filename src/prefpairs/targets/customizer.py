@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.targets import nemo_rl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.nemo_rl import text_of
 
 _JOB = {

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.nemo_rl import REWARDS, TEXT, check_prompt, rewards, text_of
 
 _JOB = {

@@ -14,14 +14,8 @@ from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField, NotJson
 from prefpairs.model.json_codec import decode, encode
 from prefpairs.model.message import Message, as_chat
-from prefpairs.targets.base import (
-    CannotExport,
-    ChatSupport,
-    Dataset,
-    Example,
-    ExportOptions,
-    Target,
-)
+from prefpairs.targets.base import CannotExport, ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import PROVENANCE, provenance
 
 _NAMES = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}

@@ -14,7 +14,8 @@ from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules, role_of
 from prefpairs.errors import BadField
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import PROVENANCE, provenance
 
 _SCRIPT = """#!/bin/sh

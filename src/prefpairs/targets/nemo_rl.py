@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import Text, as_chat
-from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 OLDEST = "0.1"
 RELEASES = (OLDEST, "0.4", "0.6")
@@ -112,7 +113,7 @@ def command(dataset: Dataset, loader: str) -> str:
     )
 
 
-def _overrides(release: str, loader: str, train: str, val: str | None) -> list[str]:
+def _overrides(release: str | None, loader: str, train: str, val: str | None) -> list[str]:
     """The overrides, with paths in Hydra's quotes inside those of the shell."""
     path = "'$here/{}'".format
     if release in RELEASES[:2]:

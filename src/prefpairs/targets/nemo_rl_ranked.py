@@ -10,7 +10,8 @@ from typing import Any
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.message import Text, as_chat
-from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.nemo_rl import BATCH, RELEASES, SUFFIXES, check_prompt, command
 
 

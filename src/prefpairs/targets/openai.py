@@ -13,15 +13,8 @@ from itertools import pairwise
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules, role_of
 from prefpairs.errors import BadField
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import (
-    ChatSupport,
-    Dataset,
-    Example,
-    ExportOptions,
-    Host,
-    Target,
-    no_extras,
-)
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Host, Target, no_extras
+from prefpairs.targets.export_options import ExportOptions
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

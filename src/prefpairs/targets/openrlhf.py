@@ -7,7 +7,8 @@ from prefpairs.dataset.row_prompt import split_prompt
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.targets import trl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 _SCRIPT = """#!/bin/sh
 # DPO with OpenRLHF on the files of this folder: MODEL=... OUTPUT=... sh dpo.sh [OPTION]...

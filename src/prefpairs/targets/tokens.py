@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prefpairs.chat.token_ids import (
-    TokenOptions,
     TokenSide,
     are_ids,
     is_mask,
@@ -21,20 +20,13 @@ from prefpairs.dataset.card import card
 from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.message import as_chat
 from prefpairs.model.pair import Pair
-from prefpairs.targets.base import (
-    CannotExport,
-    ChatSupport,
-    Dataset,
-    Example,
-    ExportOptions,
-    Target,
-)
+from prefpairs.targets.base import CannotExport, ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trl import PROVENANCE, SPLITS, provenance
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:
     """The row of an example."""
-    asked = options.tokens or TokenOptions()
     chosen, rejected = _sides(example, options)
     if chosen.prompt != rejected.prompt:
         raise CannotExport("prompt_ids_differ")
@@ -43,7 +35,7 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     if not (any(chosen.mask) and any(rejected.mask)):
         raise CannotExport("empty_answer")
     longest = max(len(chosen.ids), len(rejected.ids))
-    cut = tokens_to_remove(len(chosen.prompt), longest, asked)
+    cut = tokens_to_remove(len(chosen.prompt), longest, options)
     prompt = chosen.prompt[cut:]
     row: Row = {
         "prompt_ids": prompt,
@@ -56,9 +48,10 @@ def rows(example: Example, options: ExportOptions) -> list[Row]:
     }
     if cut:
         row["prompt_cut"] = cut
-    if asked.pad_to is not None:
-        row |= padded("chosen", prompt, chosen, asked.pad_to, asked.pad_id)
-        row |= padded("rejected", prompt, rejected, asked.pad_to, asked.pad_id)
+    if options.pad_to is not None:
+        pad = 0 if options.tokenization is None else options.tokenization.pad_id
+        row |= padded("chosen", prompt, chosen, options.pad_to, pad)
+        row |= padded("rejected", prompt, rejected, options.pad_to, pad)
     return [row | provenance(example)]
 
 
@@ -78,15 +71,17 @@ def _trained_ids(side: TokenSide) -> list[int]:
 
 
 def _sides(example: Example, options: ExportOptions) -> tuple[TokenSide, TokenSide]:
-    pair, asked = example.pair, options.tokens or TokenOptions()
+    pair, tokenization = example.pair, options.tokenization
     if keeps(pair, options):
         return tokens_given(pair.chosen_tokens or {}), tokens_given(pair.rejected_tokens or {})
-    if asked.chat is None or asked.encode is None:
+    if tokenization is None:
         raise CannotExport("own_tokens" if _has_tokens(pair) else "no_tokens")
     prompt = as_chat(example.prompt, "user")
     answers = as_chat(example.chosen, "assistant"), as_chat(example.rejected, "assistant")
-    chosen, rejected = (asked.chat.rendered(prompt, answer, example.tools) for answer in answers)
-    return tokens_of(chosen, asked.encode), tokens_of(rejected, asked.encode)
+    chosen, rejected = (
+        tokenization.chat.rendered(prompt, answer, example.tools) for answer in answers
+    )
+    return tokens_of(chosen, tokenization.encode), tokens_of(rejected, tokenization.encode)
 
 
 def read(row: Row) -> Row:

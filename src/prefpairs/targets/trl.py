@@ -15,7 +15,8 @@ from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.errors import BadField
 from prefpairs.model.candidate import read_tools
 from prefpairs.model.json_codec import encode
-from prefpairs.targets.base import ChatSupport, Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import ChatSupport, Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 SPLITS = {"train": "train", "val": "validation", "test": "test"}
 """What `load_dataset` calls the sides of a split."""

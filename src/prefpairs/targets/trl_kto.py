@@ -12,7 +12,8 @@ from prefpairs.dataset.row_rules import Effect, Finding, Row, Rules
 from prefpairs.model.json_codec import encode
 from prefpairs.model.message import Text
 from prefpairs.targets import trl
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 
 def rows(example: Example, options: ExportOptions) -> list[Row]:

@@ -10,7 +10,8 @@ from prefpairs.dataset.card import card
 from prefpairs.dataset.row_prompt import split_prompt, starts_with_other_role
 from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.model.message import as_chat
-from prefpairs.targets.base import Dataset, Example, ExportOptions, Target
+from prefpairs.targets.base import Dataset, Example, Target
+from prefpairs.targets.export_options import ExportOptions
 
 _SPLITS = {"train": "train_prefs", "val": "val_prefs", "test": "test_prefs"}
 

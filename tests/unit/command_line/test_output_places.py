@@ -12,7 +12,7 @@ from prefpairs.files.input_file import Input
 from prefpairs.plan import ExportPlan, InputPlan, Plan, WritePlan
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions
+from prefpairs.targets.export_options import ExportOptions
 
 OURS = (
     b'{"id": "70bbf81c1f01a23af69e2c2b1346a9b7", "group": "g", '

@@ -32,7 +32,7 @@ from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions
+from prefpairs.targets.export_options import ExportOptions
 from run_plans import run_with_summary
 
 ROWS: list[Row] = [

@@ -3,12 +3,13 @@
 from typing import Any
 
 from prefpairs.chat.rendered_chat import ChatRenderer
-from prefpairs.chat.token_ids import TokenOptions
+from prefpairs.chat.token_ids import Tokenization
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair, pair_of
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Dataset, ExportOptions
+from prefpairs.targets.base import Dataset
+from prefpairs.targets.export_options import ExportOptions
 
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {}}}]
 TOLD = (
@@ -39,7 +40,7 @@ def letters(text: str) -> tuple[list[int], list[tuple[int, int]]]:
     return [*map(ord, text)], [(place, place + 1) for place in range(len(text))]
 
 
-TOKENS = TokenOptions(encode=letters, chat=ChatRenderer(CHATML, {}))
+TOKENS = Tokenization(encode=letters, chat=ChatRenderer(CHATML, {}))
 """The plainest way to make tokens."""
 
 
@@ -84,7 +85,7 @@ def rows_of(name: str, given: Pair, **words: Any) -> list[Row]:
     """The rows of a pair, as `export` asks for them when nothing else is said."""
     target = target_named(name)
     release = target.releases[-1] if target.releases else ""
-    asked = {"tool_args": target.tool_args, "release": release, "tokens": TOKENS, **words}
+    asked = {"tool_args": target.tool_args, "release": release, "tokenization": TOKENS, **words}
     options = ExportOptions(**asked)
     example, _ = convert_pair(given, target, options)
     return target.rows(example, options)

@@ -4,7 +4,8 @@ from target_rows import DEEP, PLAIN, rows_of
 
 from prefpairs.dataset.card import card
 from prefpairs.dataset.column_types import shape_of
-from prefpairs.targets.base import Dataset, ExportOptions
+from prefpairs.targets.base import Dataset
+from prefpairs.targets.export_options import ExportOptions
 
 COLUMNS = ("prompt", "chosen", "tools", "label", "score_chosen", "rank")
 

@@ -15,7 +15,7 @@ from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions
+from prefpairs.targets.export_options import ExportOptions
 from run_plans import run_with_summary
 
 THOUGHT = [{"role": "assistant", "content": "yes", "reasoning_content": "hm"}]

@@ -21,9 +21,10 @@ from prefpairs.errors import (
 )
 from prefpairs.files.input_file import side_of
 from prefpairs.option import filled
-from prefpairs.plan.export_plan import ExportForm
+from prefpairs.plan.export_plan import export_plan
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import ChatSupport, ExportOptions
+from prefpairs.targets.base import ChatSupport
+from prefpairs.targets.export_options import ExportOptions
 
 ROWS = [
     {"prompt": f"Q{n}", "chosen": "yes", "rejected": "no", "chosen_score": 1, "rejected_score": 0}
@@ -53,7 +54,7 @@ def _files(folder: str) -> dict[str, int]:
 
 
 def _plan(to: str, **words: Any) -> Any:
-    return filled(ExportForm, words).plan(to, None)
+    return export_plan(to, filled(ExportOptions, words), None)
 
 
 # Words ------------------------------------------------------------------------------------
@@ -65,7 +66,9 @@ def test_plan_of_no_words(name: str) -> None:
     plan, target = _plan(name), target_named(name)
     release = target.releases[-1] if target.releases else ""
     assert plan.target is target
-    assert plan.options == ExportOptions(tool_args=target.tool_args, release=release)
+    assert plan.options == ExportOptions(
+        tool_args=target.tool_args, reasoning_as="text", system="keep", release=release
+    )
 
 
 def test_plan_of_all_words() -> None:
@@ -78,10 +81,10 @@ def test_plan_of_all_words() -> None:
         "system": "merge",
         "text": True,
     }
-    assert _plan("trl", **words).options == ExportOptions(**words, tool_args_known=True)  # type: ignore[arg-type]
+    assert _plan("trl", **words).options == ExportOptions(**words, tool_args_known=True, release="")  # type: ignore[arg-type]
     assert _plan("customizer", last_message=True).options.last_message is True
     assert _plan("nemo_rl", release="v0.3.1").options.release == "0.1"
-    assert filled(ExportForm, {}).plan("trl", "/x").temp_dir == "/x"
+    assert export_plan("trl", ExportOptions(), "/x").temp_dir == "/x"
 
 
 def test_host() -> None:

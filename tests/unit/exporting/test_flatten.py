@@ -6,7 +6,8 @@ import pytest
 from target_rows import CALLED, TOLD, TOOLS, call, calling, model, system, told, user
 
 from prefpairs.chat.flatten import Flattener, call_text, with_argument_objects, with_calls_as_text
-from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
+from prefpairs.targets.base import CannotExport, ChatSupport
+from prefpairs.targets.export_options import ExportOptions
 
 ALL = ChatSupport(calls=True, tools=True, reasoning=True, names=True)
 THOUGHT = model("A", reasoning_content="hm")

@@ -7,9 +7,9 @@ import pytest
 
 from prefpairs.errors import BadInput, FileError, UsageError
 from prefpairs.option import filled
-from prefpairs.plan.export_plan import ExportForm, ToTargetOrPairs
+from prefpairs.plan.export_plan import ToTargetOrPairs, export_plan
 from prefpairs.targets import target_named
-from prefpairs.targets.base import ExportOptions
+from prefpairs.targets.export_options import ExportOptions
 
 PLAIN = "{% for message in messages %}{{ message.role }}:{{ message.content }}\n{% endfor %}"
 ARGUMENTS = "{% for call in message.tool_calls or [] %}{}{% endfor %}"
@@ -31,7 +31,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _plan(to: str = "trl", **words: Any) -> Any:
-    return filled(ExportForm, words).plan(to, None)
+    return export_plan(to, filled(ExportOptions, words), None)
 
 
 def _form(to: str = "trl", **words: Any) -> tuple[str, str, str]:
@@ -129,10 +129,10 @@ def test_targets_without_templates(to: str) -> None:
 
 def test_no_target() -> None:
     """Pairs stay pairs, unless a word asks for a form."""
-    assert filled(ToTargetOrPairs, {}).plan_of("/x") is None
+    assert ToTargetOrPairs().plan(ExportOptions(), "/x") is None
     for words in ({"text": True}, {"turns": "all"}, {"template": "objects.jinja"}):
         with pytest.raises(UsageError) as caught:
-            filled(ToTargetOrPairs, words).plan_of(None)
+            ToTargetOrPairs().plan(filled(ExportOptions, words), None)
         option = f"--{next(iter(words))}"
         assert caught.value.problem == f"{option} says how a target writes pairs: it needs --to"
         assert (caught.value.hint or "").startswith("--to TARGET; one of trl, ")
@@ -140,8 +140,10 @@ def test_no_target() -> None:
 
 def test_target() -> None:
     """The same plan as for export."""
-    plan = filled(ToTargetOrPairs, {"to": "trl", "turns": "all"}).plan_of("/x")
+    plan = ToTargetOrPairs(to="trl").plan(ExportOptions(turns="all"), "/x")
     assert plan is not None
     assert plan.target is target_named("trl")
-    assert plan.options == ExportOptions(turns="all", tool_args="dict")
+    assert plan.options == ExportOptions(
+        turns="all", tool_args="dict", reasoning_as="text", system="keep", release=""
+    )
     assert plan.temp_dir == "/x"

@@ -22,7 +22,8 @@ from target_rows import (
 from prefpairs.dataset.convert_pair import LOSSY, convert_pair
 from prefpairs.model.pair import Pair
 from prefpairs.targets import target_named
-from prefpairs.targets.base import CannotExport, ChatSupport, ExportOptions
+from prefpairs.targets.base import CannotExport, ChatSupport
+from prefpairs.targets.export_options import ExportOptions
 
 SHORT = replace(target_named("openrlhf"), supports=ChatSupport())
 LONG = target_named("trl")

@@ -10,7 +10,8 @@ from target_rows import PLAIN, TOOLS, calling, model, pair, system, told, user
 from prefpairs.dataset.convert_pair import build_example, plain_example
 from prefpairs.model.pair import Pair
 from prefpairs.targets import TARGETS, target_named
-from prefpairs.targets.base import ChatSupport, ExportOptions
+from prefpairs.targets.base import ChatSupport
+from prefpairs.targets.export_options import ExportOptions
 
 _WORDS = st.sampled_from(["Aye", "Nay", " ", "", "<think>hm</think>Aye"])
 _MESSAGES = st.one_of(

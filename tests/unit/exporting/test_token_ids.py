@@ -7,12 +7,13 @@ import pytest
 from target_rows import TOKENS, calling, letters, model, pair, rows_of, told, user
 
 from prefpairs.chat.rendered_chat import RenderedChat, Span
-from prefpairs.chat.token_ids import TokenOptions, tokens_of
+from prefpairs.chat.token_ids import tokens_of
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.pair import Pair
-from prefpairs.targets.base import CannotExport, ExportOptions
+from prefpairs.targets.base import CannotExport
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.tokens import TARGET, changes
 
 PROMPT = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"
@@ -20,7 +21,7 @@ PAIR = pair("Q", "Aye", "No")
 
 
 def _row(given: Pair = PAIR, **words: Any) -> Row:
-    (row,) = rows_of("tokens", given, tokens=replace(TOKENS, **words))
+    (row,) = rows_of("tokens", given, **words)
     return row
 
 
@@ -61,13 +62,13 @@ def test_own_tokens_are_taken_as_they_are() -> None:
     chosen = {"ids": [7, 8, 9, 5], "prompt_length": 2, "mask": [1, 0]}
     rejected = {"ids": [7, 8, 4], "prompt_length": 2, "mask": [0, 0, 1]}
     given = PAIR._replace(chosen_tokens=chosen, rejected_tokens=rejected)
-    row = _row(given, encode=None, chat=None)
+    row = _row(given, tokenization=None)
     assert (row["prompt_ids"], row["chosen_ids"], row["rejected_ids"]) == ([7, 8], [9, 5], [4])
     assert (row["chosen_mask"], row["rejected_mask"]) == ([1, 0], [1])
     without = given._replace(chosen_tokens={"ids": [7, 8, 9], "prompt_length": 2})
     assert _row(without)["chosen_mask"] == [1]
     rendered = given._replace(prompt=PROMPT)
-    assert _row(rendered, encode=None, chat=None)["prompt_ids"] == [7, 8]
+    assert _row(rendered, tokenization=None)["prompt_ids"] == [7, 8]
 
 
 @pytest.mark.parametrize("words", [{"turns": "first"}, {"reasoning_as": "nothing"}])
@@ -79,11 +80,11 @@ def test_own_tokens_are_of_whole_answers(words: dict[str, Any]) -> None:
     given = pair([user("Q")], answer, [model("no")])
     own = given._replace(chosen_tokens=field, rejected_tokens={**field, "ids": [7, 8, 5]})
     with pytest.raises(CannotExport) as caught:
-        rows_of("tokens", own, tokens=TokenOptions(), **words)
+        rows_of("tokens", own, tokenization=None, **words)
     assert caught.value.reason == "own_tokens"
-    (anew,) = rows_of("tokens", own, tokens=TOKENS, **words)
+    (anew,) = rows_of("tokens", own, **words)
     assert anew["chosen_ids"] != [9]
-    _, told_of = convert_pair(own, TARGET, ExportOptions(tokens=TOKENS))
+    _, told_of = convert_pair(own, TARGET, ExportOptions(tokenization=TOKENS))
     assert told_of == {"environment_in_answer"}
 
 
@@ -117,7 +118,7 @@ def test_own_tokens_that_do_not_fit(changed: Row, reason: str) -> None:
 
 def test_without_a_tokenizer() -> None:
     """Pairs without tokens of their own are left out."""
-    assert _reason(encode=None) == "no_tokens"
+    assert _reason(tokenization=None) == "no_tokens"
 
 
 def test_length() -> None:
@@ -137,7 +138,7 @@ def test_length() -> None:
 def test_padding() -> None:
     """Attention says what is real, whatever the id of padding is."""
     whole = len(PROMPT) + 14
-    row = _row(pad_to=whole + 2, pad_id=ord("A"))
+    row = _row(pad_to=whole + 2, tokenization=replace(TOKENS, pad_id=ord("A")))
     assert _text(row["chosen_input_ids"]) == f"{PROMPT}Aye<|im_end|>\nAA"
     assert row["chosen_attention_mask"] == [1] * whole + [0, 0]
     assert row["rejected_attention_mask"] == [1] * (whole - 1) + [0, 0, 0]
@@ -187,8 +188,8 @@ def test_lost_characters() -> None:
 
         return encode
 
-    assert _reason(encode=without("y")) == "characters_lost"
-    assert _reason(encode=without(">")) == "characters_lost"
+    assert _reason(tokenization=replace(TOKENS, encode=without("y"))) == "characters_lost"
+    assert _reason(tokenization=replace(TOKENS, encode=without(">"))) == "characters_lost"
     assert tokens_of(_spoken("Q a", 1, (1, 3)), without(" ")).ids == [ord("a")]
 
 
@@ -229,8 +230,3 @@ def test_equal_and_empty_sides() -> None:
     row = {key: value for key, value in row.items() if value is not None}
     same = {**row, "rejected_ids": row["chosen_ids"], "rejected_mask": row["chosen_mask"]}
     assert "equal_sides" in {finding.code for finding in check_row(same, TARGET.rules)}
-
-
-def test_no_options_at_all() -> None:
-    """What stands where nobody asked for anything."""
-    assert TokenOptions() == TokenOptions(max_tokens=None, pad_to=None, keep_end=False)

@@ -10,7 +10,8 @@ from prefpairs.errors import BadField
 from prefpairs.fields.pair_row import read_pair
 from prefpairs.model.json_codec import encode
 from prefpairs.targets import target_named
-from prefpairs.targets.base import Dataset, ExportOptions
+from prefpairs.targets.base import Dataset
+from prefpairs.targets.export_options import ExportOptions
 from prefpairs.targets.trinity import read
 
 GOOD, BAD = [user("2+2?"), model("4")], [user("2+2?"), model("5")]

@@ -29,6 +29,7 @@ from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
+from prefpairs.targets.export_options import ExportOptions
 
 INPUT_WORDS = {
     "inputs": ["a.jsonl", "b.jsonl"],
@@ -296,7 +297,7 @@ def test_every_option_of_a_command_has_its_word(command: str) -> None:
     own = _known(GROUPS.get(command, ()))
     reading = OF_ROLLOUTS if command in ("extract", "pair") else OF_PAIRS
     words = own | _known(reading) | _known([WriteRecipe])
-    words |= _known([ToTargetOrPairs]) if command == "pair" else set()
+    words |= _known([ToTargetOrPairs, ExportOptions]) if command == "pair" else set()
     assert options <= words
     assert own <= options
 

@@ -3,18 +3,19 @@
 from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.errors import MeansNothing
 from prefpairs.plan import Plan, plan_of_traces, sides_by_name
-from prefpairs.plan.export_plan import ExportForm, ToTarget
+from prefpairs.plan.export_plan import ToTarget, export_plan
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.sources import TRACES
 from prefpairs.targets import OF_TRACES
+from prefpairs.targets.export_options import ExportOptions
 
 
 def export(
     *,
     target: ToTarget,
     inputs: PairInputPlan,
-    form: ExportForm,
+    form: ExportOptions,
     temp: TempDir,
     write: WriteDataset,
 ) -> None:
@@ -49,7 +50,7 @@ def export(
         plan = Plan(
             read=read,
             sides=sides_by_name(read.inputs, write),
-            export=form.plan(target.to, temp.temp_dir),
+            export=export_plan(target.to, form, temp.temp_dir),
             write=write,
             temp_dir=temp.temp_dir,
         )

@@ -10,6 +10,7 @@ from prefpairs.plan.input_plan import TempDir
 from prefpairs.plan.write_plan import WriteDataset
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, target_named
+from prefpairs.targets.export_options import ExportOptions
 
 
 def pair(
@@ -17,7 +18,8 @@ def pair(
     inputs: ReadPlan,
     rows: ReadOptions,
     pairing: PairOptions,
-    form: ToTargetOrPairs,
+    target: ToTargetOrPairs,
+    form: ExportOptions,
     temp: TempDir,
     write: WriteDataset,
 ) -> None:
@@ -44,13 +46,13 @@ def pair(
         prefpairs pair --to trl --out-dir trl-data rollouts.jsonl
     """
     read = inputs.reading(rows)
-    if not _needs_tokenizer(form.to):
+    if not _needs_tokenizer(target.to):
         form = replace(form, tokenizer=None)  # --tokenizer is then for reading alone
     run_with_summary(
         Plan(
             read=read,
             pair=PairPlan(read=read, options=pairing, temp_dir=temp.temp_dir),
-            export=form.plan_of(temp.temp_dir),
+            export=target.plan(form, temp.temp_dir),
             references=read.references,
             write=write,
             temp_dir=temp.temp_dir,

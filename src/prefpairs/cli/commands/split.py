@@ -3,17 +3,19 @@
 from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.engine.files_for_stages import earlier_files, with_earlier_sides
 from prefpairs.plan import Plan
-from prefpairs.plan.export_plan import FormForTarget
+from prefpairs.plan.export_plan import ForTarget
 from prefpairs.plan.input_plan import PairInputPlan, TempDir
 from prefpairs.plan.write_plan import WriteSides
 from prefpairs.stages.split import Split
+from prefpairs.targets.export_options import ExportOptions
 
 
 def split(
     *,
     inputs: PairInputPlan,
     sides: Split,
-    form: FormForTarget,
+    trainer: ForTarget,
+    form: ExportOptions,
     temp: TempDir,
     write: WriteSides,
 ) -> None:
@@ -45,8 +47,8 @@ def split(
     run_with_summary(
         Plan(
             read=inputs.found(),
-            split=with_earlier_sides(form.split_by(sides)),
-            references=form.references_for(),
+            split=with_earlier_sides(trainer.split_by(sides, form)),
+            references=trainer.references(form),
             replaceable=earlier_files(sides),
             write=write,
             temp_dir=temp.temp_dir,
