@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+from fuzz.instrumented_core import surroundings
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "fuzz"
@@ -44,17 +46,18 @@ def main(words: Sequence[str]) -> int:
         )
         print("`pytest tests/fuzz` fuzzes everywhere, without being led by coverage.")
         return 2
-    sys.path.insert(0, str(TESTS))
+    sys.path[:0] = [str(TESTS), str(TESTS.parent)]
     from fuzz_targets import TARGETS
 
     unknown = [name for name in asked.targets if name not in TARGETS]
     if unknown:
         print(f"unknown target: {unknown[0]}; one of {', '.join(TARGETS)}")
         return 2
-    found = False
+    found, core = False, surroundings()
+    print(f"the native core is {'fuzzed, too' if core else 'not built'}", flush=True)
     with ThreadPoolExecutor(asked.jobs) as pool:
         names = asked.targets or list(TARGETS)
-        for outcome in pool.map(lambda name: fuzz(name, asked.seconds, asked.corpus), names):
+        for outcome in pool.map(lambda name: fuzz(name, asked.seconds, asked.corpus, core), names):
             print(_sentence(outcome), flush=True)
             found = found or outcome.find is not None
     return int(found)
@@ -69,8 +72,8 @@ def _asked(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def fuzz(target: str, seconds: int, corpus: Path) -> Outcome:
-    """Fuzz one target; a find becomes a test."""
+def fuzz(target: str, seconds: int, corpus: Path, core: Mapping[str, str]) -> Outcome:
+    """Fuzz one target; a find becomes a test. `core` are the variables that lead to the core."""
     from fuzz_seeds import seeds
 
     inputs, finds = corpus / target, corpus / f"{target}-finds"
@@ -79,14 +82,15 @@ def fuzz(target: str, seconds: int, corpus: Path) -> Outcome:
     for seed in (*seeds(target), *(path.read_bytes() for path in kept(target))):
         (inputs / _name(seed)).write_bytes(seed)
     begin = time.monotonic()
-    said = _run(target, f"-max_total_time={seconds}", f"-artifact_prefix={finds}/", str(inputs))
+    words = (f"-max_total_time={seconds}", f"-artifact_prefix={finds}/", str(inputs))
+    said = _run(target, *words, core=core)
     took = time.monotonic() - begin
     runs = max(
         (int(number) for found in _RUNS.findall(said) for number in found if number), default=0
     )
     covered = max(map(int, _COVERED.findall(said)), default=0)
     fresh = sorted(finds.iterdir(), key=lambda path: path.stat().st_size)
-    find = _keep(target, fresh[0], finds) if fresh else None
+    find = _keep(target, fresh[0], finds, core) if fresh else None
     return Outcome(target, took, runs, covered, find, said)
 
 
@@ -96,19 +100,19 @@ def kept(target: str) -> Iterator[Path]:
     return iter(sorted(folder.iterdir()) if folder.is_dir() else ())
 
 
-def _run(target: str, *words: str) -> str:
+def _run(target: str, *words: str, core: Mapping[str, str]) -> str:
     common = (f"-max_len={_LONGEST}", f"-timeout={_SLOWEST}", f"-rss_limit_mb={_MEMORY}")
     done = subprocess.run(
         [sys.executable, str(_ONE), target, *common, "-print_final_stats=1", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
+        env={**os.environ, **core, "PYTHONHASHSEED": "0"},
         check=False,
     )
     return done.stdout.decode(errors="replace")
 
 
-def _keep(target: str, find: Path, finds: Path) -> Path:
+def _keep(target: str, find: Path, finds: Path, core: Mapping[str, str]) -> Path:
     """The find, made as small as a few seconds allow, where pytest replays it."""
     small = finds / "small"
     _run(
@@ -117,6 +121,7 @@ def _keep(target: str, find: Path, finds: Path) -> Path:
         "-max_total_time=20",
         f"-exact_artifact_path={small}",
         str(find),
+        core=core,
     )
     data = (small if small.exists() else find).read_bytes()
     for path in finds.iterdir():

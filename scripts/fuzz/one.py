@@ -12,7 +12,8 @@ from random import Random
 
 import atheris
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuzz"))
+TESTS = Path(__file__).parents[2] / "tests"
+sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS)]
 
 with atheris.instrument_imports(include=["prefpairs"], enable_loader_override=False):
     from fuzz_mutants import mutant

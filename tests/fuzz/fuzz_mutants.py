@@ -228,9 +228,25 @@ def bent(data: bytes, chance: Random) -> bytes:
     return data[:at] + raw_value(chance) + data[at:]
 
 
+OF_FILES = frozenset(
+    {
+        "rollouts",
+        "ready-pairs",
+        "index",
+        "engines",
+        "engines-of-pairs",
+        "surroundings",
+        "shards",
+        "lines",
+        "rules",
+    }
+)
+"""The targets that read files of rows."""
+
+
 def mutant(target: str, chance: Random) -> bytes:
     """Something for a target to read, made of what it begins with."""
-    if target in ("rollouts", "ready-pairs", "surroundings", "shards", "lines", "rules"):
+    if target in OF_FILES:
         return mutant_file(tables(target), chance)
     if target in ("candidates", "nemo-gym", "nat", "traces", "trinity", "generic", "pairs"):
         row = mutant_row(rows(target), chance)

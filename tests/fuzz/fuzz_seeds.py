@@ -29,8 +29,9 @@ def files() -> dict[str, bytes]:
 @cache
 def tables(target: str) -> tuple[tuple[bytes, ...], ...]:
     """The rows of each file; for a target that reads rollouts or pairs, of such files."""
-    of_rollouts = dict.fromkeys(("rollouts", "shards"), _OF_ROLLOUTS)
-    ours = {**of_rollouts, "ready-pairs": _OF_PAIRS}.get(target, ("",))
+    of_rollouts = dict.fromkeys(("rollouts", "shards", "index", "engines"), _OF_ROLLOUTS)
+    of_pairs = dict.fromkeys(("ready-pairs", "engines-of-pairs"), _OF_PAIRS)
+    ours = {**of_rollouts, **of_pairs}.get(target, ("",))
     found = (_rows_of(data) for name, data in files().items() if name.startswith(ours))
     return tuple(rows for rows in found if rows)
 
@@ -82,6 +83,9 @@ def _seeds(target: str) -> Iterator[bytes]:
         "elements",
         "rollouts",
         "ready-pairs",
+        "index",
+        "engines",
+        "engines-of-pairs",
         "surroundings",
         "shards",
     ):

@@ -7,6 +7,7 @@ Each fails by an exception. It is called by Hypothesis and with the bytes that o
 import gzip
 import io
 import json
+import os
 import re
 import struct
 import zlib
@@ -28,6 +29,7 @@ from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.engine.gates import read_gates
 from prefpairs.engine.manifest import differences, read_manifest
+from prefpairs.engine.native import VARIABLE, native_core, with_core
 from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.engine.validate import ValidatePlan, validate
 from prefpairs.errors import (
@@ -61,6 +63,7 @@ from prefpairs.sources import SOURCES, source_named
 from prefpairs.sources.detect import source_of
 from prefpairs.targets import PAIR_FORMATS, target_named
 from prefpairs.targets import TARGETS as TRAINERS
+from scan_in_process import indexed
 
 Target = Callable[[bytes], None]
 
@@ -201,6 +204,8 @@ def source(name: str) -> Target:
             if other not in _UNSEEN:
                 assert repr(found) == repr(other)
             _hold_shortcut(quick.fast_reader, found, data)
+            if native_core() is not None:
+                assert repr(_reading(with_core(quick).read, data)) == repr(found)
             if isinstance(found, RowOutcome):
                 _hold_candidates(found)
 
@@ -353,6 +358,72 @@ def _train(data: bytes) -> None:
         assert counts_of("counts.json")["rows"]["lost"] == 0, judged.said
 
 
+def engines(data: bytes) -> None:
+    """Python and the native core make the same of rollouts: bytes, sentences, codes and counts."""
+    words = ("--from", _choice(data, (*("auto",) * 8, *SOURCES)), *_choice(data, _OF_ENGINES))
+    _hold_engines(data, *words)
+
+
+_OF_ENGINES = (
+    ("--on-error", "skip"),
+    ("--on-error", "quarantine", "--quarantine", "aside.jsonl"),
+    ("--reasoning", "drop", "--on-error", "skip"),
+    ("--cast-score", "--keep-rows", "masked,failed,no_score,incomplete", "--on-error", "skip"),
+    ("--lower-is-better", "--drop-rows", "incomplete", "--on-error", "skip"),
+    ("--response-part", "final", "--on-error", "skip"),
+    ("--group-by", "prompt", "--limit", "5"),
+    (),
+)
+
+
+def index(data: bytes) -> None:
+    """The lines of a file give the same columns, counts and bad rows to each source."""
+    if native_core() is None:
+        return
+    given = data.splitlines(keepends=True)
+    sample = [line for line in given if source_named("generic").looks_like(line)]
+    for name in SOURCES:
+        found = []
+        for engine in ("0", "require"):
+            with mock.patch.dict(os.environ, {VARIABLE: engine}):
+                try:
+                    how = source_named(name).open_reader(sample, ReadOptions(), "rows.jsonl")
+                    found.append(repr(indexed(given, with_core(how))))
+                except PrefpairsError as error:
+                    found.append(repr(error_sentences(error)))
+        assert found[0] == found[1]
+
+
+def engines_of_pairs(data: bytes) -> None:
+    """The same for commands that read pairs."""
+    words = ("--from", _choice(data, (*("auto",) * 12, *PAIR_FORMATS)), "--on-error", "skip")
+    _hold_engines(data, *words, commands=_READERS_OF_PAIRS)
+
+
+_READERS_OF_PAIRS = (
+    ("dedupe",),
+    ("dedupe", "--conflicts", "strongest"),
+    ("filter", "--min-gap", "0.3", "--drop-truncated"),
+    ("sample", "--fraction", "0.5", "--order", "shuffle"),
+    ("export", "--to", "trl"),
+)
+
+
+def _hold_engines(
+    data: bytes, *words: str, commands: Sequence[Sequence[str]] = (("extract",), ("pair",))
+) -> None:
+    """Each command leaves the same with the native core and without it."""
+    if native_core() is None:
+        return
+    for command in commands:
+        left = []
+        for engine in ("0", "require"):
+            with inside(**{"rows.jsonl": data}), mock.patch.dict(os.environ, {VARIABLE: engine}):
+                ran = run(*command, "rows.jsonl", *_TOLD, *words, output="out.jsonl")
+                left.append((ran, {name: Path(name).read_bytes() for name in os.listdir()}))
+        assert left[0] == left[1]
+
+
 def surroundings(data: bytes) -> None:
     """A file, a packed file and a pipe give the same bytes, codes and sentences."""
     commands = (
@@ -483,6 +554,9 @@ TARGETS: dict[str, Target] = {
     "rollouts": rollouts,
     "ready-pairs": ready_pairs,
     "shards": shards,
+    "index": index,
+    "engines": engines,
+    "engines-of-pairs": engines_of_pairs,
     "surroundings": surroundings,
     "recipe": recipe,
     "manifest": manifest,

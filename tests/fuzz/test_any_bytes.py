@@ -22,6 +22,8 @@ SLOW = {
     "rules": 150,
     "rollouts": 150,
     "ready-pairs": 150,
+    "engines": 300,
+    "engines-of-pairs": 150,
     "surroundings": 80,
     "shards": 150,
 }

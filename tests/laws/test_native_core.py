@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollouts_of_any_format import every_kind_of_gym_row, gym_rows, nat_rows
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
-from scan_in_process import indexed
 from usual_rollouts import plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
@@ -29,6 +28,7 @@ from prefpairs.engine.native import VARIABLE, with_core
 from prefpairs.errors import PrefpairsError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.strategies.options import PairOptions
+from scan_in_process import indexed
 
 pytestmark = needs_core
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"

@@ -27,9 +27,9 @@ def test_a_find_becomes_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     finds.mkdir()
     small = finds / "small"
     monkeypatch.setattr(command, "TESTS", tmp_path / "tests")
-    monkeypatch.setattr(command, "_run", lambda *_words: small.write_bytes(b"short"))
+    monkeypatch.setattr(command, "_run", lambda *_words, **_core: small.write_bytes(b"short"))
     (finds / "crash-1").write_bytes(b"long")
-    kept = command._keep("nat", finds / "crash-1", finds)  # noqa: SLF001 - made by a fuzzer that is not here
+    kept = command._keep("nat", finds / "crash-1", finds, {})  # noqa: SLF001 - made by a fuzzer that is not here
     assert kept.read_bytes() == b"short"
     assert [*command.kept("nat")] == [kept]
     assert [*finds.iterdir()] == []
