@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,17 +22,30 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-from bench.data.plan import Plan
+from bench.data.plan import Format, Plan
 from bench.race import Contender, once, race
 from bench.results import Cost
 from bench.setting import Setting
 
+from native_and_python import needs_core
 from prefpairs.cli.main import main
+from prefpairs.engine.native import VARIABLE
 
 # The bounds: above what was measured last, which stands beside each, by what noise needs.
-CALLS_A_ROLLOUT = 80.0  # 63
-DECODES_A_ROLLOUT = 2.5  # 2.25
-CPU_AGAINST_LOOP = 4.0  # 2.1
+PYTHON, NATIVE = "0", "require"
+CALLS_A_ROLLOUT = {
+    (PYTHON, "nemo-gym"): 60.0,  # 47
+    (PYTHON, "agentic"): 1800.0,  # 1478
+    (NATIVE, "nemo-gym"): 8.0,  # 5.3
+    (NATIVE, "agentic"): 10.0,  # 7.2
+}
+DECODES_A_ROLLOUT = {
+    (PYTHON, "nemo-gym"): 2.5,  # 2.1
+    (PYTHON, "agentic"): 14.0,  # 11.9
+    (NATIVE, "nemo-gym"): 0.1,  # 0.004
+    (NATIVE, "agentic"): 0.1,  # 0.005
+}
+CPU_AGAINST_LOOP = {PYTHON: 4.0, NATIVE: 2.5}  # 2.1, 1.2
 BYTES_A_CANDIDATE = 96
 SLACK_BYTES = 3_000_000  # at 14,000 candidates noise is as large as the index
 LONGER_ANSWERS_BYTES = 4_000_000  # 1.0 MB: the lines in hand
@@ -55,9 +69,21 @@ def _setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
     )
 
 
-@pytest.fixture(name="costs", scope="module")
-def _costs(setting: Setting) -> dict[int, Cost]:
+@pytest.fixture(name="engine", params=[PYTHON, pytest.param(NATIVE, marks=needs_core)])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each engine, one after the other: this process and those that it starts run with it."""
+    monkeypatch.setenv(VARIABLE, request.param)
+    return str(request.param)
+
+
+@pytest.fixture(name="costs")
+def _costs(setting: Setting, engine: str) -> dict[int, Cost]:
     """What the main job costs, the best of several runs."""
+    return _costs_of(setting, engine)
+
+
+@cache
+def _costs_of(setting: Setting, _: str) -> dict[int, Cost]:
     contenders = {size: _pair(setting, Plan(rollouts=size)) for size in (SMALL, LARGE)}
     return {size: race([one], ROUNDS)[one.name] for size, one in contenders.items()}
 
@@ -71,20 +97,22 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def test_calls_and_decodes_a_rollout(setting: Setting) -> None:
+@pytest.mark.parametrize("format_", ["nemo-gym", "agentic"])
+def test_calls_and_decodes_a_rollout(setting: Setting, engine: str, format_: Format) -> None:
     """Calls are what Python costs, the same in each run; the smaller file takes start-up off."""
-    _count_calls(setting, 200)  # what is imported at first use does not count
-    counts = [_count_calls(setting, rollouts) for rollouts in (200, 1000)]
+    plans = [Plan(format=format_, rollouts=rollouts) for rollouts in (200, 1000)]
+    _count_calls(setting, plans[0])  # what is imported at first use does not count
+    counts = [_count_calls(setting, plan) for plan in plans]
     calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
-    assert calls <= CALLS_A_ROLLOUT
-    assert 0 < decodes <= DECODES_A_ROLLOUT
+    assert 0 < calls <= CALLS_A_ROLLOUT[engine, format_]
+    assert 0 < decodes <= DECODES_A_ROLLOUT[engine, format_]
 
 
-def test_cpu_against_a_bare_loop(setting: Setting, costs: dict[int, Cost]) -> None:
+def test_cpu_against_a_bare_loop(setting: Setting, engine: str, costs: dict[int, Cost]) -> None:
     """What a rollout costs beyond start-up, against parsing its line and nothing else."""
     loop = {rollouts: _loop(setting.file(Plan(rollouts=rollouts))) for rollouts in costs}
     share = (costs[LARGE].cpu - costs[SMALL].cpu) / (loop[LARGE] - loop[SMALL])
-    assert share <= CPU_AGAINST_LOOP
+    assert share <= CPU_AGAINST_LOOP[engine]
 
 
 def test_memory_a_candidate(costs: dict[int, Cost]) -> None:
@@ -94,6 +122,7 @@ def test_memory_a_candidate(costs: dict[int, Cost]) -> None:
     )
 
 
+@pytest.mark.usefixtures("engine")
 def test_memory_does_not_grow_with_the_text(setting: Setting) -> None:
     """Answers 8 times as long need the same memory, but for the lines in hand."""
     usual = Plan(rollouts=SMALL)
@@ -121,9 +150,9 @@ def _loop(source: Path) -> float:
     return min(times)
 
 
-def _count_calls(setting: Setting, rollouts: int) -> Counter[str]:
+def _count_calls(setting: Setting, plan: Plan) -> Counter[str]:
     """How often anything was called while pairing, and how often JSON was parsed."""
-    contender = _pair(setting, Plan(rollouts=rollouts))
+    contender = _pair(setting, plan)
     counts: Counter[str] = Counter()
     before = sys.getprofile()
     sys.setprofile(_counter(counts))
