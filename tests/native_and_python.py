@@ -2,6 +2,8 @@
 
 import os
 from array import array
+from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from prefpairs.fields.read_options import ReadOptions
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.marks import marks_of
 from prefpairs.model.pair import make_pair, pair_line
-from prefpairs.sources import nemo_gym
+from prefpairs.sources import nemo_gym, source_named
 from prefpairs.sources.base import RecordReader
 from prefpairs.stages.base import IndexedPair
 
@@ -37,13 +39,12 @@ def opened() -> RecordReader:
     return nemo_gym.open_reader([], ReadOptions(), "r.jsonl")
 
 
-def core() -> Core:
-    """A reader of the core that has not seen any row."""
+def core(how: RecordReader | None = None) -> Core:
+    """A reader of the core that has not seen any row; of NeMo Gym, unless another one is given."""
     native_core()
-    fast_reader = opened().fast_reader
-    assert fast_reader
-    assert fast_reader.native
-    return Core(fast_reader.native)
+    native = (how or opened()).native
+    assert native
+    return Core(native)
 
 
 def read_by_python(line: bytes) -> RowOutcome | None:
@@ -57,24 +58,43 @@ def read_by_python(line: bytes) -> RowOutcome | None:
 def known(line: bytes) -> bool:
     """Whether the core knows a row; if so, all that it finds is held against Python."""
     read = core().read(line, "")
+    whole = None
     if read is not None:
         candidate, digest, noticed = read
         whole = RowOutcome([candidate], [1], noticed=noticed)
         assert repr(read_by_python(line)) == repr(whole)
         assert digest == _columns_of([candidate]).digest(0)
-    (found,) = core().index([line], _OFFSET, LONGEST)
+    return known_by(core(), line, whole)
+
+
+def known_by(reader: Core, line: bytes, told: RowOutcome | None) -> bool:
+    """Whether a reader of the core indexes a row; if so, it finds what Python told of it."""
+    (found,) = reader.index([line], [_OFFSET], LONGEST)
     if isinstance(found, int):
         assert found == 0
         return False
-    columns, counts = found
-    assert read is not None
-    assert counts == dict.fromkeys(read[2], 1)
-    assert Block(*columns) == _block_of(read[0], len(line))
-    paired(line, read[0])
+    columns, rows, counts = found
+    assert told is not None
+    assert (rows, told.lost, told.pairs, told.row_lost) == (1, [], [], None)
+    assert counts == Counter(told.noticed)
+    assert Block(*columns) == _block_of(told.kept, len(line))
+    if len(told.kept) == 1:
+        paired(line, told.kept[0], reader)
     return True
 
 
-def paired(line: bytes, candidate: Candidate) -> bool:
+def known_like(sample: bytes, line: bytes, source: str) -> bool:
+    """Whether the core indexes a row as it indexes those that are like a sample; so does Python."""
+    with suppress(BadRecord, TwoReadings):
+        how = source_named(source).open_reader([sample], ReadOptions(), "r.jsonl")
+        told = None
+        with suppress(BadRecord, TwoReadings):
+            told = how._replace(fast_reader=None).read(line)
+        return how.native is not None and known_by(core(how), line, told)
+    return False
+
+
+def paired(line: bytes, candidate: Candidate, reader: Core | None = None) -> bool:
     """Whether the core makes pairs of a row's candidate; if so, the line is the one of Python.
 
     The candidate is paired with itself: all that is read of either side is in that line.
@@ -82,13 +102,13 @@ def paired(line: bytes, candidate: Candidate) -> bool:
     columns = _columns_of([candidate], len(line))
     numbers = array("I", [0])
     label, data = 'a "name".jsonl', b" " * _OFFSET + line
-    done, made = core().pairs(
+    done, made = (reader or core()).pairs(
         numbers, numbers, columns.by_name(), lambda _: (data, label), LONGEST, 1, 1
     )
     assert done == 1
     if made == [0]:
         return False
-    candidate = candidate._replace(origin=f"{label}:0")
+    candidate = candidate._replace(origin=candidate.origin or f"{label}:0")
     ((written, *numbers_of_pair),) = made
     assert written == pair_line(make_pair(candidate, candidate))
     assert [array("d", column)[0] for column in numbers_of_pair] == [0.0, *[candidate.score] * 2]
@@ -102,9 +122,9 @@ def _columns_of(candidates: list[Candidate], length: int = 0) -> CandidateColumn
     return columns
 
 
-def _block_of(candidate: Candidate, length: int) -> Any:
-    (block,) = _columns_of([candidate], length).blocks()
-    assert block.group_keys == group_key(candidate)
+def _block_of(candidates: list[Candidate], length: int) -> Any:
+    (block,) = _columns_of(candidates, length).blocks()
+    assert block.group_keys == b"".join(dict.fromkeys(map(group_key, candidates)))
     return block
 
 

@@ -8,8 +8,8 @@ __version__: str
 
 Columns: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 """Groups (u32), keys of new groups (16 bytes each), their questions (48 bytes), scores (f64),
-digests of responses (16 bytes), indexes (i64), offsets (u64), lengths (u32), nothing, and lines
-(u32, from 0)."""
+digests of responses (16 bytes), indexes (i64), offsets (u64), lengths (u32), places in their rows
+(u32; nothing where each is the only one), and lines (u32, from 0)."""
 
 Row: TypeAlias = tuple[
     tuple[bytes, bytes, bytes],
@@ -32,15 +32,13 @@ class OpenFile:
 
     def __new__(cls, descriptor: int) -> OpenFile: ...
 
-@final
-class NemoGym:
-    """Reads rollouts of NeMo Gym; remembers the questions that they asked."""
+class _Reader:
+    """Reads the rows of a format; remembers the questions that they asked."""
 
-    def __new__(cls) -> NemoGym: ...
     def index(
-        self, lines: Sequence[bytes], offset: int, longest: int
-    ) -> list[int | tuple[Columns, int, int]]:
-        """Columns of consecutive lines, with how many rows had turns moved, and cut.
+        self, lines: Sequence[bytes], offsets: Sequence[int], longest: int
+    ) -> list[int | tuple[Columns, int, int, int]]:
+        """Columns of lines, with how many rows they are, and of how many turns were moved, and cut.
 
         Between them are the places of the lines that Python must read: longer ones, and those
         that hold anything unknown here.
@@ -63,5 +61,43 @@ class NemoGym:
         `CandidateColumns.by_name`. `open_file` gives a file, or all its bytes, and its name; None
         where Python must read it, as it must read longer lines.
         """
+
+@final
+class NemoGym(_Reader):
+    """Reads rollouts of NeMo Gym."""
+
+    def __new__(cls) -> NemoGym: ...
     def read(self, line: bytes) -> Row | None:
         """What a row holds; None where Python must read it."""
+
+@final
+class Candidates(_Reader):
+    """Reads candidates, as `prefpairs extract` writes them."""
+
+    def __new__(cls) -> Candidates: ...
+
+@final
+class Generic(_Reader):
+    """Reads rows whose columns are known by their names."""
+
+    def __new__(
+        cls, columns: Sequence[tuple[str, str]], judged: bool, narrow: bool, of_chats: bool
+    ) -> Generic:
+        """Columns that matter, each with what it may hold (see generic.rs).
+
+        Scores of `judged` rows are true or false, `narrow` rows have no other columns, and text in
+        place of a prompt `of_chats` may be a chat.
+        """
+
+@final
+class Pairs:
+    """Reads pairs."""
+
+    def __new__(cls) -> Pairs: ...
+    def index(
+        self, lines: Sequence[bytes], places: Sequence[int], number: int, longest: int
+    ) -> list[tuple[tuple[Any, ...], bool] | None]:
+        """For each line the first columns of an IndexedPair, and whether the line can be copied.
+
+        None where Python must read it.
+        """

@@ -7,7 +7,7 @@ import pytest
 from fuzz_mutants import bent, mutant_row
 from fuzz_seeds import rows
 
-from native_and_python import known, needs_core, pair_known, written_pair
+from native_and_python import known, known_like, needs_core, pair_known, written_pair
 
 pytestmark = needs_core
 MUTANTS = 1500
@@ -37,3 +37,16 @@ def test_mutants_of_pairs(seed: int) -> None:
         told[pair_known(line)] += 1
         pair_known(bent(line, chance).replace(b"\n", b" ") + b"\n")
     assert told["as written"] > MUTANTS // 20
+
+
+@pytest.mark.parametrize("source", ["candidates", "generic"])
+def test_mutants_of_other_formats(source: str) -> None:
+    """The same of rows that are read by names, each like the first row that it was made of."""
+    chance, given = Random(f"native {source}"), rows(source)  # noqa: S311 - no secret
+    still_known = 0
+    for _ in range(MUTANTS):
+        sample = chance.choice(given)
+        row = mutant_row((sample,) if chance.randrange(3) else given, chance)
+        row = row if chance.randrange(8) else bent(row, chance)
+        still_known += known_like(sample, row.replace(b"\n", b" ") + b"\n", source)
+    assert still_known > MUTANTS // 100

@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from chats_with_calls import TURNS, turns
 from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import pair_lines_mixed, pair_rows
@@ -25,24 +26,6 @@ from prefpairs.stages.split import Split
 
 pytestmark = needs_core
 
-CALLS = [
-    {"id": name, "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-    for name in ("call_1", "call_2", "x")
-]
-TURNS: list[Row] = [
-    {"role": "user", "content": "Q"},
-    {"role": "system", "content": 'é \u2028 \x7f \x1f \x0b\t/\\"'},
-    {"role": "assistant", "content": "A"},
-    {"role": "assistant", "content": "A", "reasoning_content": "hm\n"},
-    {"role": "assistant", "content": "", "tool_calls": [CALLS[0]]},
-    {"role": "assistant", "content": "B", "tool_calls": CALLS[1:]},
-    {"role": "tool", "content": "4", "tool_call_id": "call_1"},
-    {"role": "tool", "content": "5", "tool_call_id": "x"},
-    {"role": "tool", "content": "", "name": "f"},
-    {"role": "tool", "content": "6"},
-    {"role": "developer", "content": None},
-    {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
-]
 ODD: list[Any] = [None, True, 0, -0.0, 1e300, 1e-7, 2**64, "", " ", "x", "0" * 32, "9" * 32, [], {}]
 ODD += [[{"type": "function", "function": {"name": "g", "parameters": {"b": 1e22, "a": 1.5}}}]]
 ODD += [{"prompt_of_rejected": "0" * 31 + "1"}, {"prompt_of_rejected": "+1" * 16}, {"error": True}]
@@ -54,11 +37,6 @@ KEYS += ["chosen_origin", "chosen_tokens", "other", "prompt", "chosen"]
 def written(row: Row) -> bytes:
     """The line that prefpairs writes of a row, or the row itself where it is no pair."""
     return written_pair(json.dumps(row).encode() + b"\n")
-
-
-def turns(most: int) -> st.SearchStrategy[list[Row]]:
-    """Messages of any kinds, in any order."""
-    return st.lists(st.sampled_from(TURNS), max_size=most)
 
 
 @examples(1500)

@@ -11,13 +11,14 @@ fn cpu() -> f64 {
 fn main() {
     for path in std::env::args().skip(1) {
         let data = std::fs::read(&path).expect("a file");
+        let offsets = vec![0; memchr::memchr_iter(b'\n', &data).count() + 1];
         let mut best = f64::MAX;
         let (mut rows, mut handed_up) = (0, 0);
         for _ in 0..7 {
             let mut reader = Reader::default();
             let start = cpu();
             let lines = data.split_inclusive(|byte| *byte == b'\n');
-            let segments = scan(&mut reader, lines, 0, 4_000_000);
+            let segments = scan(&mut reader, lines, &offsets, 4_000_000);
             best = best.min(cpu() - start);
             (rows, handed_up) = (0, 0);
             for segment in segments {

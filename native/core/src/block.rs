@@ -1,6 +1,38 @@
 //! Lines to columns, one entry for each candidate.
 
-use crate::nemo_gym::{Group, Reader};
+use crate::identity::Digest;
+use crate::json::Result;
+
+/// A group: what candidates must share to compete.
+#[derive(Debug, Clone, Copy)]
+pub struct Group {
+    pub key: Digest,
+    /// The digests of its name, prompt and tools.
+    pub question: [Digest; 3],
+}
+
+/// What an index remembers of a candidate.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// The number of its group, in order of arrival.
+    pub group: u32,
+    pub score: f64,
+    pub index: i64,
+    pub response: Digest,
+    /// Whether turns before the model's first word belong to the prompt.
+    pub moved: bool,
+    /// Whether turns behind the model's last word were cut.
+    pub cut: bool,
+}
+
+/// Reads the rows of a format.
+pub trait Rows {
+    /// Add the candidates of a row; `No`, and none, where Python must read it.
+    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()>;
+
+    /// The groups that were not there before; they are taken away.
+    fn fresh(&mut self) -> Vec<Group>;
+}
 
 /// Consecutive candidates, and the groups that the reader met among them first.
 #[derive(Default)]
@@ -12,8 +44,11 @@ pub struct Columns {
     pub digests: Vec<u8>,
     pub offsets: Vec<u64>,
     pub lengths: Vec<u32>,
+    /// The places of candidates among those of their rows.
+    pub slots: Vec<u32>,
     /// The places of the lines among all that were given, from 0.
     pub lines: Vec<u32>,
+    pub rows: usize,
     /// In how many rows turns before the model's first word were moved to the prompt.
     pub moved: usize,
     /// In how many rows turns behind the model's last word were cut.
@@ -22,47 +57,53 @@ pub struct Columns {
 
 /// What became of consecutive lines.
 pub enum Segment {
-    Columns(Columns),
+    Columns(Box<Columns>),
     /// The place of a line that Python must read.
     HandedUp(usize),
 }
 
-/// Read consecutive lines of a file, which begin at an offset. Longer ones than `longest` are handed up.
+/// Read lines of a file, which begin at these offsets. Longer ones than `longest` are handed up.
 pub fn scan<'a>(
-    reader: &mut Reader,
+    reader: &mut impl Rows,
     lines: impl Iterator<Item = &'a [u8]>,
-    mut offset: u64,
+    offsets: &[u64],
     longest: usize,
 ) -> Vec<Segment> {
     let mut segments = Vec::new();
-    let mut columns = Columns::default();
-    for (place, line) in lines.enumerate() {
-        if line.len() > longest || !columns.add(reader, line, offset, place) {
-            columns.fresh = std::mem::take(&mut reader.fresh);
+    let mut columns = Box::<Columns>::default();
+    let mut found = Vec::new();
+    for (place, (line, offset)) in lines.zip(offsets).enumerate() {
+        let light = Some(line).filter(|line| line.len() <= longest);
+        let text = light.and_then(|line| simdutf8::basic::from_utf8(line).ok());
+        found.clear();
+        if text.is_some_and(|text| reader.index(text, &mut found).is_ok()) {
+            columns.add(&found, *offset, line.len(), place);
+        } else {
+            columns.fresh = reader.fresh();
             segments.push(Segment::Columns(std::mem::take(&mut columns)));
             segments.push(Segment::HandedUp(place));
         }
-        offset += line.len() as u64;
     }
-    columns.fresh = std::mem::take(&mut reader.fresh);
+    columns.fresh = reader.fresh();
     segments.push(Segment::Columns(columns));
     segments
 }
 
 impl Columns {
-    /// Add the candidate of a line; false where Python must read it.
-    fn add(&mut self, reader: &mut Reader, line: &[u8], offset: u64, place: usize) -> bool {
-        let Ok(text) = simdutf8::basic::from_utf8(line) else { return false };
-        let Ok(found) = reader.index(text) else { return false };
-        self.groups.push(found.group);
-        self.scores.push(found.row.score);
-        self.indexes.push(found.row.index);
-        self.digests.extend_from_slice(&found.response);
-        self.offsets.push(offset);
-        self.lengths.push(line.len() as u32);
-        self.lines.push(place as u32);
-        self.moved += usize::from(found.row.moved);
-        self.cut += usize::from(found.row.cut);
-        true
+    /// Add the candidates of a row.
+    fn add(&mut self, found: &[Found], offset: u64, length: usize, place: usize) {
+        self.rows += 1;
+        for (slot, found) in found.iter().enumerate() {
+            self.groups.push(found.group);
+            self.scores.push(found.score);
+            self.indexes.push(found.index);
+            self.digests.extend_from_slice(&found.response);
+            self.offsets.push(offset);
+            self.lengths.push(length as u32);
+            self.slots.push(slot as u32);
+            self.lines.push(place as u32);
+            self.moved += usize::from(found.moved);
+            self.cut += usize::from(found.cut);
+        }
     }
 }

@@ -5,11 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod candidates;
 pub mod chat;
+pub mod generic;
 pub mod identity;
 pub mod json;
 pub mod nemo_gym;
 pub mod numbers;
+pub mod one_answer;
 pub mod pairs;
 pub mod panics;
 pub mod winners;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use crate::block::{Found, Group, Rows};
 use crate::chat::{strip, Chat, Message, Once, Role};
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
-use crate::winners::{Winner, Winners};
+use crate::winners::{only, Winner, Winners};
 
 /// What is known of a question, and what its answers must know of it.
 #[derive(Debug, Clone, Copy)]
@@ -15,14 +16,6 @@ struct Question {
     group: u32,
     /// The number of calls in the prompt.
     calls: u32,
-}
-
-/// A group: what candidates must share to compete.
-#[derive(Debug, Clone, Copy)]
-pub struct Group {
-    pub key: Digest,
-    /// The digests of its name, prompt and tools.
-    pub question: [Digest; 3],
 }
 
 /// A row with one candidate, whose messages are in `Reader::answer`.
@@ -35,15 +28,6 @@ pub struct Row<'a> {
     pub moved: bool,
     /// Whether turns behind the model's last word were cut.
     pub cut: bool,
-}
-
-/// What an index remembers of a row.
-#[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
-    pub row: Row<'a>,
-    /// The number of its group, in order of arrival.
-    pub group: u32,
-    pub response: Digest,
 }
 
 /// What somebody needs who reads a row alone; prompt and tools are left to him.
@@ -79,7 +63,7 @@ pub struct Reader {
     /// How many groups there are.
     groups: u32,
     /// The groups that were not there before, for whoever takes them away.
-    pub fresh: Vec<Group>,
+    fresh: Vec<Group>,
     /// The messages of the last row, the prompt left out.
     pub answer: Chat,
     prompt: Chat,
@@ -99,33 +83,8 @@ struct LastQuestion {
     tools: String,
 }
 
-impl Winners for Reader {
-    fn winner(&mut self, line: &str, found: &mut Winner) -> Result<()> {
-        let row = self.read(line)?;
-        let raw = [row.asked.params, row.asked.agent, row.asked.task];
-        if row.moved || self.last.asked != raw {
-            self.read_question(&row)?;
-        }
-        let calls = self.last.calls;
-        let bound = self.read_calls(row.asked, calls)?;
-        let prompt = bound.then_some(&self.prompt);
-        let answers = self.answer.answers(prompt);
-        (found.score, found.index) = (row.score, row.index);
-        found.response_digest = self.answer.digest(prompt)?;
-        found.response.clear();
-        let messages = &self.answer.messages;
-        self.answer.write(messages, &answers, calls as usize, &mut found.response);
-        found.question = self.last.digests;
-        found.group.clone_from(&self.last.group);
-        found.prompt.clone_from(&self.last.prompt);
-        found.tools.clone_from(&self.last.tools);
-        Ok(())
-    }
-}
-
-impl Reader {
-    /// What an index remembers of a row; `No` where Python must look.
-    pub fn index<'a>(&mut self, line: &'a str) -> Result<Found<'a>> {
+impl Rows for Reader {
+    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
         let row = self.read(line)?;
         let (question, fresh) = if row.moved {
             let (question, group, _) = self.new_question(row.asked, true)?;
@@ -138,9 +97,42 @@ impl Reader {
         if let Some(group) = fresh {
             self.add_group(group, question, (!row.moved).then_some(row.asked));
         }
-        Ok(Found { row, group: question.group, response })
+        let (group, Row { score, index, moved, cut, .. }) = (question.group, row);
+        found.push(Found { group, score, index, response, moved, cut });
+        Ok(())
     }
 
+    fn fresh(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.fresh)
+    }
+}
+
+impl Winners for Reader {
+    fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
+        only(slot)?;
+        let row = self.read(line)?;
+        let raw = [row.asked.params, row.asked.agent, row.asked.task];
+        if row.moved || self.last.asked != raw {
+            self.read_question(&row)?;
+        }
+        let calls = self.last.calls;
+        let bound = self.read_calls(row.asked, calls)?;
+        let prompt = bound.then_some(&self.prompt);
+        let answers = self.answer.answers(prompt);
+        (found.score, found.index) = (row.score, row.index);
+        found.response_digest = self.answer.digest(prompt)?;
+        found.clear();
+        let messages = &self.answer.messages;
+        self.answer.write(messages, &answers, calls as usize, &mut found.response);
+        found.question = self.last.digests;
+        found.group.clone_from(&self.last.group);
+        found.prompt.clone_from(&self.last.prompt);
+        found.tools.clone_from(&self.last.tools);
+        Ok(())
+    }
+}
+
+impl Reader {
     /// A row but for its prompt, of which whoever asks must see that the model does not begin it.
     pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
         let row = self.read(line)?;

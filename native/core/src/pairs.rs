@@ -6,6 +6,7 @@ use crate::chat::{Chat, Once, Role};
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{is_number_as_written, Cursor, No, Result, Str};
 use crate::numbers::{gap_between, number, read_index, read_score};
+use crate::one_answer::digest_tools;
 
 /// The fields of a pair in the order in which Python writes them; the last ones only if they say something.
 const FIELDS: [&str; 16] = [
@@ -212,28 +213,10 @@ impl<'a> Fields<'a> {
                 Ok(())
             }
             "tools" => {
-                let mut tools = *cursor;
-                let (mut count, mut objects) = (0, true);
-                if cursor.null()? {
-                    self.as_written = false;
-                    return Ok(());
-                }
-                if tools.peek() != b'[' {
-                    return Err(No::Odd);
-                }
-                self.as_written &= cursor.as_written()?;
-                self.tools = Some(tools);
-                tools.list(|cursor| {
-                    count += 1;
-                    objects &= cursor.peek() == b'{';
-                    cursor.skip()
-                })?;
-                self.as_written &= count > 0;
-                if objects {
-                    Ok(())
-                } else {
-                    Err(No::Odd)
-                }
+                let mut whole = *cursor;
+                self.tools = Some(whole);
+                self.as_written &= whole.as_written()? && !is_empty(*cursor)?;
+                cursor.skip()
             }
             "meta" => self.read_meta(cursor),
             _ => {
@@ -311,19 +294,20 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The digest of tools in chat form.
-fn digest_tools(mut tools: Cursor) -> Result<Digest> {
-    let mut written = String::new();
-    tools.canonical(&mut written)?;
-    Ok(if written == "[]" { ABSENT } else { digest(&[b"tools\0", written.as_bytes()]) })
-}
-
-fn is_empty(mut object: Cursor) -> Result<bool> {
+/// Whether a value is null, or has no members or items.
+fn is_empty(mut value: Cursor) -> Result<bool> {
     let mut empty = true;
-    object.object(|cursor, _| {
-        empty = false;
-        cursor.skip()
-    })?;
+    match value.peek() {
+        b'{' => value.object(|cursor, _| {
+            empty = false;
+            cursor.skip()
+        })?,
+        b'[' => value.list(|cursor| {
+            empty = false;
+            cursor.skip()
+        })?,
+        _ => {}
+    }
     Ok(empty)
 }
 

@@ -15,7 +15,16 @@ const MOST_BYTES_KEPT: usize = 1 << 22;
 /// Reads rows again, of which candidates won.
 pub trait Winners: Send {
     /// What a pair takes of a row; `No` where Python must read it.
-    fn winner(&mut self, line: &str, found: &mut Winner) -> Result<()>;
+    fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()>;
+}
+
+/// Rows of most formats have one candidate.
+pub fn only(slot: u32) -> Result<()> {
+    if slot == 0 {
+        Ok(())
+    } else {
+        Err(No::Odd)
+    }
 }
 
 /// What a pair takes of a candidate; contents are JSON as Python writes them.
@@ -29,14 +38,38 @@ pub struct Winner {
     /// The name of its group, as JSON.
     pub group: String,
     pub prompt: String,
+    pub prompt_is_text: bool,
     /// Empty where there are none.
     pub tools: String,
     pub response: String,
+    pub response_is_text: bool,
+    /// Where an earlier command found it; empty where that is its line.
+    pub origin: String,
+    /// Its number among the answers of its row, from 1; 0 for the only one.
+    pub number: u32,
 }
 
 impl Winner {
+    /// Forget what only some formats know.
+    pub fn clear(&mut self) {
+        self.response.clear();
+        self.origin.clear();
+        (self.prompt_is_text, self.response_is_text, self.number) = (false, false, 0);
+    }
+
+    /// Where it was found.
+    fn write_origin(&self, name: &str, line: u32, out: &mut String) {
+        if !self.origin.is_empty() {
+            out.push_str(&self.origin);
+        } else if self.number > 0 {
+            write_str(&format!("{name}:{line}#{}", self.number), out);
+        } else {
+            write_str(&format!("{name}:{line}"), out);
+        }
+    }
+
     fn size(&self) -> usize {
-        let texts = [&self.group, &self.prompt, &self.tools, &self.response];
+        let texts = [&self.group, &self.prompt, &self.tools, &self.response, &self.origin];
         texts.map(String::len).iter().sum()
     }
 }
@@ -73,6 +106,8 @@ pub struct Place {
     pub offset: u64,
     pub length: u32,
     pub line: u32,
+    /// Its place among the candidates of its row.
+    pub slot: u32,
     pub score: f64,
     pub response: Digest,
     pub question: [Digest; 3],
@@ -167,7 +202,7 @@ impl<R: Winners> PairWriter<R> {
         let line = source.read(place, &mut self.buffer).ok_or(No::Odd)?;
         let text = simdutf8::basic::from_utf8(line).map_err(|_| No::Odd)?;
         let mut winner = self.free.pop().unwrap_or_default();
-        let read = self.reader.winner(text, &mut winner);
+        let read = self.reader.winner(text, place.slot, &mut winner);
         let same = winner.score == place.score
             && winner.response_digest == place.response
             && winner.question == place.question;
@@ -193,16 +228,24 @@ fn write_line(
     let (better, worse) = (&chosen.response_digest, &rejected.response_digest);
     let id = hexadecimal(&digest(&[b"pair\0", prompt, tools, better, worse]));
     let mut numbers = String::new();
+    let forms = [chosen.prompt_is_text, chosen.response_is_text, rejected.response_is_text];
+    let all_text = forms == [true; 3];
     let texts = [
-        ("{\"id\":\"", id.as_str()),
-        ("\",\"group\":", &chosen.group),
-        (",\"prompt\":", &chosen.prompt),
-        (",\"chosen\":", &chosen.response),
-        (",\"rejected\":", &rejected.response),
+        ("{\"id\":\"", id.as_str(), None),
+        ("\",\"group\":", &chosen.group, None),
+        (",\"prompt\":", &chosen.prompt, Some("user").filter(|_| forms[0] && !all_text)),
+        (",\"chosen\":", &chosen.response, Some("assistant").filter(|_| forms[1] && !all_text)),
+        (",\"rejected\":", &rejected.response, Some("assistant").filter(|_| forms[2] && !all_text)),
     ];
-    for (key, text) in texts {
+    for (key, text, role) in texts {
         lines.extend_from_slice(key.as_bytes());
+        if let Some(role) = role {
+            lines.extend_from_slice(format!("[{{\"role\":\"{role}\",\"content\":").as_bytes());
+        }
         lines.extend_from_slice(text.as_bytes());
+        if role.is_some() {
+            lines.extend_from_slice(b"}]");
+        }
     }
     let scores = [("chosen_score", chosen.score), ("rejected_score", rejected.score), ("gap", gap)];
     for (key, score) in scores {
@@ -221,11 +264,12 @@ fn write_line(
             index => write!(numbers, ",\"{key}\":{index}"),
         };
     }
-    for (key, (name, line)) in ["chosen_origin", "rejected_origin"].into_iter().zip(origins) {
+    let sides = [("chosen_origin", chosen), ("rejected_origin", rejected)];
+    for ((key, side), (name, line)) in sides.into_iter().zip(origins) {
         numbers.push_str(",\"");
         numbers.push_str(key);
         numbers.push_str("\":");
-        write_str(&format!("{name}:{line}"), &mut numbers);
+        side.write_origin(name, line, &mut numbers);
     }
     lines.extend_from_slice(numbers.as_bytes());
     if *tools != ABSENT {

@@ -18,9 +18,9 @@ fn said(text: &str) -> String {
 
 /// The columns of a line, unless Python must read it.
 fn columns(line: &str) -> Option<Columns> {
-    let found = scan(&mut Reader::default(), [line.as_bytes()].into_iter(), 0, LONGEST);
+    let found = scan(&mut Reader::default(), [line.as_bytes()].into_iter(), &[0], LONGEST);
     match found.into_iter().next() {
-        Some(Segment::Columns(columns)) if !columns.scores.is_empty() => Some(columns),
+        Some(Segment::Columns(columns)) if !columns.scores.is_empty() => Some(*columns),
         _ => None,
     }
 }
@@ -110,7 +110,12 @@ fn what_is_unknown_is_handed_up() {
 fn lines_that_are_handed_up_stand_between_the_columns_of_the_others() {
     let lines = [said("4"), "no JSON".to_owned(), said("5"), said("6")];
     let bytes = lines.iter().map(|line| line.as_bytes());
-    let found = scan(&mut Reader::default(), bytes, 7, LONGEST);
+    let ends = lines.iter().scan(7, |end, line| {
+        *end += line.len() as u64;
+        Some(*end)
+    });
+    let offsets: Vec<u64> = std::iter::once(7).chain(ends).collect();
+    let found = scan(&mut Reader::default(), bytes, &offsets, LONGEST);
     let told: Vec<String> = found
         .iter()
         .map(|segment| match segment {

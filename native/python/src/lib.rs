@@ -3,16 +3,19 @@
 
 mod winners;
 
-use prefpairs_core::block::{scan, Columns, Segment};
+use prefpairs_core::block::{scan, Columns, Rows, Segment};
+use prefpairs_core::candidates;
 use prefpairs_core::chat::{Chat, Message};
+use prefpairs_core::generic;
 use prefpairs_core::identity::{Digest, ABSENT};
 use prefpairs_core::nemo_gym::{Reader, Whole};
 use prefpairs_core::numbers::NO_INDEX;
+use prefpairs_core::one_answer;
 use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
 use prefpairs_core::winners::PairWriter;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -31,32 +34,16 @@ impl NemoGym {
         NemoGym { reader: Reader::default(), writers: Vec::new() }
     }
 
-    /// Columns of consecutive lines, and between them the places of lines that Python must read.
     fn index<'py>(
         &mut self,
         py: Python<'py>,
         lines: Vec<PyBackedBytes>,
-        offset: u64,
+        offsets: Vec<u64>,
         longest: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let reader = &mut self.reader;
-        let segments = py.detach(|| {
-            sound(|| scan(reader, lines.iter().map(|line| &line[..]), offset, longest))
-        })?;
-        let found = PyList::empty(py);
-        for segment in segments {
-            match segment {
-                Segment::HandedUp(place) => found.append(place)?,
-                Segment::Columns(columns) if columns.scores.is_empty() => {}
-                Segment::Columns(columns) => found.append(columns_of(py, &columns)?)?,
-            }
-        }
-        Ok(found)
+        index_rows(py, &mut self.reader, &lines, &offsets, longest)
     }
 
-    /// The lines of the first pairs, of about so many bytes; and how many pairs these are.
-    ///
-    /// `open` gives each file with its name, or nothing if Python must read it.
     #[allow(clippy::too_many_arguments)] // they are one request
     fn pairs<'py>(
         &mut self,
@@ -70,11 +57,7 @@ impl NemoGym {
         threads: usize,
     ) -> PyResult<(usize, Bound<'py, PyList>)> {
         let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
-        let threads = threads.max(1);
-        self.writers.resize_with(threads, || PairWriter::new(Reader::default()));
-        let writers = &mut self.writers;
-        let segments = py.detach(|| sound(|| batch.write(writers)))?;
-        Ok((batch.len(), winners::segments_of(py, segments?)?))
+        winners::make_pairs(py, &batch, &mut self.writers, threads, Reader::default)
     }
 
     /// What a row holds; nothing where Python must read it.
@@ -85,6 +68,100 @@ impl NemoGym {
             Some(whole) => row_of(py, &whole, &self.reader.answer).map(Some),
         }
     }
+}
+
+/// Reads rows of a format with one question and one answer.
+macro_rules! reader_of_one_answer {
+    ($name:ident, $shape:ty, $new:item) => {
+        #[pyclass]
+        struct $name {
+            reader: one_answer::Reader<$shape>,
+            writers: Vec<PairWriter<one_answer::Reader<$shape>>>,
+        }
+
+        #[pymethods]
+        impl $name {
+            #[new]
+            $new
+
+            fn index<'py>(
+                &mut self,
+                py: Python<'py>,
+                lines: Vec<PyBackedBytes>,
+                offsets: Vec<u64>,
+                longest: usize,
+            ) -> PyResult<Bound<'py, PyList>> {
+                index_rows(py, &mut self.reader, &lines, &offsets, longest)
+            }
+
+            #[allow(clippy::too_many_arguments)] // they are one request
+            fn pairs<'py>(
+                &mut self,
+                py: Python<'py>,
+                chosen: PyBuffer<u32>,
+                rejected: PyBuffer<u32>,
+                columns: winners::Columns,
+                open: Bound<'py, PyAny>,
+                longest: u32,
+                size: u64,
+                threads: usize,
+            ) -> PyResult<(usize, Bound<'py, PyList>)> {
+                let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
+                let shape = self.reader.shape().clone();
+                let reader = || one_answer::Reader::new(shape.clone());
+                winners::make_pairs(py, &batch, &mut self.writers, threads, reader)
+            }
+        }
+    };
+}
+
+reader_of_one_answer!(
+    Candidates,
+    candidates::Candidates,
+    fn new() -> Self {
+        Candidates { reader: one_answer::Reader::new(candidates::Candidates), writers: Vec::new() }
+    }
+);
+
+reader_of_one_answer!(
+    Generic,
+    generic::Columns,
+    /// The columns that matter, each with what it may hold.
+    fn new(
+        columns: Vec<(String, String)>,
+        judged: bool,
+        narrow: bool,
+        of_chats: bool,
+    ) -> PyResult<Self> {
+        let known = |(name, may_be): (String, String)| match generic::MayBe::named(&may_be) {
+            Some(may_be) => Ok((name, may_be)),
+            None => Err(PyValueError::new_err(format!("a column cannot be {may_be}"))),
+        };
+        let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
+        let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
+        Ok(Generic { reader: one_answer::Reader::new(shape), writers: Vec::new() })
+    }
+);
+
+/// Columns of lines, and between them the places of lines that Python must read.
+fn index_rows<'py, R: Rows + Send>(
+    py: Python<'py>,
+    reader: &mut R,
+    lines: &[PyBackedBytes],
+    offsets: &[u64],
+    longest: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let given = || lines.iter().map(|line| &line[..]);
+    let segments = py.detach(|| sound(|| scan(reader, given(), offsets, longest)))?;
+    let found = PyList::empty(py);
+    for segment in segments {
+        match segment {
+            Segment::HandedUp(place) => found.append(place)?,
+            Segment::Columns(columns) if columns.scores.is_empty() => {}
+            Segment::Columns(columns) => found.append(columns_of(py, &columns)?)?,
+        }
+    }
+    Ok(found)
 }
 
 /// Reads pairs.
@@ -172,6 +249,8 @@ fn sound<T>(work: impl FnOnce() -> T) -> PyResult<T> {
 
 fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyTuple>> {
     let bytes = |column: Vec<u8>| PyBytes::new(py, &column);
+    let several = columns.slots.iter().any(|slot| *slot > 0);
+    let slots = if several { &columns.slots[..] } else { &[] }; // none: each is the only one
     let keys = columns.fresh.iter().flat_map(|group| group.key).collect();
     let questions = columns.fresh.iter().flat_map(|group| group.question.concat()).collect();
     let found = [
@@ -183,10 +262,10 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
         bytes(columns.indexes.iter().flat_map(|index| index.to_ne_bytes()).collect()),
         bytes(columns.offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect()),
         bytes(columns.lengths.iter().flat_map(|length| length.to_ne_bytes()).collect()),
-        PyBytes::new(py, b""), // each is the only one of its row
+        bytes(slots.iter().flat_map(|slot| slot.to_ne_bytes()).collect()),
         bytes(columns.lines.iter().flat_map(|line| line.to_ne_bytes()).collect()),
     ];
-    (PyTuple::new(py, found)?, columns.moved, columns.cut).into_pyobject(py)
+    (PyTuple::new(py, found)?, columns.rows, columns.moved, columns.cut).into_pyobject(py)
 }
 
 fn row_of<'py>(py: Python<'py>, whole: &Whole, chat: &Chat) -> PyResult<Bound<'py, PyTuple>> {
@@ -250,5 +329,7 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<winners::OpenFile>()?;
     module.add_class::<NemoGym>()?;
+    module.add_class::<Candidates>()?;
+    module.add_class::<Generic>()?;
     module.add_class::<Pairs>()
 }

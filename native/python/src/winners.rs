@@ -150,15 +150,15 @@ impl Gathering<'_> {
             *part = digest_at(self.questions, start + DIGEST * place).ok_or_else(out_of_range)?;
         }
         let length = length.get();
-        let several = self.slots.get(at).is_some_and(|slot| slot.get() > 0);
-        let source =
-            if several || length > self.longest { usize::MAX } else { self.source(number)? };
+        let slot = self.slots.get(at).map_or(0, ReadOnlyCell::get);
+        let source = if length > self.longest { usize::MAX } else { self.source(number)? };
         Ok(Place {
             number,
             source,
             offset: offset.get(),
             length,
             line: line.get(),
+            slot,
             score: score.get(),
             response,
             question,
@@ -258,4 +258,17 @@ pub fn segments_of(py: Python, segments: Vec<Segment>) -> PyResult<Bound<PyList>
         }
     }
     Ok(found)
+}
+
+/// The lines of pairs, by as many readers as there are threads; and how many pairs these are.
+pub fn make_pairs<'py, R: Winners>(
+    py: Python<'py>,
+    batch: &Batch,
+    writers: &mut Vec<PairWriter<R>>,
+    threads: usize,
+    reader: impl Fn() -> R,
+) -> PyResult<(usize, Bound<'py, PyList>)> {
+    writers.resize_with(threads.max(1), || PairWriter::new(reader()));
+    let segments = py.detach(|| crate::sound(|| batch.write(writers)))?;
+    Ok((batch.len(), segments_of(py, segments?)?))
 }

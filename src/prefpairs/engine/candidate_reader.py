@@ -107,14 +107,18 @@ class CandidateReader:
         return bool(self._items or self._task_of)
 
     def count_scanned(
-        self, rows: int, how: RecordReader, noticed: Mapping[str, int] = _NOTHING
+        self,
+        rows: int,
+        how: RecordReader,
+        candidates: int,
+        noticed: Mapping[str, int] = _NOTHING,
     ) -> None:
-        """Count rows that the fast reader has read, each of them one candidate."""
+        """Count rows that the fast reader or the native core has read; no candidate was lost."""
         if how.fast_reader is not None:
             self.formats.facts.add(how.fast_reader.facts)
         self.ledger.rows_read += rows
         self.ledger.rows_used += rows
-        self.ledger.candidates_found += rows
+        self.ledger.candidates_found += candidates
         self.ledger.noticed.update(noticed)
 
     def _rows(self, records: Iterator[Record], how: RecordReader, label: str) -> Iterator[RowRead]:

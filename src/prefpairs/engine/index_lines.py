@@ -130,15 +130,16 @@ class LineIndexer:
     def _index_with_core(
         self, core: Core, lines: list[bytes], offsets: list[int], numbers: range
     ) -> None:
-        for found in core.index(lines, offsets[0], self._light):
+        for found in core.index(lines, offsets, self._light):
             if isinstance(found, int):
                 record = record_of(numbers[found], offsets[found], lines[found], self._longest)
                 self._add_any(record)
             else:
                 before = len(self._columns)
-                columns, noticed = found
+                columns, rows, noticed = found
                 self._columns.add_block(Block(*columns), self._groups_of_core, numbers[0])
-                self._reader.count_scanned(len(self._columns) - before, self._how, noticed)
+                candidates = len(self._columns) - before
+                self._reader.count_scanned(rows, self._how, candidates, noticed)
 
     def _learn(self, question: bytes, line: bytes) -> bool:
         """Find the group of a new question from its first row; whether the fast reader can tell."""
@@ -163,7 +164,7 @@ class LineIndexer:
             return
         rows = cast("Sequence[IndexedRow]", scanned)
         self._columns.extend(rows, self._groups, offsets, numbers)
-        self._reader.count_scanned(len(scanned), self._how)
+        self._reader.count_scanned(len(scanned), self._how, len(scanned))
 
     def _add_any(self, record: Record) -> None:
         """Add the candidates of a row as the source's general reader finds them."""

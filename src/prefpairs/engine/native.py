@@ -71,24 +71,24 @@ class Core:
     """The core's reader of the rows of one source."""
 
     def __init__(self, native: "Native") -> None:
-        self.format = native.reader
-        self._reader = getattr(native_core(), native.reader)()
+        self.format = native.reader, native.about
+        self._reader = getattr(native_core(), native.reader)(*native.about)
         self._candidate = native.candidate
 
     def index(
-        self, lines: "list[bytes]", offset: int, longest: int
-    ) -> "Iterator[int | tuple[Sequence[bytes], Mapping[str, int]]]":
-        """Consecutive lines to columns of candidates, with what has to be noticed about them.
+        self, lines: "list[bytes]", offsets: "Sequence[int]", longest: int
+    ) -> "Iterator[int | tuple[Sequence[bytes], int, Mapping[str, int]]]":
+        """Lines to columns of candidates; of how many rows, and what has to be noticed of them.
 
         Between them are the places of lines that Python must read, the longest among them.
         """
-        for found in self._reader.index(lines, offset, longest):
+        for found in self._reader.index(lines, offsets, longest):
             if isinstance(found, int):
                 yield found
             else:
-                columns, moved, cut = found
+                columns, rows, moved, cut = found
                 noticed = {"leading_turn_moved": moved, "trailing_turn_cut": cut}
-                yield columns, {reason: rows for reason, rows in noticed.items() if rows}
+                yield columns, rows, {reason: times for reason, times in noticed.items() if times}
 
     def pairs(self, *asked: "Any") -> "tuple[int, list[Any]]":
         """The lines of pairs, as the stub of the core says."""
@@ -99,7 +99,9 @@ class Core:
         """The candidate of a row, the digest of its response, and what has to be noticed."""
         from prefpairs.model.memory_guard import LIGHT
 
-        row = None if len(record) > LIGHT else self._reader.read(record)
+        if self._candidate is None or len(record) > LIGHT:
+            return None
+        row = self._reader.read(record)
         return None if row is None else self._candidate(row, origin)
 
 
@@ -115,16 +117,15 @@ def core_for(how: "RecordReader") -> Core | None:
     """A reader of the core for the rows of a file, if it has one."""
     from prefpairs.model.memory_guard import LIMITED
 
-    native = how.fast_reader and how.fast_reader.native
-    if native_core() is None or native is None or LIMITED:
+    if native_core() is None or how.native is None or LIMITED:
         return None
-    return Core(native)
+    return Core(how.native)
 
 
 def with_core(how: "RecordReader") -> "RecordReader":
     """How the rows of a file are read, by the core where it can."""
-    core, fast_reader = core_for(how), how.fast_reader
-    if core is None or fast_reader is None:
+    core, fast_reader, native = core_for(how), how.fast_reader, how.native
+    if core is None or fast_reader is None or native is None or native.candidate is None:
         return how
 
     def read(record: bytes) -> "RowOutcome":

@@ -22,9 +22,11 @@ class Native(NamedTuple):
 
     reader: str
     """The name of the class in the core that knows them."""
-    candidate: Callable[[Any, str], tuple[Candidate, bytes, list[str]] | None]
+    candidate: Callable[[Any, str], tuple[Candidate, bytes, list[str]] | None] | None = None
     """What that class read in a row, and the row's origin, to its candidate, the digest of the
-    response, and what has to be noticed."""
+    response, and what has to be noticed. None if the core only indexes rows and makes pairs."""
+    about: tuple[Any, ...] = ()
+    """What that class must know of the rows."""
 
 
 class FastReader(NamedTuple):
@@ -40,7 +42,6 @@ class FastReader(NamedTuple):
     """A candidate with the question of an indexed row and no answer; faster than `read`."""
     facts: tuple[tuple[str, ...], ...] = ()
     """The facts that each of these rows shows."""
-    native: Native | None = None
 
 
 class RecordReader(NamedTuple):
@@ -49,6 +50,7 @@ class RecordReader(NamedTuple):
     read: Callable[[bytes], RowOutcome]
     notes: tuple[str, ...] = ()
     fast_reader: FastReader | None = None
+    native: Native | None = None
 
 
 class Source(NamedTuple):

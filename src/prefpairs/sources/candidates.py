@@ -7,12 +7,12 @@ from prefpairs.errors import NotJson
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
 from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
-from prefpairs.fields.read_options import ReadOptions
+from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
 from prefpairs.model.json_codec import decode, decode_counting, finite
 from prefpairs.model.question_columns import COLUMNS, holds_something
-from prefpairs.sources.base import RecordReader, Source
+from prefpairs.sources.base import Native, RecordReader, Source
 
 _FIELDS = {"group", "prompt", "response", "score", "origin"}
 _ORIGIN = re.compile(r":[0-9]+(#[0-9]+)?\Z")
@@ -38,7 +38,11 @@ def looks_like(record: bytes) -> bool:
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
     """How the candidates of one file are read; options apply again."""
-    return RecordReader(lambda record: _read(record, options, label))
+    # Paths that options name are looked for in the rows that the core would read.
+    usual = is_default_reading(options) and options.unrender is None
+    looked_for = options.context or options.ignore
+    native = Native("Candidates") if usual and not looked_for else None
+    return RecordReader(lambda record: _read(record, options, label), native=native)
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:

@@ -43,7 +43,7 @@ from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.pair import OF_PAIRS
 from prefpairs.model.question_columns import COLUMNS, MEDIA, PACKED
 from prefpairs.model.tool_calls import number_calls
-from prefpairs.sources.base import FastReader, IndexedRow
+from prefpairs.sources.base import FastReader, IndexedRow, Native
 from prefpairs.sources.detect import SOURCE_COLUMNS
 
 _FEW = 4
@@ -59,7 +59,7 @@ _Nothing = _NoText | Annotated[list[Any], Meta(max_length=0)] | None
 
 def fast_reader_for(
     sample: dict[str, Any], fields: Fields, options: ReadOptions, facts: tuple[Fact, ...]
-) -> FastReader | None:
+) -> tuple[FastReader, Native | None] | None:
     """The fast reader of rows with these fields, if each field is a column of the row.
 
     Rows in which another field could be meant, or with more columns of the question, are left to
@@ -86,18 +86,24 @@ def fast_reader_for(
     others = _other_columns(fields, options, own, frozenset(facts))
     strict = options.response is None and fields.response in MAYBE_REFERENCE
     judged = not options.scores and score in VERDICTS
-    own_columns = {*own, _TOOLS, *task}
-    columns = _columns_of(sample, {*own_columns, *options.ignore}, strict=strict) | others
+    read_columns = {*own, _TOOLS, *task}
+    columns = _columns_of(sample, {*read_columns, *options.ignore}, strict=strict) | others
     usual = {*sample, *MARK_COLUMNS, *THOUGHTS[:1]}
     like_the_sample = {name: columns[name] for name in columns if name in usual}
     like_the_sample |= {
-        name: "anything" for name in options.ignore if _is_column(name) and name not in own_columns
+        name: "anything" for name in options.ignore if _is_column(name) and name not in read_columns
     }
     row_of = partial(_row_of, own, bool if judged else _Score, fields.log)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
     plain = _FastReader(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
-    return FastReader(plain.index_rows, plain.read, facts=facts)
+    found = FastReader(plain.index_rows, plain.read, facts=facts)
+    if fields.log is not None or options.ignore:
+        return found, None
+    own_columns = dict(zip(own, ("prompt", "response", "score"), strict=True))
+    held_to = {**(like_the_sample if strict else others), **own_columns, _TOOLS: "nothing"}
+    about = (tuple(sorted(held_to.items())), judged, strict, fields.prompt in CHATS)
+    return found, Native("Generic", about=about)
 
 
 def _other_columns(

@@ -46,10 +46,8 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
     # Paths that options name are looked for in the rows that the core would read.
     looked_for = options.context or options.ignore
     native = None if looked_for else Native("NemoGym", nemo_gym_fast.candidate_of_core)
-    plain = FastReader(
-        nemo_gym_fast.index_rows, nemo_gym_fast.read, nemo_gym_fast.read_question, native=native
-    )
-    return RecordReader(read, fast_reader=plain)
+    plain = FastReader(nemo_gym_fast.index_rows, nemo_gym_fast.read, nemo_gym_fast.read_question)
+    return RecordReader(read, fast_reader=plain, native=native)
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:

@@ -1,0 +1,178 @@
+//! Rows of any columns, whose prompt, answer and score are known by their names.
+
+use std::collections::HashMap;
+
+use crate::chat::Chat;
+use crate::json::{Cursor, No, Result};
+use crate::numbers::{read_score, NO_INDEX};
+use crate::one_answer::{Row, Shape};
+
+/// What a column may hold that could change what is read of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayBe {
+    Prompt,
+    Response,
+    Score,
+    /// Null, no text and no items.
+    Nothing,
+    Null,
+    Missing,
+    /// Why an answer ended, if it was not cut off.
+    Incomplete,
+    /// An error, if there was none.
+    Failed,
+    Anything,
+    /// Null, a number, or true or false.
+    NoText,
+}
+
+impl MayBe {
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "prompt" => MayBe::Prompt,
+            "response" => MayBe::Response,
+            "score" => MayBe::Score,
+            "nothing" => MayBe::Nothing,
+            "null" => MayBe::Null,
+            "missing" => MayBe::Missing,
+            "incomplete" => MayBe::Incomplete,
+            "failed" => MayBe::Failed,
+            "anything" => MayBe::Anything,
+            "no text" => MayBe::NoText,
+            _ => return None,
+        })
+    }
+}
+
+/// The columns of the rows of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Columns {
+    may_be: HashMap<String, (usize, MayBe)>,
+    /// Whether the score is a verdict, true or false.
+    judged: bool,
+    /// Whether rows have no other columns.
+    narrow: bool,
+    /// Whether text in the column of the prompt could be a chat.
+    of_chats: bool,
+}
+
+impl Columns {
+    pub fn new(
+        named: impl Iterator<Item = (String, MayBe)>,
+        judged: bool,
+        narrow: bool,
+        of_chats: bool,
+    ) -> Self {
+        let may_be =
+            named.enumerate().map(|(place, (name, may_be))| (name, (place, may_be))).collect();
+        Columns { may_be, judged, narrow, of_chats }
+    }
+}
+
+impl Shape for Columns {
+    fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>> {
+        let (mut prompt, mut score) = (None, None);
+        let mut cursor = Cursor::new(line);
+        if cursor.peek() != b'{' {
+            return Err(No::Odd);
+        }
+        let mut seen = Seen::default();
+        cursor.object(|cursor, key| {
+            if key.escaped {
+                return Err(No::Odd);
+            }
+            let Some((place, may_be)) = self.may_be.get(key.raw) else {
+                return if self.narrow { Err(No::Odd) } else { cursor.skip() };
+            };
+            seen.first(*place)?;
+            match may_be {
+                MayBe::Prompt => {
+                    if self.of_chats && cursor.peek() == b'"' {
+                        return Err(No::Odd);
+                    }
+                    prompt = Some(cursor.raw()?);
+                    Ok(())
+                }
+                MayBe::Response => {
+                    if cursor.peek() != b'"' {
+                        return Err(No::Odd);
+                    }
+                    let words = cursor.string()?;
+                    answer.say_as_given(crate::chat::Role::Assistant, words);
+                    Ok(())
+                }
+                MayBe::Score if self.judged => {
+                    let verdict = cursor.peek() == b't';
+                    cursor.word(if verdict { "true" } else { "false" }).map_err(|_| No::Odd)?;
+                    score = Some(f64::from(u8::from(verdict)));
+                    Ok(())
+                }
+                MayBe::Score => {
+                    score = Some(read_score(cursor)?);
+                    Ok(())
+                }
+                other => check(cursor, *other),
+            }
+        })?;
+        cursor.end()?;
+        let (Some(prompt), Some(score), [said]) = (prompt, score, &answer.messages[..]) else {
+            return Err(No::Odd);
+        };
+        if memchr::memmem::find(answer.words_of(said).as_bytes(), b"think>").is_some() {
+            return Err(No::Odd);
+        }
+        let (group, origin) = (None, None);
+        let (tools, index) = ("null", NO_INDEX);
+        Ok(Row { prompt, tools, group, score, index, origin, is_text: true, more: false })
+    }
+}
+
+/// Which of the columns a row had.
+#[derive(Default)]
+struct Seen {
+    places: [u64; 8],
+}
+
+impl Seen {
+    fn first(&mut self, place: usize) -> Result<()> {
+        let word = self.places.get_mut(place / 64).ok_or(No::Odd)?;
+        let bit = 1 << (place % 64);
+        if *word & bit != 0 {
+            return Err(No::Odd);
+        }
+        *word |= bit;
+        Ok(())
+    }
+}
+
+fn check(cursor: &mut Cursor, may_be: MayBe) -> Result<()> {
+    let next = cursor.peek();
+    let is_number = matches!(next, b'-' | b'0'..=b'9');
+    let known = match may_be {
+        MayBe::Anything => true,
+        MayBe::Nothing => match next {
+            b'"' => return if cursor.string()?.raw.is_empty() { Ok(()) } else { Err(No::Odd) },
+            b'[' => return cursor.list(|_| Err(No::Odd)),
+            next => next == b'n',
+        },
+        MayBe::Null => next == b'n',
+        MayBe::Incomplete => match next {
+            b'"' => {
+                let ended = matches!(cursor.string()?.raw, "stop" | "end_turn" | "eos" | "");
+                return if ended { Ok(()) } else { Err(No::Odd) };
+            }
+            next => is_number || matches!(next, b'n' | b'f'),
+        },
+        MayBe::Failed => match next {
+            b'"' => return if cursor.string()?.raw.is_empty() { Ok(()) } else { Err(No::Odd) },
+            next => is_number || matches!(next, b'n' | b'f'),
+        },
+        MayBe::NoText => is_number || matches!(next, b'n' | b't' | b'f'),
+        _ => false,
+    };
+    if known {
+        cursor.skip()
+    } else {
+        Err(No::Odd)
+    }
+}

@@ -1,0 +1,251 @@
+//! Rows with one question and one answer, whatever their fields are called.
+
+use std::collections::HashMap;
+
+use crate::block::{Found, Group, Rows};
+use crate::chat::{Chat, Role};
+use crate::identity::{digest, hexadecimal, Digest, ABSENT};
+use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::winners::{only, Winner, Winners};
+
+/// What the fields of a row say; its answer is read already.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Text or messages, as JSON.
+    pub prompt: &'a str,
+    /// Tools in chat form, as JSON; `null` where there are none.
+    pub tools: &'a str,
+    /// The name of its group; else its prompt is all that answers have in common.
+    pub group: Option<Str<'a>>,
+    pub score: f64,
+    pub index: i64,
+    pub origin: Option<Str<'a>>,
+    /// Whether the answer is text, and no list of messages.
+    pub is_text: bool,
+    /// Whether it has more that pairs take over.
+    pub more: bool,
+}
+
+/// The fields of the rows of a format.
+pub trait Shape: Clone + Send {
+    /// The fields of a row; its answer goes into the empty chat.
+    fn read<'a>(&self, line: &'a str, answer: &mut Chat) -> Result<Row<'a>>;
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    /// The number of its group; of a new one, the next.
+    group: u32,
+    /// The number of calls in the prompt.
+    calls: u32,
+}
+
+/// Reads rows; remembers the questions that they asked.
+pub struct Reader<S> {
+    shape: S,
+    questions: HashMap<Digest, Question>,
+    groups: u32,
+    fresh: Vec<Group>,
+    answer: Chat,
+    prompt: Chat,
+    last: LastQuestion,
+}
+
+/// The question of the winner that was read last. Winners of one group are read one after the other.
+#[derive(Default)]
+struct LastQuestion {
+    asked: Digest,
+    digests: [Digest; 3],
+    calls: u32,
+    group: String,
+    prompt: String,
+    is_text: bool,
+    tools: String,
+}
+
+impl<S: Shape> Reader<S> {
+    pub fn new(shape: S) -> Self {
+        Reader {
+            shape,
+            questions: HashMap::new(),
+            groups: 0,
+            fresh: Vec::new(),
+            answer: Chat::default(),
+            prompt: Chat::default(),
+            last: LastQuestion::default(),
+        }
+    }
+
+    pub fn shape(&self) -> &S {
+        &self.shape
+    }
+
+    fn read<'a>(&mut self, line: &'a str) -> Result<(Row<'a>, Digest)> {
+        self.answer.clear();
+        let row = self.shape.read(line, &mut self.answer)?;
+        let turns = &self.answer.messages;
+        let spoken = |turn: Option<&crate::chat::Message>| turn.map(|turn| turn.role);
+        if spoken(turns.first()) != Some(Role::Assistant)
+            || spoken(turns.last()) != Some(Role::Assistant)
+            || !turns
+                .iter()
+                .any(|turn| turn.role == Role::Assistant && self.answer.says_something(turn))
+        {
+            return Err(No::Odd);
+        }
+        let named = row.group.map_or("", |name| name.raw);
+        let pieces = [row.prompt, "\0", row.tools, "\0", named];
+        Ok((row, digest(&pieces.map(str::as_bytes))))
+    }
+
+    /// A question that is new, with its group and with the group's name.
+    fn new_question(&mut self, row: &Row) -> Result<(Question, Group, String)> {
+        self.read_prompt(row.prompt)?;
+        let turns = &self.prompt.messages;
+        let ends = [turns.first(), turns.last()];
+        let by_model = ends.iter().flatten().any(|turn| turn.role == Role::Assistant);
+        if by_model || !turns.iter().any(|turn| self.prompt.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        let calls = self.prompt.call_count() as u32;
+        let prompt = self.prompt.digest(None)?;
+        let tools = digest_tools(Cursor::new(row.tools))?;
+        let name = match row.group {
+            Some(name) => name.text().into_owned(),
+            None => format!("prompt:{}", hexadecimal(&prompt)),
+        };
+        let key = digest(&[b"group\0", &prompt, &tools, name.as_bytes()]);
+        let named = digest(&[b"name\0", name.as_bytes()]);
+        let group = Group { key, question: [named, prompt, tools] };
+        Ok((Question { group: self.groups, calls }, group, name))
+    }
+
+    fn read_prompt(&mut self, prompt: &str) -> Result<()> {
+        self.prompt.clear();
+        let mut cursor = Cursor::new(prompt);
+        match cursor.peek() {
+            b'"' => self.prompt.say_as_given(Role::User, cursor.string()?),
+            b'[' => self.prompt.read_messages(&mut cursor).map(drop)?,
+            _ => return Err(No::Odd),
+        }
+        Ok(())
+    }
+
+    /// Read the prompt once more, if the answer may have results of its calls.
+    fn read_calls(&mut self, prompt: &str, calls: u32) -> Result<bool> {
+        let bound = calls > 0 && self.answer.messages.iter().any(|turn| turn.role == Role::Tool);
+        if bound {
+            self.read_prompt(prompt)?;
+        }
+        Ok(bound)
+    }
+
+    fn learn_last(&mut self, row: &Row, asked: Digest) -> Result<()> {
+        let mut last = std::mem::take(&mut self.last); // it stays empty after an error
+        let (question, group, name) = self.new_question(row)?;
+        (last.digests, last.calls, last.asked) = (group.question, question.calls, asked);
+        for text in [&mut last.group, &mut last.prompt, &mut last.tools] {
+            text.clear();
+        }
+        write_str(&name, &mut last.group);
+        last.is_text = row.prompt.starts_with('"');
+        write_text(&self.prompt, last.is_text, &self.prompt.answers(None), 0, &mut last.prompt);
+        if group.question[2] != ABSENT {
+            Cursor::new(row.tools).rewrite(&mut last.tools)?;
+        }
+        self.last = last;
+        Ok(())
+    }
+}
+
+impl<S: Shape> Rows for Reader<S> {
+    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+        let (row, asked) = self.read(line)?;
+        let (question, fresh) = match self.questions.get(&asked) {
+            Some(known) => (*known, None),
+            None => {
+                let (question, group, _) = self.new_question(&row)?;
+                (question, Some(group))
+            }
+        };
+        let bound = self.read_calls(row.prompt, question.calls)?;
+        let response = self.answer.digest(bound.then_some(&self.prompt))?;
+        if let Some(group) = fresh {
+            self.fresh.push(group);
+            self.groups += 1;
+            self.questions.insert(asked, question);
+        }
+        let (group, moved, cut) = (question.group, false, false);
+        found.push(Found { group, score: row.score, index: row.index, response, moved, cut });
+        Ok(())
+    }
+
+    fn fresh(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.fresh)
+    }
+}
+
+impl<S: Shape> Winners for Reader<S> {
+    fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
+        only(slot)?;
+        let (row, asked) = self.read(line)?;
+        if row.more {
+            return Err(No::Odd);
+        }
+        if self.last.asked != asked || asked == ABSENT {
+            self.learn_last(&row, asked)?;
+        }
+        let calls = self.last.calls;
+        let bound = self.read_calls(row.prompt, calls)?;
+        let before = bound.then_some(&self.prompt);
+        let answers = self.answer.answers(before);
+        (found.score, found.index) = (row.score, row.index);
+        found.response_digest = self.answer.digest(before)?;
+        found.clear();
+        write_text(&self.answer, row.is_text, &answers, calls as usize, &mut found.response);
+        found.response_is_text = row.is_text;
+        found.question = self.last.digests;
+        found.group.clone_from(&self.last.group);
+        found.prompt.clone_from(&self.last.prompt);
+        found.prompt_is_text = self.last.is_text;
+        found.tools.clone_from(&self.last.tools);
+        if let Some(origin) = row.origin.filter(|origin| !origin.raw.is_empty()) {
+            write_str(&origin.text(), &mut found.origin);
+        }
+        Ok(())
+    }
+}
+
+/// Write a chat as a list of messages, or its only words as text.
+fn write_text(chat: &Chat, is_text: bool, answered: &[usize], calls: usize, out: &mut String) {
+    match (&chat.messages[..], is_text) {
+        ([words], true) => write_str(chat.words_of(words), out),
+        (messages, _) => chat.write(messages, answered, calls, out),
+    }
+}
+
+/// The digest of tools in chat form; `ABSENT` where there are none.
+pub fn digest_tools(mut tools: Cursor) -> Result<Digest> {
+    if tools.null()? {
+        return Ok(ABSENT);
+    }
+    let (mut written, mut whole) = (String::new(), tools);
+    if tools.peek() != b'[' {
+        return Err(No::Odd);
+    }
+    tools.list(|cursor| if cursor.peek() == b'{' { cursor.skip() } else { Err(No::Odd) })?;
+    whole.canonical(&mut written)?;
+    Ok(if written == "[]" { ABSENT } else { digest(&[b"tools\0", written.as_bytes()]) })
+}
+
+/// Read an answer: text, or messages. Whether it is text.
+pub fn read_answer(cursor: &mut Cursor, answer: &mut Chat) -> Result<bool> {
+    match cursor.peek() {
+        b'"' => {
+            answer.say_as_given(Role::Assistant, cursor.string()?);
+            Ok(true)
+        }
+        b'[' => answer.read_messages(cursor).map(|_| false),
+        _ => Err(No::Odd),
+    }
+}

@@ -1,0 +1,103 @@
+//! Candidates and rows of any columns to what is remembered of them.
+
+use prefpairs_core::block::{Found, Rows};
+use prefpairs_core::candidates::Candidates;
+use prefpairs_core::generic::{Columns, MayBe};
+use prefpairs_core::identity::hexadecimal;
+use prefpairs_core::one_answer::{Reader, Shape};
+
+const CANDIDATE: &str =
+    r#"{"group":"g","prompt":"What is 2+2?","response":"4","score":0.5,"index":3,"origin":"a:1"}"#;
+const ROW: &str =
+    r#"{"id":[1],"question":"What is 2+2?","answer":"4","reward":0.5,"status":"stop"}"#;
+
+fn found<S: Shape>(shape: S, line: &str) -> Option<Found> {
+    let (mut reader, mut found) = (Reader::new(shape), Vec::new());
+    reader.index(line, &mut found).ok()?;
+    assert_eq!(found.len(), 1);
+    found.pop()
+}
+
+fn columns(narrow: bool) -> Columns {
+    let named = [
+        ("question", "prompt"),
+        ("answer", "response"),
+        ("reward", "score"),
+        ("status", "incomplete"),
+        ("system", "nothing"),
+        ("response", "missing"),
+        ("score", "null"),
+        ("error", "failed"),
+        ("level", "no text"),
+    ];
+    let known = |(name, may_be): (&str, &str)| {
+        (name.to_owned(), MayBe::named(may_be).expect("something that a column may be"))
+    };
+    Columns::new(named.into_iter().map(known), false, narrow, false)
+}
+
+#[test]
+fn digests_are_those_of_the_specification() {
+    let found = found(Candidates, CANDIDATE).expect("a row that is known here");
+    assert_eq!(hexadecimal(&found.response), "85949d9e82d48d37f155543582b91f73");
+    assert_eq!((found.group, found.score, found.index), (0, 0.5, 3));
+}
+
+#[test]
+fn answers_to_one_question_are_one_group() {
+    let (mut reader, mut found) = (Reader::new(columns(false)), Vec::new());
+    for line in [ROW, &ROW.replace("\"4\"", "\"5\""), &ROW.replace("2+2", "2+3")] {
+        reader.index(line, &mut found).expect("a row that is known here");
+    }
+    let groups: Vec<u32> = found.iter().map(|found| found.group).collect();
+    assert_eq!(groups, [0, 0, 1]);
+    let fresh = reader.fresh();
+    assert_eq!(hexadecimal(&fresh[0].question[1]), "50b1a181856461bd0fbe1d0cbc82ef1c");
+    assert_eq!((fresh.len(), reader.fresh().len()), (2, 0));
+}
+
+#[test]
+fn candidates_that_python_must_judge_are_handed_up() {
+    assert!(found(Candidates, &CANDIDATE.replace("\"a:1\"", "null")).is_some());
+    for (from, to) in [
+        ("\"g\"", "\"\""),
+        ("\"4\"", "\" \""),
+        ("\"4\"", "[{\"role\":\"user\",\"content\":\"4\"}]"),
+        ("0.5", "null"),
+        ("0.5", "\"0.5\""),
+        ("3,", "3.0,"),
+        ("\"a:1\"", "\"a:1\",\"meta\":{\"source_task\":1}"),
+        ("\"a:1\"", "\"a:1\",\"system\":null"),
+        ("\"a:1\"", "\"a:1\",\"tools\":[1]"),
+        (",\"origin\":\"a:1\"", ""),
+        ("{", "["),
+    ] {
+        assert!(found(Candidates, &CANDIDATE.replacen(from, to, 1)).is_none(), "{to}");
+    }
+}
+
+#[test]
+fn rows_in_which_a_column_may_mean_more_are_handed_up() {
+    for more in
+        [",\"system\":[]", ",\"score\":null", ",\"error\":0", ",\"level\":true", ",\"x\":{}"]
+    {
+        let line = ROW.replace('}', &format!("{more}}}"));
+        assert!(found(columns(false), &line).is_some(), "{more}");
+    }
+    assert!(found(columns(true), &ROW.replace("\"id\":[1],", "")).is_some());
+    assert!(found(columns(true), ROW).is_none());
+    for (from, to) in [
+        ("stop", "length"),
+        ("\"4\"", "\"<think>hm</think>4\""),
+        ("\"4\"", "4"),
+        ("}", ",\"system\":\"s\"}"),
+        ("}", ",\"response\":null}"),
+        ("}", ",\"score\":1}"),
+        ("}", ",\"error\":true}"),
+        ("}", ",\"level\":\"a\"}"),
+        ("}", ",\"reward\":1}"),
+        ("id", "\\u0069d"),
+    ] {
+        assert!(found(columns(false), &ROW.replace(from, to)).is_none(), "{to}");
+    }
+}

@@ -1,0 +1,194 @@
+"""The native core finds in candidates and generic rows what Python finds, or nothing."""
+
+import json
+import os
+from contextlib import suppress
+from functools import partial
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from chats_with_calls import TURNS, turns
+from hypothesis import given
+from hypothesis import strategies as st
+from rollouts_of_any_format import candidate_rows, generic_rows, rollout_lines
+from rows_of_any_columns import rows_of_any_names
+from run_in_process import Asked, Row, extract_lines, pair_lines
+from test_generic_fast_reader import NAMES, READINGS, SAMPLE
+from usual_rows import plain_rows, usual_rows
+
+from hypothesis_examples import examples
+from native_and_python import core, known_by, needs_core, paired
+from prefpairs.engine.native import VARIABLE
+from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
+from prefpairs.fields.make_candidate import RowOutcome
+from prefpairs.fields.read_options import ReadOptions
+from prefpairs.sources import candidates, generic
+from prefpairs.sources.base import RecordReader
+from prefpairs.sources.detect import source_of
+from prefpairs.strategies.options import PairOptions
+
+pytestmark = needs_core
+
+TOOLS = [{"type": "function", "function": {"name": "g", "parameters": {"b": 2.0, "a": 1.5}}}]
+ODD: list[Any] = [None, True, 0, -0.0, 0.30000000000000004, 1e300, 2**64, "", " ", "x:3", [], {}]
+ODD += [TOOLS, [TOOLS], {"a": {"b": [None]}}, {"source_task": "t"}, {"finish_reason": "length"}]
+ODD += ["<think>hm</think>A", "prompt:" + "0" * 32]
+KEYS = ["group", "prompt", "response", "score", "index", "origin", "tools", "tokens", "meta"]
+KEYS += ["system", "turns"]
+
+
+def told(how: RecordReader, line: bytes) -> RowOutcome | None:
+    """What Python makes of a row; None where it is bad."""
+    try:
+        return how.read(line)
+    except (BadRecord, TwoReadings):
+        return None
+
+
+def candidate_known(line: bytes, options: ReadOptions | None = None) -> bool:
+    """Whether the core knows a candidate, of which every source but `candidates` knows nothing."""
+    how = candidates.open_reader([], options or ReadOptions(), "r.jsonl")
+    is_known = known_by(core(how), line, told(how, line))
+    assert not is_known or source_of(line) == "candidates"
+    return is_known
+
+
+def texts() -> st.SearchStrategy[Any]:
+    """Prompts and answers of all kinds."""
+    return st.one_of(st.sampled_from(["Q", "A", "\x1f/\u2028é", "<think>a"]), turns(4))
+
+
+@examples(2000)
+@given(
+    prompt=texts(),
+    response=texts(),
+    score=st.one_of(st.floats(-1e308, 1e308), st.integers(-3, 3)),
+    more=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(ODD), max_size=3),
+    chance=st.randoms(use_true_random=False),
+)
+def test_candidates(prompt: Any, response: Any, score: float, more: Row, chance: Random) -> None:
+    """Of texts and chats, with tools, tokens, meta and what does not belong there; to the byte."""
+    row = {"group": "g", "prompt": prompt, "response": response, "score": score, "origin": "a:1"}
+    members = list({**row, **more}.items())
+    chance.shuffle(members)
+    line = json.dumps(dict(members), ensure_ascii=chance.random() < 0.5).encode() + b"\n"
+    candidate_known(line)
+    place = chance.randrange(len(line))
+    candidate_known(line[:place] + bytes([chance.randrange(256)]) + line[place + 1 :])
+
+
+def test_what_extract_writes_is_known() -> None:
+    """Calls with results, thinking, tools, tokens and meta included."""
+    called = [TURNS[4], TURNS[6], TURNS[3]]
+    row: Row = {"group": "g", "prompt": "Q", "response": "A", "score": 1.0, "index": None}
+    row["origin"] = "r.jsonl:1#2"
+    for more in (
+        {},
+        {"prompt": TURNS[:2], "response": called, "tools": TOOLS},
+        {"prompt": [TURNS[0], *called[:2]], "response": [TURNS[6], TURNS[2]][1:]},
+        {"meta": {"example_id": 7}, "tokens": {"response_ids": [1, 2]}},
+        {"response": "<think>hm</think>A", "index": 3},
+    ):
+        assert candidate_known(json.dumps({**row, **more}).encode() + b"\n")
+
+
+def generic_known(line: bytes, options: ReadOptions, sample: Row) -> bool:
+    """Whether the core knows a row of the generic source that is read like a sample."""
+    how = generic.open_reader([json.dumps(sample).encode()], options, "r.jsonl")
+    if how.native is None:
+        return False
+    reading = None
+    with suppress(BadRecord, TwoReadings):
+        reading = generic.read_any_shape(line, options, "r.jsonl")
+    is_known = known_by(core(how), line, reading)
+    if is_known:
+        assert reading is not None
+        assert how.fast_reader is not None
+        assert {*reading.facts} <= {*how.fast_reader.facts}
+        assert source_of(line) == "generic"
+    return is_known
+
+
+@examples(500)
+@given(row=usual_rows(), ascii_only=st.booleans(), reading=st.sampled_from(READINGS[:5]))
+def test_generic_rows_of_the_usual_shape_are_known(
+    row: Row, reading: tuple[ReadOptions, Row], *, ascii_only: bool
+) -> None:
+    """None of them is handed up."""
+    assert generic_known(json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n", *reading)
+
+
+@examples(2500)
+@given(line=plain_rows(), reading=st.sampled_from(READINGS))
+def test_generic_rows(line: bytes, reading: tuple[ReadOptions, Row]) -> None:
+    """Where any shape finds a loss or a mend, the core finds nothing."""
+    generic_known(line, *reading)
+
+
+@examples(1500)
+@given(
+    row=rows_of_any_names(),
+    prompt=turns(3),
+    names=st.sampled_from(NAMES),
+    more=st.fixed_dictionaries({}, optional={"step": st.just(1), "answer": st.just("42")}),
+)
+def test_generic_rows_of_any_names(
+    row: Row, prompt: list[Row], names: tuple[str, str, str], more: Row
+) -> None:
+    """Whichever row decided on the names, and whatever they are tried on."""
+    sample = {**dict(zip(names, ("Q", "A", 1.0), strict=True)), **more}
+    if names[0] == "messages":
+        sample["messages"] = [{"role": "user", "content": "Q"}]
+    for given_row in (row, {**sample, **row}, {**sample, names[0]: [TURNS[0], *prompt]}):
+        generic_known(json.dumps(given_row).encode(), ReadOptions(), sample)
+
+
+def test_every_odd_value() -> None:
+    """In every column of the sample, and in columns that could mean something."""
+    others = ["status", "error", "finish_reason", "tools", "score", "system", "turn"]
+    for name in (*SAMPLE, *others):
+        for value in ODD:
+            generic_known(json.dumps({**SAMPLE, name: value}).encode(), ReadOptions(), SAMPLE)
+
+
+def test_pairs_are_made_of_usual_rows() -> None:
+    """Of texts, chats and both, with the origins that rows name, and of those that name none."""
+    row: Row = {"group": "g", "prompt": TURNS[:2], "response": "A", "score": 0.5, "origin": ""}
+    for more in ({}, {"origin": "a:3", "tools": TOOLS}, {"prompt": "Q"}, {"response": [TURNS[3]]}):
+        how = candidates.open_reader([], ReadOptions(), "r.jsonl")
+        line = json.dumps({**row, **more}).encode() + b"\n"
+        assert paired(line, how.read(line).kept[0], core(how))
+    how = generic.open_reader([json.dumps(SAMPLE).encode()], ReadOptions(), "r.jsonl")
+    line = json.dumps({**SAMPLE, "question": TURNS[:2]}).encode() + b"\n"
+    assert paired(line, how.read(line).kept[0], core(how))
+
+
+@examples(200)
+@given(
+    given_lines=st.one_of(
+        rollout_lines(),
+        st.one_of(candidate_rows(), generic_rows()).map(
+            lambda rows: [json.dumps(row).encode() + b"\n" for row in rows]
+        ),
+    ),
+    strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+)
+def test_runs(given_lines: list[bytes], strategy: str) -> None:
+    """Pairs, candidates, counts and notes of whole runs are the same with both engines."""
+    asked = Asked(strategy=strategy, options=PairOptions(), read=ReadOptions())
+    assert _run("require", given_lines, asked) == _run("0", given_lines, asked)
+
+
+def _run(word: str, given_lines: list[bytes], asked: Asked) -> list[object]:
+    runs = partial(pair_lines, given_lines, asked), partial(extract_lines, given_lines, asked.read)
+    told_by: list[object] = []
+    with patch.dict(os.environ, {VARIABLE: word}):
+        for run in runs:
+            try:
+                outcome = run()
+            except PrefpairsError as error:
+                told_by.append(repr(error))
+            else:
+                told_by.append((outcome.lines, outcome.counts(), outcome.ledger.notes))
+    return told_by
