@@ -101,7 +101,7 @@ PAIRS = {
     "truncated": "an answer was truncated",
     "refusal": "the chosen answer refuses to answer",
     "not_drawn": "the sample did not draw it",
-    "over_per_group": "its group already has --per-group pairs",
+    "over_per_group": "its group already has --per-group or --max-pairs-per-group pairs",
     "no_key": "it lacks the field that --by names",
     "prompts_apart": "its two prompts are in different splits",
     "environment_differs": "the answers diverge in a tool's or user's turn, not in the model's",

@@ -52,6 +52,10 @@ def expect_balance(outcome: Outcome) -> None:
     assert [reason for reason in reasons if reason not in ALL] == []
     assert all(count > 0 for count in [*rows["dropped"].values(), *candidates["dropped"].values()])
     assert counts["pairs"] == len(outcome.lines)
+    if (pairing := counts.get("stages", {}).get("pairing")) is not None:
+        assert pairing["found"] == pairing["kept"] + sum(pairing["dropped"].values())
+        ready = counts["stages"].get("ready-made", {"kept": 0})["kept"]
+        assert pairing["kept"] == counts["pairs"] - ready
 
 
 MIXTURES = st.one_of(

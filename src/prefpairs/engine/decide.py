@@ -13,6 +13,7 @@ from prefpairs.ledger import Activity, Ledger, Step
 from prefpairs.model.identity import canonical_json
 from prefpairs.plan import PairPlan
 from prefpairs.strategies import strategy_named
+from prefpairs.strategies.bounds import Bounds, how_many
 from prefpairs.strategies.options import MOST_PAIRS, PairOptions
 
 _MOST_CACHED = 1024
@@ -29,11 +30,22 @@ def decide(candidates: Candidates, plan: PairPlan, ledger: Ledger) -> Iterator[N
 def pairs_of_groups(
     candidates: Candidates, plan: PairPlan, ledger: Ledger, groups: Iterable[int]
 ) -> Iterator[Numbers]:
-    """The pairs of some groups. Groups without a pair are counted with the reason."""
+    """The pairs of some groups.
+
+    Groups without a pair are counted with the reason, and so are pairs that a bound leaves out.
+    """
     _, strategy = strategy_named(plan.options.strategy)
+    bounds = Bounds(plan.options)
+    pairing = ledger.stage_of_pairing() if bounds else None
     for ranked in candidates.rank(groups, plan, ledger):
         ledger.groups += 1
         chosen = strategy(ranked.group, plan.options) if ranked.group.scores else ()
+        if pairing is not None:
+            chosen = chosen if isinstance(chosen, Sized) else [*chosen]
+            left_out = bounds.left_out(ranked.group, len(chosen))
+            pairing.found += min(len(chosen), plan.options.max_pairs_per_group or len(chosen))
+            pairing.found += left_out.total()
+            pairing.dropped.update(left_out)
         pairs = islice(chosen, plan.options.max_pairs_per_group)
         first = next(pairs, None)
         if first is None:
@@ -64,8 +76,7 @@ def refuse_too_many(candidates: Candidates, plan: PairPlan) -> None:
     _, strategy = strategy_named(plan.options.strategy)
     pairs = 0
     for ranked in candidates.rank(range(candidates.columns.groups), plan, Ledger()):
-        chosen = strategy(ranked.group, plan.options)
-        pairs += len(chosen) if isinstance(chosen, Sized) else sum(1 for _ in chosen)
+        pairs += how_many(strategy(ranked.group, plan.options))
     if pairs > MOST_PAIRS:
         raise TooManyPairs(pairs, MOST_PAIRS)
 

@@ -32,6 +32,7 @@ from prefpairs.model.number import gap_between
 from prefpairs.model.pair import Pair, digests_of, fullest_first, pair_line, pair_of
 from prefpairs.plan import PairPlan
 from prefpairs.stages.base import IndexedPair
+from prefpairs.strategies.bounds import Bounds
 from prefpairs.strategies.options import MOST_PAIRS
 
 _REJECTED = 32
@@ -117,6 +118,8 @@ class PairsFromCandidates:
     def _put_as_they_come(self, sink: Sink) -> None:
         """Pair inputs whose groups are contiguous, with one group in memory at a time."""
         plan, ledger = self._plan, self._ledger
+        if Bounds(plan.options):
+            ledger.stage_of_pairing()  # it is in the summary even if there is no group
         with reading_inputs(plan.read, ledger, self._ready) as reader:
             coming = chain.from_iterable(candidates_of(given.rows) for given in reader.inputs())
             seen, constant = SeenGroups(), 0
@@ -194,7 +197,6 @@ class ReadyPairs:
         self._records = records
         self._ledger = ledger
         self._file: tuple[int, Spool] | None = None
-        self._stage: StageCounts | None = None
         self._slots: dict[bytes, int] = {}
         self._offsets = array("Q")
         self._lengths = array("I")
@@ -248,11 +250,8 @@ class ReadyPairs:
 
     @property
     def _counts(self) -> StageCounts:
-        """Their ledger, which the summary shows before those of all stages."""
-        if self._stage is None:
-            self._stage = StageCounts("ready-made")
-            self._ledger.stages.insert(0, self._stage)
-        return self._stage
+        """Their counts, which the summary shows before those of all stages."""
+        return self._ledger.stage_of_ready_pairs()
 
 
 def _read_back(line: bytes) -> RowOutcome:

@@ -14,6 +14,9 @@ from prefpairs.ledger.running_stats import WHAT_IF_GAPS, RunningStats, StatsTota
 
 FIRST_FEW = 5
 _MOST_KINDS = 10
+_READY = "ready-made"
+PAIRING = "pairing"
+"""The stage that counts the pairs of groups, if `pair` has bounds."""
 
 Activity = Literal["reading", "pairing", "comparing", "writing", "hashing"]
 """What a run may be doing."""
@@ -96,6 +99,7 @@ class PairCounts(NamedTuple):
     rejected_scores: StatsTotals
     marked: dict[str, int]
     example: tuple[Any, Any, Any] | None
+    pairing: tuple[int, dict[str, int]] | None
 
 
 @dataclass(slots=True)
@@ -202,6 +206,7 @@ class Ledger:
             self.rejected_scores.totals(),
             self.marked,
             self.example,
+            next(((it.found, it.dropped) for it in self.stages if it.name == PAIRING), None),
         )
 
     def add_pair_counts(self, other: PairCounts) -> None:
@@ -216,6 +221,24 @@ class Ledger:
         self.rejected_scores.merge(other.rejected_scores)
         self.marked.update(other.marked)
         self.example = self.example or other.example
+        if other.pairing is not None:
+            pairing = self.stage_of_pairing()
+            pairing.found += other.pairing[0]
+            pairing.dropped.update(other.pairing[1])
+
+    def stage_of_ready_pairs(self) -> StageCounts:
+        """The counts of pairs that rollouts already contain; the first of all stages."""
+        return self._stage_at(0, _READY)
+
+    def stage_of_pairing(self) -> StageCounts:
+        """The counts of pairs that groups would give, and of those left out by a bound."""
+        return self._stage_at(int(bool(self.stages) and self.stages[0].name == _READY), PAIRING)
+
+    def _stage_at(self, place: int, name: str) -> StageCounts:
+        """The counts of a stage, which are inserted here unless they are known."""
+        if not (place < len(self.stages) and self.stages[place].name == name):
+            self.stages.insert(place, StageCounts(name))
+        return self.stages[place]
 
     def add_rows(self, label: str, rows: int) -> None:
         """Count rows of an input."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prefpairs.cli.terminal.safe_text import plural, printable
-from prefpairs.ledger import Ledger
+from prefpairs.ledger import PAIRING, Ledger
 from prefpairs.model.message import Message, Text
 from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.reasons import ALL, CONFLICTING
@@ -33,7 +33,7 @@ def why_no_output(command: str, ledger: Ledger) -> str | None:
         return f"{writer} writes such files next to its rollouts; --from {GENERIC} reads them"
     if not ledger.rows_read:
         return "the input has no rows"
-    if any(stage.dropped for stage in ledger.stages):
+    if any(stage.dropped for stage in ledger.stages if stage.name != PAIRING):
         return _largest_loss(command, ledger)
     if ledger.groups_without_pair and command == "pair":
         return _why_no_group(ledger)
