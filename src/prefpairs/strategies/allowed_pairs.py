@@ -8,7 +8,6 @@ import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 from prefpairs.model.number import gap_between
@@ -149,9 +148,11 @@ class AllowedPairs:
     def _span_of_score(self, score: float) -> tuple[int, int]:
         if (span := self._spans.get(score)) is None:
             ranked = self._ranked_scores
-            lower = bisect_left(ranked, score)
-            narrow = self.options.min_gap
-            end = bisect_right(ranked, -narrow, 0, lower, key=lambda low: -gap_between(score, low))
+            end = bisect_left(ranked, score)
+            if narrow := self.options.min_gap:
+                end = bisect_right(
+                    ranked, -narrow, 0, end, key=lambda low: -gap_between(score, low)
+                )
             start, wide = 0, self.options.max_gap
             if wide is not None:
                 start = bisect_left(ranked, -wide, 0, end, key=lambda low: -gap_between(score, low))
@@ -167,7 +168,9 @@ class AllowedPairs:
 
     def _same_answers(self, chosen: int, start: int, end: int) -> Sequence[int]:
         """The ranks in a span that have the chosen one's own answer."""
-        ranks = self._ranks_of.get(self._digests[chosen], [])
+        ranks = self._ranks_of.get(self._digests[chosen], ())
+        if not ranks or ranks[0] >= end or ranks[-1] < start:
+            return ()
         return ranks[bisect_left(ranks, start) : bisect_left(ranks, end)]
 
     @cached_property
@@ -216,8 +219,18 @@ class AllowedPairs:
     @cached_property
     def _counts(self) -> list[int]:
         """For each chosen candidate, how many pairs it and those before it have."""
-        return list(accumulate(self._partners_of(chosen) for chosen in self.chosen))
-
-    def _partners_of(self, chosen: int) -> int:
-        start, end = self._span(chosen)
-        return end - start - len(self._same_answers(chosen, start, end)) if end > start else 0
+        scores, digests, spans, ranks_of = (
+            self.group.scores,
+            self._digests,
+            self._spans,
+            self._ranks_of,
+        )
+        counts, total = [], 0
+        for chosen in self.chosen:
+            start, end = spans.get(scores[chosen]) or self._span(chosen)
+            if end > start:
+                total += end - start
+                if digests[chosen] in ranks_of:
+                    total -= len(self._same_answers(chosen, start, end))
+            counts.append(total)
+        return counts

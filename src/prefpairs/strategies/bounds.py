@@ -70,6 +70,7 @@ class Bounds:
         """How many pairs each bound leaves out; `found` pairs are within all but the last one."""
         lost = Counter[str]()
         if self._steps and found < self._most:
+            group = group._replace(digests=list(group.digests))
             before = how_many(self._strategy(group, self._unbounded))
             for step, (reason, tightened) in enumerate(self._steps, 1):
                 if before <= found:
