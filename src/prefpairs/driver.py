@@ -1,8 +1,8 @@
 """The one driver: it runs a plan, whichever command, recipe or program made it.
 
-Here it is decided what an empty result is, whether the gates are met, and when the files of a run
-appear. Nothing is printed, no signal is handled and no process is ended here: the command line
-does that.
+Here it is decided what an empty result is (exit code 3), whether the gates are met (exit code 4),
+and when the files of a run appear. Nothing is printed, no signal is handled and no process is ended
+here: the command line does that.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,6 @@ from prefpairs.files.file_transaction import FileTransaction
 from prefpairs.files.output import Output, write_file
 from prefpairs.files.standard_output import ClosedPipe
 from prefpairs.ledger import Ledger
-from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
 from prefpairs.model.candidate import candidate_line
 from prefpairs.model.identity import IDENTITY_VERSION
 from prefpairs.model.json_codec import encode_pretty
@@ -133,6 +132,8 @@ def _write_pairs(plan: Plan, outputs: Mapping[str, Output], ledger: Ledger) -> N
 
 def summary_of(plan: Plan, ledger: Ledger) -> dict[str, Any]:
     """What is known of a run, as `--summary` writes it and `--require` compares it."""
+    from prefpairs.ledger.summaries import extract_summary, pair_input_summary, pair_summary
+
     if plan.makes == "candidates":
         counts = extract_summary(ledger)
     else:

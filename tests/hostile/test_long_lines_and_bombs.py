@@ -49,7 +49,7 @@ def with_long_line(command: str) -> Iterator[bytes]:
 def test_a_long_line_is_a_bad_row_and_takes_no_memory(
     command: str, packed: bool, tmp_path: Path
 ) -> None:
-    """Its place is told; without it the rest is what it would be."""
+    """Its place is reported; without it the rest is what it would be."""
     path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
         for part in with_long_line(command):

@@ -89,7 +89,7 @@ QUESTIONS: dict[str, tuple[Callable[[Any], Row], Any, Any]] = {
     "an audio part": (lambda it: generic(part("input_audio", input_audio=it)), {"a": 1}, {"a": 2}),
     "a file part": (lambda it: generic(part("input_file", file_id=it)), "file-1", "file-2"),
     "an image by its id": (lambda it: generic(part("input_image", file_id=it)), "f-1", "f-2"),
-    "a part that nobody knows": (lambda it: generic(part("smell", of=it)), "rose", "fish"),
+    "a part of an unknown type": (lambda it: generic(part("smell", of=it)), "rose", "fish"),
     "a legacy call": (lambda it: generic(*legacy(it)), '{"of":"A"}', '{"of":"B"}'),
     "a custom call": (lambda it: generic(custom(it)), "ls", "rm"),
     "results of calls": (lambda it: generic(*told(*it)), "AB", "BA"),
@@ -203,7 +203,7 @@ def test_what_is_no_content_never_parts(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("column", ["images", "image", "audio", "documents", "files", "attachment"])
 def test_pairs_that_differ_in_a_column_are_two(tmp_path: Path, column: str) -> None:
-    """Dedupe keeps both, with what stands there."""
+    """Dedupe keeps both, with their content."""
     given, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     rows = [
         {"prompt": "Q", "chosen": "A", "rejected": "B", column: [value]}

@@ -1,4 +1,4 @@
-"""README.md and docs/: every command in them runs, and writes what stands under it."""
+"""README.md and docs/: every command in them runs, and writes the output shown under it."""
 
 import os
 from pathlib import Path

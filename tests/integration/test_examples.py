@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "data-repo"
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of the example, as somebody has it who cloned it."""
+    """A copy of the example, as in a fresh clone."""
     return Path(shutil.copytree(EXAMPLE, tmp_path / "repo"))
 
 
@@ -53,7 +53,7 @@ def test_make_twice(repository: Path) -> None:
 
 
 def test_make_after_a_change_that_changes_nothing(repository: Path) -> None:
-    """The recipe runs again, and what hangs on its sides rests."""
+    """The recipe runs again; steps that depend only on unchanged sides do not."""
     _run(repository, "make")
     rollouts = repository / "rollouts" / "step-200.jsonl"
     rollouts.write_bytes(rollouts.read_bytes() + b"\n")

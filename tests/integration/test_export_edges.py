@@ -72,7 +72,7 @@ def test_kto_of_contradictions_alone(tmp_path: Path) -> None:
 
 
 def test_kto_score_of_an_answer_in_several_pairs(tmp_path: Path) -> None:
-    """It does not hang on which pair came first."""
+    """It does not depend on which pair came first."""
     one = {**PLAIN, "chosen_score": 1.0, "rejected_score": 0.0}
     other = {**PLAIN, "chosen_score": 0.9, "rejected": "No", "rejected_score": 0.0}
     assert (
@@ -118,7 +118,7 @@ def test_sides_equal_once_written_trl(tmp_path: Path) -> None:
 
 
 def test_llamafactory_refuses_what_it_writes_as_text(tmp_path: Path) -> None:
-    """Text in place of a call is told."""
+    """Text in place of a call is reported."""
     rows = [{**PLAIN, "chosen": [model("Let me see.", tool_calls=calls('{"a":1}'))]}]
     assert export(tmp_path, rows, "--to", "llamafactory", "--lossy", "refuse")[0] != 0
 

@@ -196,7 +196,7 @@ def test_a_file_that_comes_during_the_run(name: str) -> None:
 )
 @pytest.mark.parametrize("there", [True, False], ids=["an old folder", "a new folder"])
 def test_two_kinds_of_data_at_once(slow: str, fast: str, code: int, there: bool) -> None:
-    """What another run writes meanwhile is no part of ours: one of the two stands there, alone."""
+    """If another run writes meanwhile, the output of one of the two is there, not a mixture."""
     if there:
         Path("d").mkdir()
     os.mkfifo("pipe.jsonl")

@@ -322,7 +322,7 @@ ALL_PROMPTS = """(() => {
 
 
 def test_a_link_leads_to_its_pair(page: "Page", browser: "Browser", report: Path) -> None:
-    """The address names the pair that is shown, and whoever opens it sees that one."""
+    """The address names the pair that is shown, and opening it shows that pair."""
     page.keyboard.press("j")
     page.keyboard.press("j")
     address = page.url

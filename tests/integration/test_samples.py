@@ -147,7 +147,7 @@ def test_tau2_joined_by_prompt(run: Any) -> None:
 
 
 def test_anyswe(run: Any) -> None:
-    """An empty input; what was asked stands in the metadata."""
+    """An empty input; the question is in the metadata."""
     ran = run("pair", _gym("anyswe"))
     (row,) = ran.rows
     first = json.loads(_gym("anyswe").read_bytes().splitlines()[0])
@@ -158,7 +158,7 @@ def test_anyswe(run: Any) -> None:
 
 
 def test_graphwalks(run: Any) -> None:
-    """One rollout stands twice, by task and index."""
+    """One rollout occurs twice, by task and index."""
     ran = run("pair", _gym("graphwalks"))
     assert (ran.code, ran.summary["candidates"]) == (
         3,
@@ -298,7 +298,7 @@ def test_traces(run: Any) -> None:
 
 
 def test_tokens_of_traces(run: Any, tmp_path: Path) -> None:
-    """As many as somebody else counted, and the same answers."""
+    """As many as another program counted, and the same answers."""
     template = tmp_path / "chat_template.jinja"
     template.write_text(CHATML, "utf-8")
     words = ["--to", "tokens", "--tokenizer", COMPOSER / "tokenizer.json", "--template", template]
@@ -393,7 +393,7 @@ def _expected(folder: str, name: str) -> list[Any]:
 
 
 def _told(pair: dict[str, Any], side: str) -> str:
-    """What answer.json calls a side: its line and what stands at its place."""
+    """What answer.json says of a side: its line, and the content there."""
     line = pair[f"{side}_origin"].rpartition(":")[2].partition("#")[0]
     return f"L{line}.c{pair[f'{side}_index']}"
 

@@ -73,7 +73,7 @@ def test_databases(tmp_path: Path) -> None:
 
 
 def test_ready_made_pairs(tmp_path: Path) -> None:
-    """Read by whoever takes pairs, tokens included, and made fit for Trinity again."""
+    """Read by all commands that take pairs, tokens included, and exported to Trinity again."""
     output = tmp_path / "train.jsonl"
     words = ["export", "-q", "--to", "trinity", "-o", str(output), str(SAMPLES / "dpo_buffer.db")]
     assert main(words) == 0

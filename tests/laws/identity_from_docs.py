@@ -99,7 +99,7 @@ def message_of(message: Row, called: list[Row], answers: int | str | None) -> by
 
 
 def call_of(call: Row) -> list[Any]:
-    """A call as the list that stands for it."""
+    """A call as the list that represents it."""
     name, arguments = call["function"]["name"], call["function"]["arguments"]
     kind = [] if call["type"] == "function" else [call["type"]]
     try:
@@ -141,7 +141,7 @@ def canonical(value: Any) -> str:
 
 
 def escaped(character: str) -> str:
-    """A character as it stands in a string."""
+    """A character as it is written in a string."""
     if character in SHORT:
         return SHORT[character]
     return f"\\u{ord(character):04x}" if character < " " else character

@@ -106,7 +106,7 @@ def _is_same_rollout(one: Seen, other: Seen) -> bool:
     return one.number == other.number and one.answer == other.answer
 
 
-# What stands in a row ---------------------------------------------------------------------
+# What a row contains ---------------------------------------------------------------------
 
 
 def read_gym(row: Row) -> list[Row]:

@@ -42,7 +42,7 @@ def named_by(prompt: Any) -> str:
 
 
 def prompts_of(pair: Row) -> set[str]:
-    """The prompts that a pair stands for, by name: one, or one an answer."""
+    """The prompts of a pair by name: one, or one for each answer."""
     ours = named_by(pair["prompt"])
     return {ours, (pair.get("meta") or {}).get("prompt_of_rejected", ours)}
 
@@ -188,7 +188,7 @@ UNFIT_PAIRS: list[Row] = [
 
 
 def dedupes() -> st.SearchStrategy[Dedupe]:
-    """Everything that can be asked of `dedupe`, near-duplicates and references aside."""
+    """All options of `dedupe`, except near-duplicates and references."""
     fields = st.lists(st.sampled_from(SAME_IN), min_size=1, max_size=2, unique=True).map(tuple)
     return st.builds(
         Dedupe,

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows that nobody described: columns of many names, some competing."""
+"""Hypothesis strategies for rows of unknown formats: columns of many names, some competing."""
 
 import json
 from typing import Any

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run is asked to do, inputs aside."""
+    """What a run is asked to do, without its inputs."""
 
     strategy: str = "best-vs-worst"
     options: PairOptions = field(default_factory=PairOptions)
@@ -141,7 +141,7 @@ def pair_piped(data: bytes, asked: Asked) -> Outcome:
 
 
 def pair_redirected(data: bytes, asked: Asked) -> Outcome:
-    """Pair a regular file that stands as standard input."""
+    """Pair a regular file that is standard input."""
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)

@@ -201,7 +201,7 @@ NO_SIZE: dict[str, str] = {
 
 @cache
 def targets() -> Mapping[str, str]:
-    """Where each size stands, for `patch`."""
+    """Where each size is defined, for `patch`."""
     return {name: f"prefpairs.{name}" for name in SIZES}
 
 

@@ -87,7 +87,7 @@ def test_pipes_and_packed_files_give_the_same_verdict(rows: list[Row], chance: R
 def test_rows_of_several_sources_in_one_file(
     kinds: list[list[Row]], chance: Random, places: list[int]
 ) -> None:
-    """Each row is read by the source that knows it, whichever stands first."""
+    """Each row is read by the source that recognises it, whichever comes first."""
     rows = [row for kind in kinds for row in kind]
     lines = lines_of(*rows)
     if not lines:
@@ -125,7 +125,7 @@ def _line(origin: str) -> int:
 
 
 def _said(pair: Row, *values: Any) -> bool:
-    """Whether what differs stands in the prompt in another form all the same."""
+    """Whether the prompt contains what differs after all, in another form."""
     asked = json.dumps(pair["prompt"])
     return all(json.dumps(text)[1:-1] in asked for value in values for text in _texts(value))
 
@@ -216,7 +216,7 @@ output = "{path}.pairs"
 def test_every_command_that_compares_refuses_a_constant_answer(
     command: list[str], tmp_path: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever makes pairs asks whether `answer` is the reference, wherever the rival stands."""
+    """Every command that makes pairs asks whether `answer` is the reference."""
     rows = [
         {"question": "Q", "answer": "5", "score": 1},
         {"question": "Q", "answer": "5", "score": 0},
@@ -241,7 +241,7 @@ def test_every_command_that_compares_refuses_a_constant_answer(
 @given(workers=st.integers(1, 9))
 @examples(3)
 def test_workers_meet_the_same_row(workers: int) -> None:
-    """The row that is named is the first one, whoever meets it."""
+    """The row that is named is the first one, whichever process finds it."""
     lines = [line_of({**row, "x": "y" * 50}) for row in [*scored(300), *opposed(300, 300)]]
     with pytest.raises(PrefpairsError) as caught:
         pair_lines(lines, Asked(workers=workers))

@@ -69,7 +69,7 @@ def figures_of(rows: list[Any], cuts: int, command: str = "stats") -> tuple[int,
     cuts=st.integers(1, 3),
 )
 def test_no_order_decides_what_rows_are(rows: list[Any], chance: Random, cuts: int) -> None:
-    """Shuffled and cut otherwise, the same is refused, and the same is told."""
+    """Shuffled and cut otherwise, the same is refused, and the same is reported."""
     code, found = figures_of(rows, 1)
     shuffled = chance.sample(rows, len(rows))
     assert figures_of(shuffled, cuts) == (code, found)

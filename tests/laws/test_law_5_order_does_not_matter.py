@@ -59,7 +59,7 @@ def in_order_of_key(asked: Asked) -> Asked:
 
 
 def expect_same(one: Outcome, other: Outcome) -> None:
-    """Origins and the order of the output aside, both runs gave the same pairs and counts."""
+    """Both runs gave the same pairs and counts, except origins and the order of the output."""
     assert one.contents() == other.contents()
     assert one.counts() == other.counts()
 
@@ -319,7 +319,7 @@ def test_twins_are_told_apart_by_content_not_arrival(
 
 @pytest.mark.parametrize("across", [False, True])
 def test_copies_of_one_rollout_are_told_apart_by_content(across: bool) -> None:
-    """Of a rollout that stands twice under other call ids, the same copy stays in any order."""
+    """Of a rollout that occurs twice with other call ids, the same copy is kept in any order."""
     rollouts: list[Row] = [
         {"group": "g", "prompt": "Q", "index": index, "score": score, "response": said}
         for index, score, said in (
@@ -381,7 +381,7 @@ def test_a_shard_that_lacks_a_named_field_is_read_like_the_whole() -> None:
 
 
 def test_a_field_that_comes_late_is_found() -> None:
-    """A --score that the first hundred rows lack is found where it stands."""
+    """A --score that the first hundred rows lack is found in later rows."""
     failed: list[Row] = [{"prompt": "Q", "response": f"{number}"} for number in range(100)]
     judged: list[Row] = [
         {"prompt": "Q", "response": "A", "judge": 1.0},

@@ -1,4 +1,4 @@
-"""Law 7: who is drawn hangs on the seed, the purpose and the identity, and on nothing else."""
+"""Law 7: a draw depends on the seed, the purpose and the identity, and on nothing else."""
 
 from collections import Counter
 from dataclasses import replace

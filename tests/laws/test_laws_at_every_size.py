@@ -222,7 +222,7 @@ def _check_samples_nest(rows: list[Row], folder: Path) -> None:
 
 
 def _check_show(rows: list[Row], folder: Path) -> None:
-    """A pair is found by its id, wherever it stands."""
+    """A pair is found by its id, wherever it is."""
     path, ids = folder / "rows.jsonl", folder / "with-ids.jsonl"
     path.write_bytes(lines_of(rows))
     run("dedupe", "-q", str(path), "-o", str(ids))

@@ -109,7 +109,7 @@ def test_what_stays_was_there_and_comes_as_it_came(lines: list[bytes], asked: De
 def test_dedupe_does_not_hang_on_arrival(
     lines: list[bytes], asked: Dedupe, chance: Random, data: st.DataObject
 ) -> None:
-    """Shuffled lines in several files leave the same pairs, origins aside, and equal counts."""
+    """Shuffled lines in several files leave the same pairs, except origins, and equal counts."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
     whole = sieve_lines(lines, asked)

@@ -237,7 +237,7 @@ def export_rows(rows: Sequence[Row], asked: Asked) -> Exported:
 
 
 def export_folder(train: Sequence[Row], val: Sequence[Row], asked: Asked) -> Exported:
-    """Export two sides, and all that stands around them."""
+    """Export two sides, and the files around them."""
     names = ["train", "val", *asked.target.extra_names]
     return _export([lines_of(*train), lines_of(*val)], ["train", "val"], asked, names)
 
@@ -403,7 +403,7 @@ def test_order_does_not_matter(rows: list[Row], asked: Asked, chance: Random, co
 @given(PLAIN_PAIRS, CHANCE)
 @examples(100)
 def test_answers_one_by_one_have_an_order_of_their_own(rows: list[Row], chance: Random) -> None:
-    """Not even the order of the rows hangs on that of the pairs; scores are left out here."""
+    """Even the order of the rows does not depend on that of the pairs; scores are omitted here."""
     texts = [{key: row[key] for key in ("prompt", "chosen", "rejected")} for row in rows]
     expected = export_rows(texts, _plainly("trl-kto")).lines
     chance.shuffle(texts)

@@ -157,7 +157,7 @@ def stands(turns: Sequence[Turn]) -> bool:
 def test_ids_order_of_keys_and_volatile_fields_do_not_count(
     turns: list[Turn], random: Random, renumbered: bool
 ) -> None:
-    """The same content has one digest, whoever wrote it down, also with its calls renumbered."""
+    """The same content has one digest, however it is written, also with its calls renumbered."""
     assert digest(turns, random, renumbered=renumbered) == digest(turns, random, renumbered=False)
 
 

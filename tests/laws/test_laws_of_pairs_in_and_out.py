@@ -207,7 +207,7 @@ def _respelt(draw: st.DrawFn, line: bytes) -> bytes:
 def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
     lines: list[bytes], said: list[str], data: st.DataObject
 ) -> None:
-    """Held back, lines of ours are not encoded again; whoever passes pairs on encodes each."""
+    """Lines of ours that are held back are not encoded again; those passed on are."""
     more = [{"prompt": f"Q{text}", "chosen": f"A{text}", "rejected": text} for text in said]
     more += [{"prompt": "Q", "chosen": "A", "rejected": f"B{text}"} for text in WORDS]
     ours = sieve_lines([*lines, *lines_of(*more)]).lines

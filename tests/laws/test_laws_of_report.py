@@ -1,4 +1,4 @@
-"""report: which pairs are on the page hangs on the seed and on what they say."""
+"""report: which pairs are on the page depends on the seed and on their content."""
 
 import json
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ def broken_rows(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(broken_rows(), st.sampled_from(["auto", *PAIR_FORMATS]))
 @examples(600)
 def test_a_row_is_read_or_bad(given_row: tuple[str, dict[str, Any]], dialect: str) -> None:
-    """Whatever stands in it, it is a pair, a loss with a reason, or a bad row."""
+    """Whatever it contains, it is a pair, a loss with a reason, or a bad row."""
     data = json.dumps(given_row[1]).encode()
     try:
         reading = read_pair(data, lambda row: unwrap(row, dialect))

@@ -1,4 +1,4 @@
-"""sample: who is drawn hangs on the seed and the pair; all pairs are drawn as often."""
+"""sample: a draw depends on the seed and the pair, and all pairs are drawn equally often."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [
 
 
 def counted(outcome: Sieved) -> Counter[str]:
-    """The pairs of an outcome, origins aside; copies count."""
+    """The pairs of an outcome without their origins; copies count."""
     return Counter(outcome.without_origins())
 
 
@@ -135,7 +135,7 @@ def test_a_larger_sample_holds_the_smaller(lines: list[bytes], asked: Sample) ->
 def test_a_sample_does_not_hang_on_arrival(
     lines: list[bytes], asked: Sample, chance: Random, data: st.DataObject
 ) -> None:
-    """Shuffled lines in several files give the same sample, origins aside, and equal counts."""
+    """Shuffled lines in several files give the same sample, except origins, and equal counts."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
     whole = sieve_lines(lines, asked)
@@ -302,7 +302,7 @@ def test_each_pair_is_as_often_in_a_fraction() -> None:
 
 
 def test_each_pair_stands_anywhere_in_a_shuffle_as_often() -> None:
-    """Over 400 seeds each of twelve pairs stands at each of twelve places about 33 times."""
+    """Over 400 seeds each of twelve pairs is at each of twelve places about 33 times."""
     orders = drawn_places(12, 1, order="shuffle")
     times = Counter((place, number) for order in orders for place, number in enumerate(order))
     counts = [times[place, number] for place in range(12) for number in range(12)]

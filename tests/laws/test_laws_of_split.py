@@ -1,4 +1,4 @@
-"""split: no key stands on two sides, and its side hangs on the seed and itself alone."""
+"""split: no key is on two sides, and its side depends on the seed and the key alone."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ def keys_of(pair: Row, by: str) -> set[str]:
 
 
 def sides_of_keys(parted: Sieved, by: str) -> dict[str, set[str]]:
-    """On which sides each key stands."""
+    """The sides that each key is on."""
     sides = defaultdict(set)
     for side, outcome in parted.sides.items():
         for pair in outcome.rows:
@@ -61,7 +61,7 @@ def sides_of_keys(parted: Sieved, by: str) -> dict[str, set[str]]:
 
 
 def contents_of_sides(parted: Sieved) -> dict[str, list[str]]:
-    """The pairs of each side, origins and their order aside."""
+    """The pairs of each side, without their origins and order."""
     return {side: outcome.contents() for side, outcome in parted.sides.items()}
 
 
@@ -69,7 +69,7 @@ def contents_of_sides(parted: Sieved) -> dict[str, list[str]]:
 
 
 def expect_no_leak(parted: Sieved, by: str) -> None:
-    """No key stands on two sides."""
+    """No key is on two sides."""
     sides = sides_of_keys(parted, by)
     assert {key: found for key, found in sides.items() if len(found) > 1} == {}
 
@@ -77,14 +77,14 @@ def expect_no_leak(parted: Sieved, by: str) -> None:
 @examples(110)
 @given(rows=st.one_of(pair_rows(), rows_across()), asked=splits(by=["prompt", "prompt", "group"]))
 def test_no_prompt_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
-    """Each prompt stands on one side, in text or chat form, and so do both prompts of a pair."""
+    """Each prompt is on one side, in text or chat form, and so do both prompts of a pair."""
     expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
 
 
 @examples(110)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task"]))
 def test_no_task_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
-    """The same for what stands in meta, once for both answers or once for each."""
+    """The same for values in meta, once for both answers or once for each."""
     expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
 
 
@@ -122,7 +122,7 @@ def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Spl
 @examples(80)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task", "meta.at.turn"]))
 def test_pairs_without_the_key_are_lost_and_no_others(rows: list[Row], asked: Split) -> None:
-    """A pair is lost for no_key exactly where nothing stands at the path."""
+    """A pair is lost for no_key exactly where the path has no value."""
     pairs = sieve_lines(lines_of(*rows)).rows
     parted = sieve_lines(lines_of(*rows), parting=asked)
     if asked.by == "meta.task":
@@ -165,7 +165,7 @@ def _side_of(prompt: Any, asked: Split) -> str:
     asked=splits(by=["prompt", "group"]),
 )
 def test_pairs_made_across_prompts_leak_none(rows: list[Row], pairing: Asked, asked: Split) -> None:
-    """What `pair --across-prompts` writes is split so that no prompt stands on two sides."""
+    """What `pair --across-prompts` writes is split so that no prompt is on two sides."""
     rows = [{**row, "prompt": f"{row['prompt']} {place % 9}"} for place, row in enumerate(rows)]
     pairs = pair_lines(lines_of(*rows), pairing)
     parted = sieve_lines(pairs.lines, parting=asked)

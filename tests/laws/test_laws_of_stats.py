@@ -1,4 +1,4 @@
-"""stats: figures are exact, and hang on what is in the rows alone."""
+"""stats: figures are exact, and depend only on the content of the rows."""
 
 from collections import Counter
 from collections.abc import Sequence

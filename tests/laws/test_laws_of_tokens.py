@@ -18,7 +18,7 @@ from prefpairs.targets.tokens import TARGET
 
 
 def turn(role: str) -> st.SearchStrategy[Row]:
-    """A turn of somebody."""
+    """A turn with this role."""
     said = TEXTS.filter(str.strip) if role == "assistant" else TEXTS
     return st.builds(lambda content: {"role": role, "content": content}, said)
 

@@ -118,7 +118,7 @@ def test_two_turns_of_the_model_in_the_prompt_are_one() -> None:
 
 
 def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> None:
-    """More than 4300 digits: whoever reads the whole row refuses it, the fast reader skips them."""
+    """More than 4300 digits: a reader of the whole row refuses them, the fast reader skips them."""
     line = usual(x=0).replace(b'"x": 0', b'"x": ' + b"1" * 4301)
     with pytest.raises(NotJson):
         nemo_gym.read_any_shape(line, OPTIONS[0], "")

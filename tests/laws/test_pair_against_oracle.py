@@ -39,7 +39,7 @@ SOURCES = [
 
 
 def bounds_of(options: PairOptions) -> Bounds:
-    """The options that the oracle knows, the cap on pairs aside."""
+    """The options that the oracle knows, except the cap on pairs."""
     return Bounds(
         min_gap=options.min_gap,
         max_gap=options.max_gap,

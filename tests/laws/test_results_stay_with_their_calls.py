@@ -96,7 +96,7 @@ def test_answers_that_differ_in_the_call_of_a_result_are_two() -> None:
 
 @pytest.mark.parametrize("name", ["call_8", "abc", "", None])
 def test_a_result_without_a_call_has_no_id(name: Any) -> None:
-    """It would name a call that is somebody else's once calls are numbered."""
+    """It would name another message's call once calls are numbered."""
     result = {"role": "tool", "tool_call_id": name, "content": "X"}
     bare = {"role": "tool", "content": "X"}
     pair, expected = (

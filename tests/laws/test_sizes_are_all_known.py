@@ -42,7 +42,7 @@ def _is_cache(decorator: ast.expr) -> bool:
 
 
 def known_as_no_size(name: str) -> bool:
-    """Whether a number, or the whole room or module it stands in, is said to be no size."""
+    """Whether a number, or its whole room or module, is listed as no size."""
     return any(name == known or name.startswith(f"{known}.") for known in NO_SIZE)
 
 

@@ -213,7 +213,7 @@ def test_what_is_found_can_be_read_again(source: str, place: tuple[str | int, ..
 
 
 def test_more_values_than_memory_is_given_for_are_bad_everywhere() -> None:
-    """From a length on rows are weighed, whoever reads them."""
+    """Rows above a certain length are weighed, whichever reader reads them."""
     rows = _rows("generic", ("note",), "[" + "[]," * 3_000_000 + "0]")
     for lines in (rows, rows[::-1], [*NEIGHBOURS, *rows]):
         assert pair_lines(lines, ASKED).ledger.rows_bad == 1

@@ -156,7 +156,7 @@ def test_tasks_that_are_joined_far_apart(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_items_that_are_repeated_far_apart(workers: int) -> None:
-    """The first item of a workflow stands once more, at the very end."""
+    """The first item of a workflow occurs once more, at the very end."""
     items = [{"id": number % 19, "intermediate_steps": []} for number in range(20)]
     assert besides(lines_of(*items), workers) == ({"repeated_item_id": 1}, 0)
 
@@ -227,7 +227,7 @@ def test_bad_rows_are_put_aside_with_their_places(tmp_path: Path, workers: int) 
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_standard_input_that_is_a_file(tmp_path: Path, workers: int) -> None:
-    """Read in place, from where it stands."""
+    """Read in place, from its current position."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(b"not for us\n" + b"".join(GOOD))
     before = os.dup(0)

@@ -1,4 +1,4 @@
-"""Where a conversation is cut: what both answers share is the prompt, and what differs is trained.
+"""Cuts the prompt of a conversation: what both answers share is prompt, what differs is trained.
 
 Trainers compute the loss on everything after the prompt, including turns of tools and users. So the
 prompt extends as far as both sides agree, back to the point where the model's turn begins.
@@ -13,7 +13,7 @@ from prefpairs.targets.base import CannotExport
 
 
 class Cut(NamedTuple):
-    """A conversation, cut where its two endings diverge."""
+    """A conversation whose prompt ends where its two answers diverge."""
 
     prompt: list[Message]
     chosen: list[Message]

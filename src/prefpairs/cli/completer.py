@@ -82,7 +82,7 @@ def _plain(word: str) -> str:
 
 
 def _respelt(name: str, typed: str) -> str:
-    """A name in the spelling of whoever has typed a part of it."""
+    """A name with `-` or `_`, as in the part that was typed."""
     rest = name[len(typed) :]
     return typed + (rest.replace("-", "_") if "_" in typed else rest)
 
@@ -142,7 +142,7 @@ def _behind(start: str, answer: Answer) -> Answer:
 
 
 def _choices(kind: str) -> dict[str, str]:
-    """The words that what stands for a value stands for: kinds have lists, others are spelt out."""
+    """Completions for a metavar: a kind of values, or words separated by `|`."""
     if kind in _LISTS:
         return _LISTS[kind]()
     return {part: "" for part in kind.split("|") if part.islower()}

@@ -41,13 +41,13 @@ _EXIT_FILES, _EXIT_BUG, _EXIT_SIGNAL = 5, 70, 128
 _ENDINGS = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 _SOON, _TIDYING = 0.005, 2.0
-"""So many seconds later a signal is looked at again that came at a bad time; and so many
-seconds after one that is obeyed another one is of the same wish."""
+"""Seconds after which a signal that came at a bad time is handled again; and seconds within which a
+second signal counts as the same one."""
 
 _CALLED_BY_C = ("__hash__", "__eq__")
 
 _put_off: list[int] = []
-"""The signal that came at a bad time and is looked at again soon: a short run may end before."""
+"""A signal that came at a bad time and will be handled again soon; a short run may end before."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
         if words == ["--version"]:  # before typer is imported, which takes longer than all else
             return _say_version()
-        if ours:  # our own process: what is loaded stays to the end, so nobody looks for garbage
+        if ours:  # our own process: what is loaded stays to the end, so there is no garbage
             gc.disable()
             sys.unraisablehook = _swallowed
             _fill_gaps()
@@ -129,7 +129,7 @@ def _run(words: list[str], *, ours: bool) -> int:
 
 
 def _do(words: list[str], *, ours: bool) -> int:
-    """Run the command that was asked for, or tell of it."""
+    """Run a command, or show its help."""
     if words[0] == "help":
         words = [*words[1:], "--help"]
     if words[0] not in (*COMMANDS, *_HELP):
@@ -192,9 +192,9 @@ def _global_options() -> None:
 
 
 def _fill_gaps() -> None:
-    """Keep files that we open from becoming a standard stream that was closed before we began.
+    """Open /dev/null for each standard stream that is closed, so that no file takes its place.
 
-    What is put there can neither be read nor written, as nothing there could.
+    It is opened so that it can neither be read nor written, like a closed stream.
     """
     for number, how in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)):
         try:
@@ -204,7 +204,7 @@ def _fill_gaps() -> None:
 
 
 def _wait_for_readers() -> None:
-    """Lose no message and no help where standard output or error was left non-blocking."""
+    """Wait for readers, if standard output or error is non-blocking, so that no message is lost."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is not None and not os.get_blocking(number):
@@ -214,7 +214,7 @@ def _wait_for_readers() -> None:
 
 
 def _heed_signals(*, ours: bool) -> None:
-    """Let those that should end the program end it in order. Nohup has one of them ignored."""
+    """Handle the signals that should end the program, unless they are ignored, as under nohup."""
     unheeded = (signal.SIG_DFL, signal.default_int_handler if ours else signal.SIG_DFL)
     for ending in _ENDINGS:
         if signal.getsignal(ending) in unheeded:
@@ -224,12 +224,12 @@ def _heed_signals(*, ours: bool) -> None:
 def _leave(number: int, frame: FrameType | None) -> None:
     """Leave as if by exit, so that temporary files are removed; soon, if the exit may get lost."""
     if number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        # It is held, but a thread of some library took it; that of ours lets it wait.
+        # It is blocked, but a thread of some library took it; in our thread it waits.
         signal.pthread_kill(threading.get_ident(), number)
     elif _may_swallow_exit(frame):
         _leave_soon(number)
     else:
-        _put_off[:] = [number]  # should the exit get lost all the same, the exit code does not
+        _put_off[:] = [number]  # if the exit gets lost all the same, the exit code does not
         signal.setitimer(signal.ITIMER_REAL, 0)
         again = partial(_leave_again, time.monotonic())
         for ending in _ENDINGS:
@@ -245,7 +245,7 @@ def _leave_soon(number: int) -> None:
 
 
 def _swallowed(lost: "sys.UnraisableHookArgs") -> None:
-    """Leave all the same where our exit hit what may not fail, such as a finalizer or a fork."""
+    """Leave later if our exit was raised where exceptions are ignored, as in a finalizer."""
     if isinstance(lost.exc_value, SystemExit) and isinstance(lost.exc_value.code, int):
         _leave_soon(lost.exc_value.code - _EXIT_SIGNAL)
     else:
@@ -253,7 +253,7 @@ def _swallowed(lost: "sys.UnraisableHookArgs") -> None:
 
 
 def _leave_again(since: float, number: int, frame: FrameType | None) -> None:
-    """Leave, unless we are about to: who closes a terminal sends two signals at once."""
+    """Leave, unless we are about to: closing a terminal sends two signals at once."""
     if time.monotonic() - since > _TIDYING:
         _leave(number, frame)
 

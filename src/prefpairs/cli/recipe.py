@@ -62,13 +62,13 @@ def _keys_of(kinds: Sequence[type]) -> set[str]:
 
 @dataclass(slots=True)
 class Recipe:
-    """The tables of a recipe, in order, and where each of their words stands."""
+    """The tables of a recipe, in order, and the line of each of their keys."""
 
     path: str
     tables: dict[str, dict[str, Any]]
     lines: dict[tuple[str, str], str] = field(default_factory=dict)
     settled: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The words of each table that was asked for, those that nobody wrote included."""
+    """The values of each table that was used, defaults included."""
 
     @property
     def steps(self) -> list[str]:
@@ -125,7 +125,7 @@ class Recipe:
 
     @contextmanager
     def telling_place(self, table: str) -> Iterator[None]:
-        """Give the errors of a table's words the line where they stand."""
+        """Add the line to errors about the keys of a table."""
         try:
             yield
         except UsageError as error:
@@ -274,7 +274,7 @@ def _lines_in(text: str) -> Iterator[_Line]:
 
 
 def lines_of(text: str, path: str) -> dict[tuple[str, str], str]:
-    """Where each table and each of its words stands."""
+    """The line of each table and of each of its keys."""
     lines: dict[tuple[str, str], str] = {}
     for line in _lines_in(text):
         lines.setdefault((line.table, line.key), f"{path}:{line.number}")

@@ -3,7 +3,6 @@
 import os
 import sys
 
-from prefpairs.cli.terminal.next_steps import next_steps, retry_options, why_no_output
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.cli.terminal.safe_text import write_stderr
 from prefpairs.cli.terminal.summary_text import summary_text
@@ -35,6 +34,8 @@ def run_with_summary(plan: Plan) -> None:
         if not quiet:
             write_stderr(summary_text(shown, ledger, STDOUT))
         if isinstance(error, NothingCameOut):
+            from prefpairs.cli.terminal.next_steps import retry_options, why_no_output
+
             error.hint = error.hint or why_no_output(shown, ledger)
             error.choices = retry_options(ledger, plan.read)
         raise
@@ -44,6 +45,8 @@ def run_with_summary(plan: Plan) -> None:
             write_stderr(_HINT)
         whole = plan.split is None and plan.export is None
         if whole and sys.stderr is not None and sys.stderr.isatty():
+            from prefpairs.cli.terminal.next_steps import next_steps
+
             write_stderr(next_steps(shown, ledger, written))
 
 

@@ -137,6 +137,7 @@ class CandidateReader:
         self._pass_on_pairs(reading, place)
 
     def _count_candidates(self, reading: RowOutcome) -> None:
+        """Count a row as used or dropped; a row without a reward is dropped as `no_score`."""
         ledger = self.ledger
         ledger.candidates_found += len(reading.kept) + len(reading.lost)
         if reading.kept or (reading.pairs and self.pairs is not None):

@@ -196,7 +196,7 @@ def check_written(
 ) -> None:
     """Raise if a file could not be written, or would take the place of another one.
 
-    What can be told before a run is told before it. `new` is a folder that the run may make.
+    What can be known before a run is reported before it. `new` is a folder that the run may make.
     """
     keep_files(0 if given.is_stdin else given.path for given in inputs)
     if STDOUT in written:

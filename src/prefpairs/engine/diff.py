@@ -12,7 +12,7 @@ from prefpairs.plan import InputPlan
 _MOST_NAMES = 5
 _OTHER_IDS = (
     "most ids are not those of their pairs, which prefpairs 0.1 wrote (another version of "
-    "identity) or somebody edited; pairs are compared by what they say"
+    "identity) or someone edited; pairs are compared by their content"
 )
 
 

@@ -54,7 +54,7 @@ def refuse_strangers(folder: str, kinds: Mapping[str, IsOurs]) -> None:
 
 
 def _is_strange(path: str, is_ours: IsOurs) -> bool:
-    """Whether a file is there that is not ours. That it cannot be told is an error, not a no."""
+    """Whether a file is there that is not ours. If that cannot be found out, it is an error."""
     with errors_named(path):
         there = status_of(path)
         if there is None or stat.S_ISDIR(there.st_mode):  # a folder is never replaced

@@ -22,14 +22,14 @@ WHOLE = ""
 
 
 class Written(Protocol):
-    """Where the pairs behind entries are, and the lines of those that may go out as they stand."""
+    """Fetches the pairs of entries, and the lines of those that can be copied."""
 
     def pair(self, entry: "IndexedPair", /) -> Pair:
         """The pair itself."""
         ...
 
     def line(self, entry: "IndexedPair", /) -> bytes | None:
-        """Its line, where that is known to be what `pair_line` would give."""
+        """Its line, if that is known to be what `pair_line` would give."""
         ...
 
 
@@ -95,7 +95,7 @@ class PairLines:
         self._ledger.add_pairs(gaps, chosen, rejected)
 
     def take(self, entry: "IndexedPair", pairs: Written, side: str, /) -> bool:
-        """The same, with the line as it stands, if there is one. The first pair is an example."""
+        """The same, but copies the line if there is one. The first pair serves as an example."""
         line = pairs.line(entry) if self._ledger.pairs else None
         if line is None:
             return self.put(pairs.pair(entry), side)

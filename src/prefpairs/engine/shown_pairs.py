@@ -37,7 +37,7 @@ class ShowPlan:
 
 
 class Found(NamedTuple):
-    """A pair, and the file and line where it stands."""
+    """A pair, with its file and line."""
 
     place: str
     pair: Pair

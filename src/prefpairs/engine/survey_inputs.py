@@ -16,7 +16,7 @@ from prefpairs.sources.detect import kind_of
 from prefpairs.stages.base import IndexedPair
 
 Look = Callable[[IndexedPair, Pair], None]
-"""What somebody does with each pair that passes."""
+"""Called with each pair of a survey."""
 
 _WIDEST_FIRST = ("best-vs-worst", "exhaustive")
 """Strategies of which a larger `--min-gap` only takes the narrowest pairs away."""
@@ -48,7 +48,7 @@ def _what_if(
 ) -> list[WhatIf]:
     """What each `--min-gap` would leave; most strategies then make other pairs.
 
-    Pairs that stood ready have no gap, and stay.
+    Pairs that the rollouts already contain have no gap, and stay.
     """
     if plan.options.strategy_name in _WIDEST_FIRST:
         return found.what_if(unknown_stay=True)

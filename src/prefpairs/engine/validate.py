@@ -63,7 +63,7 @@ class ValidatePlan:
 
 
 class Verdict(NamedTuple):
-    """One finding, and where it stands; line 0 is the file as a whole."""
+    """A finding and its line; line 0 is the file as a whole."""
 
     label: str
     line: int

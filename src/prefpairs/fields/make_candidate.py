@@ -159,6 +159,7 @@ def tokens_of(answer: Answer, options: ReadOptions, noticed: list[str]) -> dict[
 
 
 def _score(answer: Answer, options: ReadOptions) -> float:
+    """The score (the reward) of an answer; a row without one is dropped as `no_score`."""
     scores = answer.scores
     if options.scores:
         scores = [(path, weight, look_up(answer.row, path)) for path, weight in options.scores]

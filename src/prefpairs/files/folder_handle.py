@@ -38,7 +38,7 @@ def keep_files(files: Iterable[str | int]) -> None:
 
 
 class FolderHandle:
-    """A folder, known by a descriptor: it remains the same folder if somebody renames it."""
+    """A folder, known by a descriptor: it remains the same folder if it is renamed."""
 
     def __init__(self, path: str, descriptor: int | None = None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Standard output and terminals: written as data comes, with closed pipes told from other errors.
+"""Standard output and terminals: written as data comes; closed pipes are not like other errors.
 
 Anything drawn on the terminal, such as a progress bar, is cleared before data appears there.
 """
@@ -130,7 +130,7 @@ def refuse_stdout(option: str, path: str | None, *, is_for: str = "data") -> Non
 
 
 def _is_file_or_device(descriptor: int) -> bool:
-    """Whether output goes to a file or a device such as /dev/null, where nobody can see it."""
+    """Whether output goes to a file or a device such as /dev/null, and not to a reader."""
     with suppress(OSError):
         mode = os.fstat(descriptor).st_mode
         return stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor))

@@ -22,7 +22,7 @@ _MOST, _TIMES = 256_000_000, 2
 
 _A_QUOTE = 16
 _WEIGHTS = ((b",", 40), (b":", 64), (b'"', _A_QUOTE), (b"[", 64), (b"{", 136))
-"""The memory that each sign stands for: a value in a list, a member's place in an object, half a
+"""The memory that each sign represents: a value in a list, a member's place in an object, half a
 string, an empty list, and an object with a member."""
 
 LIGHT = _MOST // 64

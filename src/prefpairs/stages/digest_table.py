@@ -13,7 +13,7 @@ class DigestTable:
     """Numbers digests in the order in which they first come: 30 bytes each, where a dict takes 140.
 
     The digests are stored here only, so that table and digests cannot disagree. Slots are chosen
-    by Python's own keyed hash, so that nobody can craft rows that collide and slow it down.
+    by Python's own keyed hash, so that rows cannot be crafted to collide and slow it down.
 
     >>> table = DigestTable()
     >>> table.number_of(b"sixteen bytes  1"), table.number_of(b"sixteen bytes  2")

@@ -20,7 +20,7 @@ def _bad(*first: errors.BadRecord, count: int | None = None) -> errors.BadRecord
 
 
 def test_bad_rows_of_several_kinds() -> None:
-    """Those of a kind stand together; how many more there are of each is told."""
+    """Those of a kind are listed together, with how many more there are of each."""
     first = [
         ("a:1", errors.NotJson("not JSON: x")),
         ("a:2", errors.BadField("score", [1], "a number")),
@@ -128,7 +128,7 @@ def test_errors(error: Exception, sentences: list[str], hint: str | None) -> Non
     ],
 )
 def test_place_of_words(error: errors.UsageError, sentence: str) -> None:
-    """Words of a recipe are told with their line, words that were typed without."""
+    """Keys of a recipe are reported with their line, options without."""
     plain, hint = error_sentences(error)
     error.place = "r\x1b.toml:7"
     assert error_sentences(error) == ([sentence], hint)

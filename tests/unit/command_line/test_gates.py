@@ -45,7 +45,7 @@ def test_words(word: str, gate: Gate) -> None:
     ["pairs", "", "pairs>=", ">=5", "pairs=5", "pairs=>5", "pairs>=many", "pairs>=nan", "a b>1"],
 )
 def test_words_that_are_no_gate(word: str) -> None:
-    """They are told before the run, with what they should look like."""
+    """They are reported before the run, with what they should look like."""
     with pytest.raises(UsageError) as caught:
         read_gates([word], pair_input_summary(Ledger()))
     assert caught.value.problem == f"--require {word}: expected NAME>=NUMBER"

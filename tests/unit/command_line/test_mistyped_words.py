@@ -1,4 +1,4 @@
-"""What is said of words that were mistyped."""
+"""Errors and notes about mistyped words."""
 
 import json
 from pathlib import Path
@@ -141,13 +141,13 @@ def test_what_is_said(capfd: pytest.CaptureFixture[str], words: str, error: str,
     ],
 )
 def test_files(capfd: pytest.CaptureFixture[str], words: str, said: str) -> None:
-    """A file beside it that is called nearly so, and none that only ends so."""
+    """A file next to it with a similar name is suggested, not one that only has the same ending."""
     assert main(words.split(" ")) == 5
     assert capfd.readouterr() == ("", said)
 
 
 def test_path_that_some_rows_may_have(capfd: pytest.CaptureFixture[str]) -> None:
-    """It is no error, but said."""
+    """That is a note, not an error."""
     assert main(["pair", "--keep", "promt", "rows.jsonl", "-o", "out.jsonl"]) == 0
     said = "note: --keep promt: no row has this field; did you mean prompt?\n"
     assert said in capfd.readouterr().err
@@ -183,14 +183,14 @@ def _said(text: str) -> dict[str, object]:
 
 
 def test_field_of_meta_that_no_pair_has(capfd: pytest.CaptureFixture[str]) -> None:
-    """Nothing comes out, and it is said what there is."""
+    """Nothing comes out, and a note suggests a field that exists."""
     assert main(["split", "--by", "meta.exmple_id", "--out-dir", "d", "pairs.jsonl"]) == 3
     said = "note: no pair has meta.exmple_id; did you mean meta.example_id?\n"
     assert said in capfd.readouterr().err
 
 
 def test_field_of_a_benchmark(capfd: pytest.CaptureFixture[str]) -> None:
-    """The fields of its row are what it may have been."""
+    """The hint suggests a field of its row."""
     words = ["dedupe", "--against", "rows.jsonl", "--against-field", "promt", "pairs.jsonl"]
     assert main(words) == 1
     assert capfd.readouterr().err == (

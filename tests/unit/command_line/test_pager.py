@@ -95,7 +95,7 @@ def _widest(shown: str) -> int:
 
 
 def test_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    """Plain text, 100 wide unless told, without blanks at the end."""
+    """Plain text, 100 wide by default, without blanks at the end."""
     with open_screen(None, pager=True) as screen:
         assert (screen.width, screen.coloured) == (100, False)
         screen.put([Span("é", "chosen-differs"), Span("  ", "rule")])

@@ -138,7 +138,7 @@ def out(tmp_path: Path) -> Iterator[int]:
 
 
 def _verbs(screen: Screen) -> list[str]:
-    """The steps that were told, in order."""
+    """The steps that were reported, in order."""
     found = re.findall(r"\r(reading|pairing|comparing|writing|hashing)  ", screen.shown)
     return [*dict.fromkeys(found)]
 

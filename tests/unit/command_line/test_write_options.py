@@ -144,7 +144,7 @@ def test_gate_that_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_gate_that_is_no_gate() -> None:
-    """It is told before anything is opened."""
+    """It is reported before anything is opened."""
     for word in ("pairs", "oddity>=1"):
         with pytest.raises(UsageError):
             _run(output="o.jsonl", require=[word])
@@ -186,7 +186,7 @@ def test_one_file_twice(twice: list[str]) -> None:
     ],
 )
 def test_an_output_without_a_place(path: str, problem: str) -> None:
-    """What is wrong is told before the run and when the file is begun, and no file comes."""
+    """What is wrong is reported before the run and when the file is begun, and no file comes."""
     Path("link").symlink_to("gone/deep/o.jsonl")
     writes: list[Callable[[], None]] = [
         lambda: check_written([path], []),

@@ -39,7 +39,7 @@ def test_first_field_counts(tmp_path: Path) -> None:
 
 
 def test_field_that_was_named(tmp_path: Path) -> None:
-    """It alone counts, and a row without it is told."""
+    """It alone counts, and a row without it is reported."""
     reference = _read(tmp_path, {"prompt": "P", "turns": ["a", "b"]}, field="turns.1")
     assert [reference.holds(text) for text in ("P", "a", "b")] == [False, False, True]
     with pytest.raises(BadInput) as caught:
@@ -88,7 +88,7 @@ def test_row_without_a_prompt(tmp_path: Path, row: Any, problem: str) -> None:
 
 
 def test_torn_file(tmp_path: Path) -> None:
-    """It is told with its line."""
+    """It is reported with its line."""
     (tmp_path / "bench.jsonl").write_bytes(b'\n{"prompt": "Q\n')
     with pytest.raises(BadInput) as caught:
         read_reference(find_inputs([str(tmp_path / "bench.jsonl")]), None)

@@ -58,7 +58,7 @@ def test_exactly(known: Text, prompt: Text, holds: bool) -> None:
     ],
 )
 def test_nearly(known: Text, prompt: Text, holds: bool) -> None:
-    """Most runs of five words are enough, case aside."""
+    """Most runs of five words are enough, ignoring case."""
     reference = ReferencePrompts(0.5)
     reference.add("an entry of no interest that stands before")
     reference.add(known)

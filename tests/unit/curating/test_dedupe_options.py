@@ -66,7 +66,7 @@ def test_sieve_of_all_words() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Any], error: type[Exception]) -> None:
-    """They are told before any pair is read."""
+    """They are reported before any pair is read."""
     with pytest.raises(error):
         with_files(filled(Dedupe, words))
 

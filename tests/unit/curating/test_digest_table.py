@@ -35,7 +35,7 @@ def test_digest_of_zeros() -> None:
 
 
 def test_numbers_outlast_growth() -> None:
-    """The table grows several times, and nobody's number changes."""
+    """The table grows several times, and no number changes."""
     numbering = DigestTable()
     digests = [_digest(number * 0x9E3779B97F4A7C15 % 2**128) for number in range(10_000)]
     assert [numbering.number_of(digest) for digest in digests] == list(range(10_000))

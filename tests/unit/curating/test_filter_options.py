@@ -44,7 +44,7 @@ from prefpairs.stages.filter import Filter
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
-    """They are told before anything is read."""
+    """They are reported before anything is read."""
     with pytest.raises(UsageError) as caught:
         with_files(filled(Filter, words))
     assert error_sentences(caught.value)[0] == [problem]

@@ -39,7 +39,7 @@ def _text(changed: int | None = None) -> str:
     ],
 )
 def test_shingles(text: Text, shingles: set[bytes]) -> None:
-    """Runs of five words, case and white space aside, without system messages."""
+    """Runs of five words, ignoring case and white space, without system messages."""
     assert shingles_of(text) == shingles
 
 

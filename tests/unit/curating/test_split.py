@@ -49,7 +49,7 @@ def test_draws_keep_their_form() -> None:
 
 
 def test_key_stands_on_one_side() -> None:
-    """The same prompt never stands on two, whatever its tools and its form."""
+    """The same prompt is never on two, whatever its tools and its form."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     forms: list[Row] = [{}, {"tools": tools}]
     rows = [{**row, **form} for form in forms for row in ROWS]
@@ -107,7 +107,7 @@ def test_exact_shares_of_prompts_that_hang_together() -> None:
 
 
 def test_answers_to_two_prompts() -> None:
-    """A pair across prompts stands where both prompts do, or nowhere."""
+    """A pair across prompts is where both prompts are, or nowhere."""
     pairs = [(number, (number * 7 + 1) % 40) for number in range(40) if number != 13]
     rows = ROWS[:40] + [_across(*pair) for pair in pairs]
     found, stage = _sides(Split(val_fraction=0.5), rows)
@@ -125,7 +125,7 @@ def test_answers_to_two_prompts() -> None:
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("by", ["group", "meta.task", "meta.task.id"])
 def test_by_a_field(by: str, exact: bool) -> None:
-    """What stands there never stands on two sides, though prompts may."""
+    """Its value is never on two sides, though prompts may be."""
     rows = [
         row_of(f"Q{n % 7}", f"A{n}", group=f"g{n % 20}", meta={"task": {"id": n % 20}})
         for n in range(100)
@@ -230,7 +230,7 @@ def test_exact_shares_are_of_pairs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None:
-    """Of prompts that hang together it does not matter which came first."""
+    """Of prompts that are linked it does not matter which came first."""
     joins = [(at, at + 1) if at % 4 == 0 else (at + 1, at) for at in range(40) if at % 4 != 3]
     rows = [_across(*join) for join in joins]
     parting = Split(val_fraction=0.3, test_fraction=0.2, exact=True, seed=seed)

@@ -154,7 +154,7 @@ def test_packing_changes_nothing(tmp_path: Path, pack: Any, name: str) -> None:
 
 
 def test_pipe_and_file(tmp_path: Path) -> None:
-    """What cannot be sought is put aside, and comes back in its place."""
+    """Input that is not seekable is spooled, and comes back in its place."""
     pipe, file = tmp_path / "pipe", tmp_path / "file.jsonl"
     os.mkfifo(pipe)
     file.write_bytes(data_of(ROWS[25:]))
@@ -220,7 +220,7 @@ def test_split(tmp_path: Path) -> None:
 
 
 def test_side_that_came_out_empty(tmp_path: Path) -> None:
-    """It is told, with what helps; where nothing came out at all there is more to tell."""
+    """It is reported, with what helps; where nothing came out at all there is more to tell."""
     ledger = Ledger()
     _split(tmp_path, ROWS[:1], Split(val_fraction=0.0, test_fraction=1e-9), ledger=ledger)
     assert ledger.sides == {"train": 1, "test": 0}

@@ -34,7 +34,7 @@ def test_white_space_around_answers() -> None:
 
 @pytest.mark.parametrize("text", ["2", "a", "user", "26 Jul", "model", "[INST]"])
 def test_answers_that_would_be_cut_wrongly(text: str) -> None:
-    """Their text stands in what templates write before them."""
+    """Their text is in what templates write before them."""
     assert is_miscut(text)
     for answers in ((text, "Nay"), ("Nay", text)):
         with pytest.raises(CannotExport) as caught:
@@ -48,7 +48,7 @@ def test_answers_that_are_found() -> None:
 
 
 def test_reading() -> None:
-    """An answer is a message, or a list or a text that somebody else wrote."""
+    """An answer is a message, or a list or a text from another program."""
     (row,) = rows_of("axolotl", DEEP)
     assert read(row)["prompt"][0]["role"] == "system"
     others = read({"messages": [user("Q")], "chosen": [model("A")], "rejected": "B", "k": 1})

@@ -39,7 +39,7 @@ def _export(
     ledger: Ledger | None = None,
     **more: Any,
 ) -> dict[str, list[bytes]]:
-    """Export files, each to its side, and with sides also what stands around them."""
+    """Export files, each to its side, and with sides also the files around them."""
     files = contents if isinstance(contents, Mapping) else {"0.jsonl": data_of(contents)}
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -72,7 +72,7 @@ def test_plan_of_no_words(name: str) -> None:
 
 
 def test_plan_of_all_words() -> None:
-    """Each word ends where it belongs."""
+    """Each option gets where it belongs."""
     words = {
         "turns": "all",
         "lossy": "drop",
@@ -184,7 +184,7 @@ def test_one_file() -> None:
     ],
 )
 def test_folder(to: str, files: dict[str, int]) -> None:
-    """The sides under the names that the trainer has for them, and what stands around them."""
+    """The sides under the names that the trainer has for them, and the files around them."""
     _run(to=to, out_dir="d")
     found = _files("d")
     around = set(target_named(to).extra_names)

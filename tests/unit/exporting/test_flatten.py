@@ -121,7 +121,7 @@ def test_messages_of_one_speaker() -> None:
     ],
 )
 def test_system_message_that_is_merged(messages: list[Any], expected: list[Any]) -> None:
-    """It stands at the head of what the user says first."""
+    """It is at the start of the user's first message."""
     assert _say(messages, system="merge")[0] == expected
     said, noticed = _say(messages, ChatSupport(calls=True, system=False))
     assert (said, noticed - {"turns_joined"}) == (expected, {"system_as_text"})
@@ -170,7 +170,7 @@ def test_arguments_that_are_no_object(arguments: str, written: str) -> None:
 
 
 def test_calls_beside_words() -> None:
-    """Where a call stands alone, one beside words is text; a call without words stays."""
+    """Where a call must be alone, one next to text becomes text; a call without text stays."""
     supports = ChatSupport(calls=True, text_with_calls=False)
     assert _say([calling()], supports) == ([calling()], set())
     assert _say([calling(content="Hm")], supports) == ([model(f"Hm\n{CALLED}")], {"calls_as_text"})
@@ -206,7 +206,7 @@ def test_call_as_text() -> None:
 
 
 def test_message_in_text() -> None:
-    """Nothing stands before calls where there are no words; the rest of it stays."""
+    """Nothing is put before calls if there is no text; the rest is unchanged."""
     assert with_calls_as_text(calling()) == model(CALLED)
     assert with_calls_as_text(calling(reasoning_content="hm")) == model(
         CALLED, reasoning_content="hm"

@@ -55,7 +55,7 @@ def test_template(name: str, expected: tuple[str, str, str]) -> None:
 
 
 def test_template_that_renders_no_calls() -> None:
-    """Calls become text, and tools are told; all else of the target stays."""
+    """Calls become text, and so do tools; all else of the target stays."""
     plan, target = _plan(template="plain.jinja"), target_named("trl")
     assert (plan.target.supports.calls, plan.target.supports.tools) == (False, False)
     assert plan.target.supports.reasoning is target.supports.reasoning is True
@@ -75,7 +75,7 @@ def test_words_beside_a_template() -> None:
 
 
 def test_what_is_known_of_arguments() -> None:
-    """A word or a template has said it, or nobody has."""
+    """An option or a template determines it, or nothing does."""
     assert _plan().options.tool_args_known is False
     assert _plan(tool_args="dict").options.tool_args_known is True
     assert _plan(template="plain.jinja").options.tool_args_known is True

@@ -61,7 +61,7 @@ def test_first_block() -> None:
     ],
 )
 def test_late_fields(before: Row, row: Row, place: str) -> None:
-    """New names, types and items: only the outermost is told."""
+    """New names, types and items: only the outermost is reported."""
     assert _late(row, before) == _no_load(place)
 
 
@@ -128,7 +128,7 @@ def test_wider_type_does_not_hide_another() -> None:
     ],
 )
 def test_late_fields_of_a_mixed_column(before: list[Row], told: list[str]) -> None:
-    """Newer releases take it for JSON: older ones alone refuse it, which is told once."""
+    """Newer releases take it for JSON: older ones alone refuse it, which is reported once."""
     assert _late({"m": [{"role": "u", "calls": [{"id": "1"}]}]}, *before) == _differ(*told)
 
 
@@ -179,7 +179,7 @@ def test_dates_in_a_mixed_column() -> None:
 
 
 def test_dates_beside_the_data() -> None:
-    """A column that nobody trains on may hold what it likes."""
+    """A column that is not trained on may have any content."""
     columns = InferredColumns()
     assert list(columns.see({"chosen": "a", "at": "2024-01-01"}, 0)) == []
     assert _plain(columns.settle({"chosen"})) == [("warning", "reads_as_date", "at")]

@@ -46,7 +46,7 @@ def test_reading() -> None:
 
 @pytest.mark.parametrize("answer", ["B", [model("B")]])
 def test_reading_the_shorter_form(answer: Any) -> None:
-    """The rejected answer stands in for all after the user's last turn."""
+    """The rejected answer replaces everything after the user's last turn."""
     messages = [user("Q"), model("A"), user("R"), calling(), told("1"), model("A")]
     assert read({"messages": messages, "rejected_response": answer}) == {
         "prompt": messages[:3],

@@ -25,7 +25,7 @@ def test_row() -> None:
 
 
 def test_row_of_a_trajectory() -> None:
-    """Calls are calls, but their schemas are told; unknown scores are left out."""
+    """Calls stay calls, but their schemas become text; unknown scores are omitted."""
     given = DEEP._replace(chosen_score=None, rejected_score=None, gap=None)
     assert rows_of("nemo-rl-ranked", given) == [
         {

@@ -55,7 +55,7 @@ def test_all_turns() -> None:
 
 
 def test_reading() -> None:
-    """Also where the prompt stands in both answers."""
+    """Also where both answers contain the prompt."""
     one, other = [user("Q"), model("A")], [user("Q"), model("B")]
     assert read({"chosen": one, "rejected": other})["prompt"] == [user("Q")]
 

@@ -68,7 +68,7 @@ def test_cut(one: list[Any], other: list[Any], expected: Any) -> None:
     ],
 )
 def test_conversations_that_cannot_be_cut(one: list[Any], other: list[Any], reason: str) -> None:
-    """They part where the model had no say, or nothing stands before it."""
+    """They diverge outside of the model's turns, or there is nothing before them."""
     with pytest.raises(CannotExport) as caught:
         cut(one, other)
     assert caught.value.reason == reason
@@ -81,7 +81,7 @@ def test_turns_with_different_thoughts() -> None:
 
 
 def test_first_turn() -> None:
-    """All that the model says until somebody else speaks."""
+    """All turns of the model up to the next turn of another role."""
     two = model("", tool_calls=[call(), call(number=2)])
     assert first_turn([A, two, told("1"), B]) == [A, two]
     assert first_turn([]) == []

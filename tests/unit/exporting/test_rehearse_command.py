@@ -17,7 +17,7 @@ def _run(path: Path | str, **words: Any) -> None:
 
 
 def test_words() -> None:
-    """TRL, its tokenizer of bytes, and no cut, unless somebody says otherwise."""
+    """TRL, a tokenizer of bytes, and no truncation, unless options say otherwise."""
     assert {option.field: option.default for option in options_in(RehearseWords)} == {
         "path": REQUIRED,
         "to": "trl",

@@ -78,7 +78,7 @@ def test_words_of_the_template_in_the_texts(word: str) -> None:
 
 
 def test_templates_that_trim() -> None:
-    """The text that stands there is the trimmed one."""
+    """The rendered text is the trimmed one."""
     chat = _chat(CHATML.replace("{{- m.content }}", "{{- m.content | trim }}"))
     _, spans = _parts(chat, [user(" Q ")], [model("\n Aye "), told(" 1 "), model(" Bye\n")])
     assert spans == ["Aye<|im_end|>", "Bye<|im_end|>"]

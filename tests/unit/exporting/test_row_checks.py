@@ -252,7 +252,7 @@ def test_empty_side(answer: Any) -> None:
 
 
 def test_prompt_that_ends_with_the_model() -> None:
-    """Whatever stands before it."""
+    """Whatever comes before it."""
     assert _prompted(user("Q"), model("A")) == [
         ("trains on the wrong thing", "prompt_ends_with_answer", "prompt")
     ]
@@ -278,7 +278,7 @@ TWICE = [model("Let me see."), model("Aye")]
     ],
 )
 def test_answers_of_several_messages(trains: str, answer: Any, code: str) -> None:
-    """What is wrong with them hangs on what the trainer takes."""
+    """What is wrong with them depends on what the trainer accepts."""
     expected = [("trains on the wrong thing", code, "rejected")] if code else []
     assert _judged({**ROW, "rejected": answer}, trains=trains) == expected
 

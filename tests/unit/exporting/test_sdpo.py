@@ -76,7 +76,7 @@ def test_several_errors() -> None:
 
 
 def test_the_first_turn_may_be_a_recovery() -> None:
-    """Then the hint stands at the end of what the model is asked."""
+    """Then the hint is at the end of the prompt."""
     row, _ = _row(ToolError("other", None, 1), turns=[user("Q"), model("b")])
     assert "Hm.<|im_end|>\n<|im_start|>assistant\nb" in _text(row["teacher_input_ids"])
     assert _at(row, "teacher") == "b<|im_end|>"
@@ -92,7 +92,7 @@ def test_the_first_turn_may_be_a_recovery() -> None:
     ],
 )
 def test_errors_without_a_hint(error: ToolError, reason: str) -> None:
-    """They are told; the trace is a row all the same."""
+    """They are reported; the trace is a row all the same."""
     row, skipped = _row(error, turns=[*TURNS[:5], model(" ")])
     assert skipped == [reason]
     assert (row["teacher_input_ids"], row["teacher_length"], row["student_index"]) == ([], 0, [])

@@ -86,7 +86,7 @@ def test_prompt_that_both_answers_hold() -> None:
 
 
 def test_two_questions_and_no_prompt() -> None:
-    """Equal ones are one; of others nobody knows."""
+    """Equal ones are merged; others stay as they are."""
     asked = {"question": "Q", "query": "Q"}
     assert unwrap({**asked, **ANSWERS}, "auto") == {"prompt": "Q", **ANSWERS}
     for other in ({**asked, "query": "R"}, {"question": "Q", "input": "R"}):

@@ -284,7 +284,7 @@ def test_nemo_rl(columns: Row, expected: list[Told]) -> None:
 
 
 def test_nemo_rl_without_columns() -> None:
-    """A missing one crashes, where null is an empty turn; old names are told."""
+    """A missing one crashes, where null is an empty turn; old names are reported."""
     assert _judged("nemo-rl", _without(TEXTS, "prompt")) == [
         ("crashes", "missing_column", "prompt")
     ]
@@ -370,7 +370,7 @@ def test_ranked_completions(completions: list[Any], expected: list[Told]) -> Non
     ],
 )
 def test_ranked_contexts(columns: Row, expected: list[Told]) -> None:
-    """Always a chat; a column task_name stands in the loader's way."""
+    """Always a chat; a column task_name breaks the loader."""
     assert _judged("nemo-rl-ranked", RANKED, **columns) == expected
 
 
@@ -699,7 +699,7 @@ def test_openrlhf(columns: Row, expected: list[Told]) -> None:
 
 
 def test_openrlhf_without_a_prompt() -> None:
-    """It stands in both sides."""
+    """It is in both sides."""
     assert _judged("openrlhf", {"chosen": [user("Q"), AYE], "rejected": [user("Q"), NAY]}) == []
 
 

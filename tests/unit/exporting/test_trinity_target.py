@@ -74,7 +74,7 @@ def test_ready_made_pair() -> None:
 
 @pytest.mark.parametrize("dialect", ["auto", "trinity"])
 def test_known_by_its_columns(dialect: str) -> None:
-    """A pair without scores, whose type nobody asked for."""
+    """A pair without scores, where no column types were asked for."""
     found = read_pair(encode(_experience()), lambda row: unwrap(row, dialect))
     assert (found.lost, found.noticed, found.pair.gap) == (None, [], None)
     assert found.pair.chosen == [model("4")]

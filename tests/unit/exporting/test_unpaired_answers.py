@@ -79,7 +79,7 @@ def test_order_of_arrival() -> None:
 
 
 def test_an_answer_with_several_scores() -> None:
-    """The highest one stays, wherever it stood; one that is not known is none."""
+    """The highest one is kept, wherever it was; an unknown one does not count."""
     scores = [None, -1.5, 0.0, 0.5, 0.9]
     for came in permutations(scores):
         order = _in_turn([_row("pa+", score) for score in came])

@@ -208,7 +208,7 @@ ROLES = st.lists(st.sampled_from(["system", "user", "assistant", "tool"]), max_s
     st.data(),
 )
 def test_what_comes_back_is_what_there_was(source: str, roles: list[str], data: Any) -> None:
-    """Or nothing does: whatever was said, and whoever said it."""
+    """Or nothing does, whatever the text and the role."""
     words = data.draw(st.lists(LINES.map("\n".join), min_size=len(roles), max_size=len(roles)))
     chat = [{"role": role, "content": text} for role, text in zip(roles, words, strict=True)]
     try:

@@ -200,7 +200,7 @@ def test_file_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_warnings_lose_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """The first five of each kind in a file are told, and all are counted."""
+    """The first five of each kind in a file are reported, and all are counted."""
     _write("in.jsonl", *[WARNED] * 7)
     _write("more.jsonl", *[WARNED] * 2)
     _run(inputs=["in.jsonl", "more.jsonl"])

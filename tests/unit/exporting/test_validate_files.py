@@ -39,7 +39,7 @@ def _write(content: bytes | Sequence[Any], name: str = "0.jsonl") -> Input:
 def _judge(
     *inputs: Input, to: str = "trl", **words: Any
 ) -> tuple[list[tuple[str, int, str, str]], ValidationLedger]:
-    """What is told, without the fields, and the ledger."""
+    """What is reported, without the fields, and the ledger."""
     ledger = ValidationLedger(files=[given.label for given in inputs])
     plan = ValidatePlan(**{"inputs": inputs, "target": target_named(to), **words})
     told = list(validate(plan, ledger))
@@ -47,12 +47,12 @@ def _judge(
 
 
 def _told(content: bytes | Sequence[Any], to: str = "trl", **words: Any) -> list[Any]:
-    """What is told of one file: line, effect and code."""
+    """The findings of one file: line, effect and code."""
     return [rest for _, *rest in _judge(_write(content), to=to, **words)[0]]
 
 
 def test_sound_file() -> None:
-    """Nothing is told, and all rows are fine."""
+    """Nothing is reported, and all rows are fine."""
     told, ledger = _judge(_write([ROW, {**ROW, "prompt": "R"}]))
     assert told == []
     assert ledger == ValidationLedger(files=["0.jsonl"], rows_read=2)
@@ -124,7 +124,7 @@ def test_line_that_loaders_take(line: bytes) -> None:
 
 
 def test_no_rows() -> None:
-    """An empty file is lost; where rows were not to be read, nobody knows."""
+    """An empty file is lost; if its rows could not be read, that is not known."""
     told, ledger = _judge(_write(b"\n\n"))
     assert told == [("0.jsonl", 0, "fails to load", "no_rows")]
     assert (ledger.rows_lost, ledger.files_lost) == (0, ["0.jsonl"])
@@ -215,7 +215,7 @@ def test_dates() -> None:
     ],
 )
 def test_files_that_differ(to: str, first: Row, second: Row, told: list[str]) -> None:
-    """What a later file brings is told, where the files of a folder are loaded together."""
+    """What a later file brings is reported, where the files of a folder are loaded together."""
     inputs = _write([first], "1.jsonl"), _write([second], "2.jsonl")
     found, ledger = _judge(*inputs, to=to, batch=1)
     assert found == [("2.jsonl", 0, "warning", code) for code in told]

@@ -83,7 +83,7 @@ def test_stamp_of_a_file_that_changes(tmp_path: Path) -> None:
 
 
 def test_stamp_of_what_is_read_once(tmp_path: Path) -> None:
-    """Pipes and devices have none, and nobody waits for them; a file that is not there is told."""
+    """Pipes and devices have none, and are not waited for; a missing file is reported."""
     os.mkfifo(tmp_path / "pipe")
     assert stamp_of(str(tmp_path / "pipe")) is None
     assert stamp_of(os.devnull) is None

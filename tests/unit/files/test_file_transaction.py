@@ -1,4 +1,4 @@
-"""Files of one run: together or not at all, and what stands there is what was written."""
+"""Files of one run: together or not at all, and they contain what was written."""
 
 import fcntl
 import hashlib

@@ -82,7 +82,7 @@ def test_elements_that_are_no_objects(data: bytes, elements: list[bytes]) -> Non
 
 @pytest.mark.parametrize("cut", [1, 2, 5, 20, len(COMPACT) - 1])
 def test_torn_array(cut: int) -> None:
-    """An array that ends too early is told as such."""
+    """An array that ends too early is reported as such."""
     problem = "the JSON array ends too early: it was cut off or is still being written"
     assert _problem(COMPACT[:cut]) == ("x.json", problem)
 

@@ -201,13 +201,13 @@ def test_content_counts_and_names_do_not(
 
 @pytest.mark.parametrize("keep", [2, 3, 9, 10, 12, 30, -9, -8, -1])
 def test_torn_gzip(tmp_path: Path, keep: int) -> None:
-    """Wherever it was cut, the file is told as cut."""
+    """Wherever it was cut, the file is reported as cut."""
     assert _problem(tmp_path, gzip.compress(DATA, mtime=0)[:keep]) == CUT
 
 
 @pytest.mark.parametrize("keep", [4, 5, 9, 12, 30, -4, -1])
 def test_torn_zstd(tmp_path: Path, keep: int) -> None:
-    """Wherever it was cut, the file is told as cut."""
+    """Wherever it was cut, the file is reported as cut."""
     assert _problem(tmp_path, zstd.compress(DATA)[:keep]) == CUT
 
 
@@ -228,7 +228,7 @@ def test_torn_packed_file_of_many_rows(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("place", [10, -1])
 def test_damaged_packed_file(tmp_path: Path, data: bytes, place: int) -> None:
-    """A flipped byte is told as damage, in the data as well as at the end of the file."""
+    """A flipped byte is reported as damage, in the data as well as at the end of the file."""
     damaged = bytearray(data)
     damaged[place] ^= 0xFF
     assert _problem(tmp_path, bytes(damaged)).startswith("the compressed file cannot be unpacked (")
@@ -246,7 +246,7 @@ def test_zeros_behind_gzip(tmp_path: Path) -> None:
 
 
 def test_torn_array(tmp_path: Path) -> None:
-    """An array without its end is told as cut."""
+    """An array without its end is reported as cut."""
     assert "ends too early" in _problem(tmp_path, ARRAY[:-1])
 
 
@@ -293,13 +293,13 @@ def test_pipe_that_comes_slowly(tmp_path: Path, data: bytes, size: int) -> None:
 
 
 def test_parquet_from_a_pipe(tmp_path: Path) -> None:
-    """Parquet is read from its end; a pipe has to be put aside first."""
+    """Parquet is read from its end; a pipe has to be spooled first."""
     with _trickling(tmp_path, _parquet(), 1 << 16) as pipe:
         assert _values(_read(pipe)) == ROWS
 
 
 def test_pipe_is_not_seekable(tmp_path: Path) -> None:
-    """Its records have to be put aside."""
+    """Its records have to be spooled."""
     with (
         _trickling(tmp_path, DATA, 1 << 16) as pipe,
         open_input(Input(str(pipe), "pipe")) as opened,

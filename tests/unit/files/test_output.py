@@ -208,7 +208,7 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
 
 
 def test_closed_pipe() -> None:
-    """A reader that went away is told apart from trouble."""
+    """A reader that went away is distinguished from other errors."""
     reading, writing = os.pipe()
     os.close(reading)
     with _descriptor(1, writing), pytest.raises(ClosedPipe):
@@ -229,7 +229,7 @@ def test_standard_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_open_descriptor_is_written_to(tmp_path: Path) -> None:
-    """A file that somebody else has open is appended to where he stands, and not replaced."""
+    """A file that another program has open is written at its position, and not replaced."""
     path = tmp_path / "log"
     with path.open("wb", buffering=0) as file:
         file.write(b"before\n")
@@ -251,7 +251,7 @@ def _write_after(reader: Thread, path: Path) -> None:
 
 
 def test_closed_named_pipe(tmp_path: Path) -> None:
-    """A reader that went away is told apart from trouble here, too."""
+    """A reader that went away is distinguished from other errors here, too."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = Thread(target=lambda: os.close(os.open(pipe, os.O_RDONLY)))
@@ -270,7 +270,7 @@ def test_long_name(tmp_path: Path) -> None:
 def test_bad_rows_after_lines_on_standard_output(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Lines that have left are told; those that still wait are not written."""
+    """Lines that have left are reported; those that still wait are not written."""
 
     def partly(lines: int) -> tuple[bool, bool]:
         with suppress(BadRecords), open_output("-") as output:

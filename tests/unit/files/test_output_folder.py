@@ -51,7 +51,7 @@ def _mask(mask: int) -> Iterator[None]:
 
 
 def test_new_folder(tmp_path: Path) -> None:
-    """It appears with all of its files, also those in which nothing stands."""
+    """It appears with all of its files, also empty ones."""
     with open_output_folder(str(tmp_path / "o"), ["a", "b"], FAMILY) as files:
         files["a"].write(b"one\n")
         files["a"].write(b"two\n")
@@ -220,7 +220,7 @@ def test_what_dead_processes_left(tmp_path: Path) -> None:
 def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it was killed between the two, nobody else has them."""
+    """If it was killed between the two, they exist nowhere else."""
     folder = _old(tmp_path / "o")
     aside = folder / ".old.prefpairs-abcdefgh.tmp"
     aside.mkdir()
@@ -241,7 +241,7 @@ def test_old_files_of_a_dead_process_stay_until_new_ones_are_there(
 def test_neither_new_nor_old_files_can_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is destroyed: what cannot come back stays aside, and the others are back."""
+    """Nothing is destroyed: what cannot be moved back stays in the temporary folder."""
     folder = _old(tmp_path / "o", "a", "b")
     move = FolderHandle.move
 

@@ -1,4 +1,4 @@
-"""Standard input put aside."""
+"""Standard input copied to a temporary file."""
 
 import os
 import stat
@@ -46,7 +46,7 @@ def test_a_pipe_becomes_a_file_for_a_while(tmp_path: Path) -> None:
 
 
 def test_a_file_stays_what_it_is(tmp_path: Path) -> None:
-    """Nothing is copied, and it is read from where it stands."""
+    """Nothing is copied, and it is read from its current position."""
     path = tmp_path / "rows"
     path.write_bytes(b"head\nabc\n")
     descriptor = os.open(path, os.O_RDONLY)
@@ -67,7 +67,7 @@ def test_trouble_with_the_folder_names_it() -> None:
 
 
 def test_a_peek_moves_nothing(tmp_path: Path) -> None:
-    """Standard input stands where it stood."""
+    """The position of standard input is unchanged."""
     path = tmp_path / "rows"
     path.write_bytes(b'head\n{"a": 1}\n{"b": 2}\n')
     descriptor = os.open(path, os.O_RDONLY)

@@ -28,7 +28,7 @@ def test_blocks_are_told_as_they_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_input(tmp_path: Path, packed: bool) -> None:
-    """All of it is told, as long as it is on the disk, in few large blocks."""
+    """All of it is reported, as long as it is on the disk, in few large blocks."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(gzip.compress(LINES) if packed else LINES)
     told: list[int] = []

@@ -134,12 +134,12 @@ def _of_json(text: str) -> io.BytesIO:
 
 
 def test_half_of_an_emoji_in_json() -> None:
-    """It is mended as in a line of JSON, and does not spoil the file."""
+    """It is repaired as in a line of JSON, and the rest of the file is read."""
     assert decode(next(parquet_rows(_of_json('"\\ud800 é"'), X))) == {"a": "\ufffd é"}
 
 
 def test_json_that_is_nested_too_deeply() -> None:
-    """It is told in a sentence."""
+    """It is reported in a sentence."""
     with pytest.raises(BadInput):
         list(parquet_rows(_of_json("[" * 100_000), X))
 

@@ -72,7 +72,7 @@ def test_ids_that_are_no_text(db: Path) -> None:
 
 
 def test_columns_win(db: Path) -> None:
-    """What a client said later of an experience stands in the columns alone."""
+    """What a client added later to an experience is only in the columns."""
     _execute(
         db,
         "UPDATE pipeline_input SET task_id = 'mine', run_id = 'r-1', msg_id = 'm', "
@@ -84,7 +84,7 @@ def test_columns_win(db: Path) -> None:
 
 
 def test_no_reward(db: Path) -> None:
-    """NULL stands for NaN, or for a reward that never came, whatever the frame says."""
+    """NULL means NaN, or a reward that never came, whatever the frame says."""
     _execute(db, "UPDATE pipeline_input SET reward = NULL, task_id = NULL WHERE id = 1")
     _execute(db, "UPDATE pipeline_input SET reward = 9e999 WHERE id = 2")
     first, second = _rows(db)
@@ -93,7 +93,7 @@ def test_no_reward(db: Path) -> None:
 
 
 def test_a_row_without_its_frame(db: Path) -> None:
-    """It is there all the same, for somebody to lose it with a reason."""
+    """It is still read, so that it can be dropped with a reason."""
     _execute(db, "DELETE FROM pipeline_input_blob WHERE id = 1")
     first, second = _rows(db)
     assert first["eid"] == {"task": "0", "run": 0, "suffix": "000000"}
@@ -115,7 +115,7 @@ def test_tables_by_rows(db: Path) -> None:
 
 
 def test_no_rows(tmp_path: Path) -> None:
-    """A buffer of which nobody wrote is empty, not wrong."""
+    """A buffer without any row is empty, not wrong."""
     database(tmp_path / "x.db", [])
     assert _rows(tmp_path / "x.db") == []
 
@@ -178,7 +178,7 @@ def test_more_than_is_taken_for_granted(tmp_path: Path) -> None:
 
 
 def test_nothing_appears_beside_it(db: Path) -> None:
-    """Also where whoever wrote it keeps a journal of another kind."""
+    """Also if its writer keeps a journal of another kind."""
     _execute(db, "PRAGMA journal_mode = WAL")
     assert len(_rows(db)) == 2
     assert os.listdir(db.parent) == ["x.db"]

@@ -83,7 +83,7 @@ def test_config_without_a_template(tmp_path: Path, config: Any) -> None:
     ],
 )
 def test_another_file(tmp_path: Path, content: bytes, problem: str) -> None:
-    """What is wrong with it is told."""
+    """What is wrong with it is reported."""
     with pytest.raises(BadInput) as caught:
         _read(tmp_path, content)
     assert caught.value.path == str(tmp_path / "chat_template.jinja")

@@ -57,7 +57,7 @@ def test_no_file(tmp_path: Path, name: str, problem: str) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"model": 7}'])
 def test_another_file(tmp_path: Path, content: bytes) -> None:
-    """What is no tokenizer is told with the library's own words."""
+    """What is no tokenizer is reported with the library's own words."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
     with pytest.raises(BadInput) as caught:
@@ -97,7 +97,7 @@ def test_text_of_tokens(tmp_path: Path) -> None:
 
 
 def test_no_text_of_tokens(tmp_path: Path) -> None:
-    """What the library refuses is told."""
+    """What the library refuses is reported."""
     with pytest.raises(BadInput, match="cannot decode tokens"):
         open_decoder(_saved(tmp_path)).text([-1])
 
@@ -181,7 +181,7 @@ def test_exact_offsets_leave_out_no_space() -> None:
 
 
 def test_model_in_a_folder(tmp_path: Path) -> None:
-    """The template file wins over the configuration; a file stands alone."""
+    """The template file wins over the configuration; a single file has no others next to it."""
     found = model_at(str(MODEL))
     assert (found.tokenizer, found.config) == (
         str(MODEL / "tokenizer.json"),

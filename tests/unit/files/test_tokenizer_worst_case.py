@@ -1,4 +1,4 @@
-"""How long a tokenizer may make a text, and whether it may take any time."""
+"""How long a tokenizer may make a text, and whether its time is unbounded."""
 
 import json
 from base64 import b64encode
@@ -44,7 +44,7 @@ NORMALIZERS = st.recursive(
 
 @given(NORMALIZERS, st.text("ab\u00e9\ufdfa\u4e16 ", min_size=1, max_size=5))
 def test_no_normalizer_makes_more_than_is_told(normalizer: Any, text: str) -> None:
-    """But for what Unicode itself does: 18 times at most, once."""
+    """Except for Unicode normalization: 18 times at most, once."""
     try:
         made = normalizer.normalize_str(text)
     except BaseException as error:
@@ -66,7 +66,7 @@ def test_growth_is_that_of_all_parts(pattern: str, one: int, other: int) -> None
 
 
 def test_growth_by_a_table_of_sentencepiece() -> None:
-    """The longest text that stands in it."""
+    """The longest text in the table."""
     table = (4).to_bytes(4, "little") + bytes(4) + b"ab\0" + "\u00e9".encode() * 500 + b"\0c\0"
 
     class Part:
@@ -103,7 +103,7 @@ def test_models_that_may_be_slow(model: Any, slow: bool) -> None:
 
 
 def test_regular_expressions() -> None:
-    """They may take any time, wherever they stand."""
+    """Their time is unbounded, wherever they are."""
     plain, regex = decoders.Replace("a", "b"), decoders.Replace(Regex("a+"), "b")
     assert not decoder_runs_away(_tokenizer(decoder=plain))
     assert decoder_runs_away(_tokenizer(decoder=decoders.Sequence([plain, regex])))

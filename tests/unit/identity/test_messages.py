@@ -85,7 +85,7 @@ def test_roles(role: str, read: str) -> None:
 
 @pytest.mark.parametrize("role", [None, "", "human", "model", 1, ["user"], {"role": "user"}])
 def test_unknown_role_is_a_bad_field(role: Any) -> None:
-    """A role of any other word or type is told with its path."""
+    """A role of any other word or type is reported with its path."""
     with pytest.raises(BadField) as caught:
         read_messages([{"role": "user", "content": "Q"}, {"role": role, "content": ""}], "input")
     assert caught.value.field == "input.1.role"
@@ -181,7 +181,7 @@ def test_content_of_another_type(value: Any) -> None:
     ],
 )
 def test_arguments_become_text(arguments: Any, text: str) -> None:
-    """Arguments are the text that the model wrote, or the JSON of what stands there."""
+    """Arguments are the text that the model wrote, or the JSON of the value."""
     given = _said(None, tool_calls=[{"id": "c", "function": {"name": "f", "arguments": arguments}}])
     assert read_message(given, "m") == _said("", tool_calls=[tool_call("f", text, "c")])
 
@@ -200,7 +200,7 @@ def test_flat_calls_are_read() -> None:
 
 @pytest.mark.parametrize("calls", [None, []])
 def test_empty_calls_are_none(calls: Any) -> None:
-    """No key stands for nothing."""
+    """No key has an empty value."""
     assert read_message(_said("Hi", tool_calls=calls), "m") == _said("Hi")
 
 

@@ -28,7 +28,7 @@ def _meta(chosen: dict[str, Any] | None, rejected: dict[str, Any] | None) -> Any
 
 
 def test_line_has_all_fields_in_their_order() -> None:
-    """The order of keys is fixed, the gap is decimal, shared meta stands once."""
+    """The order of keys is fixed, the gap is decimal, shared meta is written once."""
     pair = make_pair(CHOSEN, REJECTED)
     assert pair_line(pair).decode() == (
         f'{{"id":"{pair.id}","group":"g","prompt":"Q","chosen":"yes","rejected":"no",'
@@ -78,7 +78,7 @@ def test_prompt_as_text_or_chat_gives_one_id() -> None:
 def test_joined_meta(
     chosen: dict[str, Any] | None, rejected: dict[str, Any] | None, joined: dict[str, Any] | None
 ) -> None:
-    """What both sides share stands once, what differs once a side."""
+    """What both sides share is written once, what differs once per side."""
     assert _meta(chosen, rejected) == joined
 
 
@@ -159,7 +159,7 @@ def test_id_of_a_row_is_reckoned_anew() -> None:
 
 
 def test_fields_that_a_pair_does_not_have() -> None:
-    """They go into meta, behind what stands there; an equal word twice is no clash."""
+    """They go into meta, after what is there; the same word twice is no clash."""
     pair = _pair(meta={"a": 1, "b": 2}, model="m", b=2, nothing=None)
     assert list((pair.meta or {}).items()) == [
         ("a", 1),

@@ -62,7 +62,7 @@ class Parsed(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note a text, and what stands in scripts and styles."""
+        """Note a text, and the content of scripts and styles."""
         if self.open and self.open[-1] in self.raw:
             self.raw[self.open[-1]].append(data)
         else:

@@ -1,4 +1,4 @@
-"""How candidates fared."""
+"""The outcome of candidates."""
 
 from collections.abc import Sequence
 from time import process_time
@@ -65,7 +65,7 @@ def test_only_the_first_few_are_named() -> None:
 def test_obstacles(
     scores: list[float], answers: str, options: dict[str, float], obstacles: dict[str, list[int]]
 ) -> None:
-    """What stands between the first candidate and all others; nothing if one may be its partner."""
+    """The obstacles between the first candidate and all others; none if one may be its partner."""
     first = _stand(scores, [], answers, **options)[0]
     assert {str(kind): others.numbers for kind, others in first.obstacles.items()} == obstacles
     assert not first.paired
@@ -90,7 +90,7 @@ def test_like_another_one() -> None:
 
 
 def test_alone() -> None:
-    """There is nobody to be compared with."""
+    """It is the only candidate in its group."""
     assert _stand([1.0], []) == [CandidateOutcome(alone=True)]
     assert not any(outcome.alone for outcome in _stand([1.0, 1.0], []))
 
@@ -158,7 +158,7 @@ def test_a_large_group() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_agrees_with_what_is_allowed(name: str) -> None:
-    """Who has an obstacle to all others is in no allowed pair, and who has not is in one."""
+    """A candidate with an obstacle to all others is in no allowed pair; others are in one."""
     scores = [0.9, 0.9, 0.7, 0.5, 0.45, 0.4, 0.1]
     digests = [sign.encode() for sign in "abacbad"]
     for narrow, wide, floor in [(0.0, None, None), (0.3, 0.5, None), (0.1, 0.2, 0.5), (1, 1, 1)]:

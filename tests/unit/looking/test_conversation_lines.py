@@ -91,7 +91,7 @@ def test_kinds() -> None:
     ],
 )
 def test_arguments(arguments: str, lines: list[str]) -> None:
-    """A line each; text of several lines as it is; what is no object as it stands."""
+    """A line each; text of several lines as it is; a value that is no object unchanged."""
     assert _drawn(_says("", tool_calls=[_call("f", arguments)])) == ["call f", *lines]
 
 

@@ -189,7 +189,7 @@ def test_exit_codes(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_exit_is_no_error() -> None:
-    """What changed was told; nothing more has to be."""
+    """What changed was reported; that is enough."""
     with pytest.raises(SystemExit) as ended:
         _run(exit_code=True)
     assert ended.value.code == 4

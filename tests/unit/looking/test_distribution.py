@@ -17,7 +17,7 @@ from prefpairs.analysis.distribution import (
 
 
 def test_few_values_are_told_one_by_one() -> None:
-    """Each with how often it stands there, smallest first."""
+    """Each with its count, smallest first."""
     spread = spread_of(array("d", [0.5, 1.0, 0.5, 0.0]))
     assert spread is not None
     assert (spread.kind, spread.number, spread.mean) == ("discrete", 4, 0.5)

@@ -101,7 +101,7 @@ def test_one_name_and_several_prompts() -> None:
 
 
 def test_a_whole_name_goes_before_one_that_begins_so() -> None:
-    """Else nobody could name it."""
+    """Otherwise it could not be named."""
     _write([*ROWS, _row("al", "x", 1.0)])
     assert _fared("al") == [(1, "x", ([], []))]
 
@@ -147,7 +147,7 @@ def test_copies_with_other_scores() -> None:
 
 
 def test_all_copies() -> None:
-    """A group may have nobody left."""
+    """A group may have no candidate left."""
     _write([_row("g", "a", score, index=1) for score in (1.0, 0.5)])
     (group,) = _shown("g")
     assert (group.candidates, group.pairs) == (2, 0)
@@ -160,7 +160,7 @@ def test_bound_of_pairs() -> None:
 
 
 def test_packed_input() -> None:
-    """What cannot be sought is put aside."""
+    """Input that is not seekable is spooled."""
     _write(ROWS, "c.jsonl.gz")
     assert _fared("alpha", _plan("c.jsonl.gz")) == _fared("alpha")
 

@@ -29,7 +29,7 @@ def _rows(text: str, columns: int) -> list[str]:
     ],
 )
 def test_rows(text: str, rows: list[str]) -> None:
-    """Words stay whole where they fit; a row stands in as its line does, if that leaves room."""
+    """Words stay whole where they fit; a row is indented like its line, if that leaves room."""
     assert _rows(text, 9) == rows
 
 

@@ -82,7 +82,7 @@ def test_obstacles(obstacle: Obstacle, words: str) -> None:
 
 
 def test_several_obstacles() -> None:
-    """All are told."""
+    """All are reported."""
     obstacles = {Obstacle.TIE: Others([1], 1), Obstacle.NARROW: Others([2, 3], 2)}
     assert _word(CandidateOutcome(obstacles=obstacles))[0] == (
         "not used: the same score as #1; the gap to #2 and #3 is below --min-gap 0.25"
@@ -96,7 +96,7 @@ def test_every_strategy_has_words(strategy: str) -> None:
 
 
 def test_bound_that_was_reached() -> None:
-    """It is told only where it was."""
+    """It is reported only where it was."""
     words = "not used: exhaustive takes all allowed pairs, widest first"
     assert _word(CandidateOutcome(), "exhaustive", pairs=2, max_pairs_per_group=3) == (words, "")
     assert _word(CandidateOutcome(), "exhaustive", pairs=3, max_pairs_per_group=3) == (

@@ -128,7 +128,7 @@ def test_our_script_makes_no_markup_of_text() -> None:
 
 
 def test_no_pairs_wanted_no_text() -> None:
-    """`--pairs 0` leaves out all that somebody said, and the names of models are figures still."""
+    """`--pairs 0` omits all texts, but names of models remain in the figures."""
     told = page_of([row("secret question", "secret answer", "b", group="secret group")], 0)
     assert "secret" not in told
     assert "None of 1 pairs is on this page" in told

@@ -74,7 +74,7 @@ def test_counts(
     [("lost", 0, LOST), ("added", 1, ADDED), ("flipped", 1, TURNED_BACK), ("rescored", 1, KEPT)],
 )
 def test_ids(kind: Kind, side: int, row: dict[str, Any]) -> None:
-    """Those of the side on which the pair stands."""
+    """Those of the side that the pair is on."""
     before, after = _set(KEPT, LOST, TURNED), _set(ADDED, RESCORED, TURNED_BACK)
     wanted = pair_of({"prompt": "Q", **row})[0].id
     assert [*ids_of(kind, before[0], after[0])] == [wanted]
@@ -89,7 +89,7 @@ def test_ids_in_order() -> None:
 
 
 def test_order_does_not_matter() -> None:
-    """Of copies with different scores the strongest counts, wherever it stands."""
+    """Of copies with different scores the strongest counts, wherever it is."""
     copies = [{**KEPT, "chosen_score": score} for score in (0.2, 0.9, 0.4)]
     for rows in (copies, copies[::-1], copies[1:], copies[:2]):
         assert diff_pair_sets(_set(*rows)[0], _set(copies[1])[0]).same

@@ -192,7 +192,7 @@ def test_headings_where_one_side_needs_them() -> None:
 
 @pytest.mark.parametrize("width", [40, 41, 79, 80, 81, 100, 201])
 def test_no_row_is_too_wide(width: int) -> None:
-    """At any width, and whatever stands in the pair."""
+    """At any width, and whatever the pair contains."""
     wide = "日本語" * 40 + "\n" + "word " * 60 + "\n" + "x" * 300 + "\t\x1b[31m"
     pair = make_pair(
         Candidate(wide, wide, wide, 1.0, 7, wide, TOOLS, meta={wide: wide}),

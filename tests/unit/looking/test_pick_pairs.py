@@ -46,7 +46,7 @@ def _prompts(**plan: Any) -> list[Any]:
 
 
 def test_the_first_ones() -> None:
-    """With the line on which each stands."""
+    """With the line of each."""
     found = _found(most=2)
     assert found == [
         Found("p.jsonl:1", pair_of(ROWS[0])[0]),
@@ -56,7 +56,7 @@ def test_the_first_ones() -> None:
 
 
 def test_no_more_is_read_than_is_shown() -> None:
-    """A glance at a large file takes no time; what stands behind is not looked at."""
+    """A glance at a large file takes no time; later rows are not read."""
     with open("p.jsonl", "ab") as file:
         file.write(b"{oops\n")
     ledger = Ledger()
@@ -65,7 +65,7 @@ def test_no_more_is_read_than_is_shown() -> None:
 
 
 def test_a_bad_row_before_enough_were_found() -> None:
-    """It is told, unless it may be skipped."""
+    """It is reported, unless it may be skipped."""
     Path("p.jsonl").write_bytes(data_of(ROWS[:1]) + b"{oops\n" + data_of(ROWS[1:]))
     with pytest.raises(BadRecords):
         _found(most=2)

@@ -33,7 +33,7 @@ def test_what_is_said(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_megabytes(capfd: pytest.CaptureFixture[str]) -> None:
-    """A large page is told in MB."""
+    """A large page is reported in MB."""
     Path("pairs.jsonl").write_bytes(
         b"".join(PAIR.replace(b'"a"', b'"%d %s"' % (n, b"a" * 15_000)) for n in range(100))
     )

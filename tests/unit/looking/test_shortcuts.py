@@ -49,7 +49,7 @@ def test_turns_of_a_chat() -> None:
 
 
 def test_thinking_in_text() -> None:
-    """Thinking that stands in plain text is thinking, too."""
+    """Reasoning in plain text counts as reasoning, too."""
     assert traits("<think>hm</think>Yes").thinks is True
     assert traits("I think so").thinks is False
 

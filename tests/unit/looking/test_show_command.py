@@ -173,7 +173,7 @@ def test_words_that_do_not_fit(words: dict[str, Any], message: str) -> None:
 
 
 def test_the_first_ones(capfd: pytest.CaptureFixture[str]) -> None:
-    """Five unless told, numbered, with id and place."""
+    """Five by default, numbered, with id and place."""
     rules = _shown(capfd)
     assert len(rules) == 5
     assert rules[1].startswith(f"── 2 ─ {IDS[1]} ─")

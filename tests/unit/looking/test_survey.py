@@ -59,7 +59,7 @@ def test_what_another_gap_would_leave() -> None:
 
 
 def test_shortcuts_count_where_answers_differ() -> None:
-    """Those that tell most come first, on whichever side; a trait that nobody has is not told."""
+    """The most telling ones come first, whichever side; traits that no answer has are omitted."""
     found = survey_of(
         [row("Q", "long answer", "short"), row("Q", "- ab", "cdef"), row("Q", "a", "bb")]
     )

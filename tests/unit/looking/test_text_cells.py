@@ -36,7 +36,7 @@ from prefpairs.render.escape_and_wrap import (
     ],
 )
 def test_visible_text(text: str, shown: str) -> None:
-    """What nobody sees is written out; what writing needs stays; pictures are taken apart."""
+    """Invisible characters are escaped, unless a script needs them; emoji are split."""
     assert visible_text(text) == shown
 
 

@@ -25,7 +25,7 @@ def test_equal_answers_are_left_out() -> None:
 
 
 def test_best_that_may_be_paired_at_all() -> None:
-    """Where the best meets nobody, the next one is chosen."""
+    """If the best has no partner, the next one is chosen."""
     group = Group([1.0, 0.3, 0.2, 0.1], [b"a", b"b", b"c", b"d"])
     assert list(best_vs_rest(group, PairOptions(max_gap=0.5))) == [(1, 3), (1, 2)]
 
@@ -38,6 +38,6 @@ def test_bounds() -> None:
 
 
 def test_nobody_to_meet() -> None:
-    """Ties, one answer, and nobody at all give nothing."""
+    """Ties, a single answer and an empty group give no pairs."""
     groups = [Group([0.5, 0.5], [b"a", b"b"]), Group([1.0, 0.0], [b"a", b"a"]), Group([], [])]
     assert [list(best_vs_rest(group, PairOptions())) for group in groups] == [[], [], []]

@@ -42,7 +42,7 @@ def test_some_places_of_a_larger_list() -> None:
 
 
 def test_draws_are_spread() -> None:
-    """With hashes by chance nobody is drawn much more often than his share of the ring."""
+    """With random hashes no candidate is drawn much more often than its share of the ring."""
     ring = HashRing(range(100), [0.0] * 100, lambda _: b"b", lambda at: draw(0, "x", b"%d" % at))
     starts = [draw(0, "y", b"%d" % number) for number in range(10_000)]
     drawn = Counter(ring.draw(at, b"a", range(100), lambda _: True, 1)[0] for at in starts)

@@ -18,7 +18,7 @@ def test_names_of_a_strategy(strategy: str) -> None:
 
 @pytest.mark.parametrize("words", [{"strategy": "best"}, {"order": "random"}])
 def test_unknown_words(words: dict[str, Any]) -> None:
-    """Mistyped words are told before anything is read."""
+    """Mistyped words are reported before anything is read."""
     with pytest.raises(UnknownWord):
         filled(PairOptions, words)
 
@@ -53,7 +53,7 @@ def test_unknown_words(words: dict[str, Any]) -> None:
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], problem: str) -> None:
-    """They are told before anything is read."""
+    """They are reported before anything is read."""
     with pytest.raises(UsageError) as caught:
         filled(PairOptions, words)
     assert error_sentences(caught.value)[0] == [problem]

@@ -270,7 +270,7 @@ def test_rollout_that_stands_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None:
-    """Verified twice with two verdicts, nobody of a group may be left."""
+    """If all candidates of a group have two verdicts, none of them may be left."""
     other = {**ROLLOUTS[0], "reward": 0.0}
     ledger = Ledger()
     data = data_of([ROLLOUTS[0], other])
@@ -280,7 +280,7 @@ def test_rollouts_with_conflicting_scores(tmp_path: Path, strategy: str) -> None
 
 
 def test_agents_and_tasks_are_apart(tmp_path: Path) -> None:
-    """Equal prompts of two tasks meet only when it is asked for, and it is told."""
+    """Equal prompts of two tasks meet only when it is asked for, and it is reported."""
     rows = [{**row, "_ng_task_index": task} for task, row in enumerate(ROLLOUTS)]
     ledger = Ledger()
     assert _run(tmp_path, data_of(rows)) == []
@@ -331,7 +331,7 @@ def test_more_pairs_than_anyone_wants(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_refusal_leaves_the_ledgers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counting pairs beforehand drops nobody a second time."""
+    """Counting pairs beforehand drops no candidate a second time."""
     monkeypatch.setattr("prefpairs.engine.decide.MOST_PAIRS", 1)
     ledger = Ledger()
     _run(tmp_path, data_of([*ROLLOUTS, ROLLOUTS[0]]), ledger=ledger)
@@ -386,7 +386,7 @@ def test_grouped_input_is_paired_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_grouped_input_that_is_not_grouped(tmp_path: Path) -> None:
-    """A group that comes back is noticed: its pairs would be wrong, and nobody would know."""
+    """A group that comes back is detected; otherwise its pairs would be silently wrong."""
     with pytest.raises(BadInput, match="not contiguous"):
         _run(tmp_path, data_of(ROWS), assume_grouped=True)
 
@@ -434,7 +434,7 @@ def test_report_of_a_run(tmp_path: Path) -> None:
 
 
 def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:
-    """Packed files are put aside, and nothing stays behind."""
+    """Packed files are spooled, and no copy is left behind."""
     aside = tmp_path / "aside"
     aside.mkdir()
     assert len(_run(tmp_path, gzip.compress(data_of(ROWS)), temp_dir=str(aside))) == 3
@@ -442,6 +442,6 @@ def test_put_aside_in_a_folder_of_choice(tmp_path: Path) -> None:
 
 
 def test_bad_row_of_a_packed_file_leaves_nothing_open(tmp_path: Path) -> None:
-    """What was put aside is given back when the run fails."""
+    """Spooled copies are removed when the run fails."""
     with pytest.raises(BadRecords):
         _run(tmp_path, gzip.compress(data_of(ROWS) + b"{torn\n"))

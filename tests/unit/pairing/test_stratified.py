@@ -229,7 +229,7 @@ def test_across_prompts_never_tries_all_equal_answers() -> None:
 
 
 def test_across_prompts_never_tries_all_wrong_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one bad answer alone is far enough away, nobody walks past all others to it."""
+    """Where only one bad answer is far enough away, it is found without visiting all others."""
     tried = _count_gaps(monkeypatch)
     scores = [0.95] * SIZE + [0.0] + [0.4] * (SIZE - 1)
     assert len(_across(scores, min_gap=0.9)) == SIZE

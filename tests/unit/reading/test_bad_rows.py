@@ -51,7 +51,7 @@ def test_limit(limit: int, values: list[int]) -> None:
 
 
 def test_bad_rows_are_told_at_the_end() -> None:
-    """They are all counted first; good ones still come, for nobody knows what they are for."""
+    """They are all counted first; good rows are still yielded, as their use is not known here."""
     ledger = Ledger()
     with pytest.raises(BadRecords) as caught:
         _values(ledger, (b"1\n", b"{torn\n"), (b"\xff\n", b"2\n"))
@@ -83,7 +83,7 @@ def test_errors_of_whoever_takes_the_rows() -> None:
 
 
 def test_quarantine(tmp_path: Path) -> None:
-    """Bad rows are put aside as they were, and the file appears when all went well."""
+    """Bad rows are quarantined unchanged, and the file appears if the run succeeds."""
     path = tmp_path / "bad.jsonl"
     plan: dict[str, Any] = {"on_error": "quarantine", "quarantine": str(path)}
     assert len(_values(Ledger(), (b"1\n", b"{torn\r\n"), (b'"\xff"\n',), **plan)) == 1

@@ -191,7 +191,7 @@ def test_looks_like(line: bytes, known: bool) -> None:
 
 
 def test_read_back_applies_no_option() -> None:
-    """What was put aside comes back word for word."""
+    """What was spooled comes back unchanged."""
     line = candidate_line(FULL._replace(score=-1.0, response="<think>hm</think>A"))
     assert read_candidate(line).kept == [FULL._replace(score=-1.0, response="<think>hm</think>A")]
 

@@ -112,7 +112,7 @@ ROW = {"prompt": "Q", "response": "A", "score": 1}
     ],
 )
 def test_two_fields_of_a_kind(more: dict[str, Any], choices: list[tuple[str, ...]]) -> None:
-    """Which one is meant nobody can tell; the order of keys decides nothing."""
+    """It cannot be known which one is meant; the order of keys decides nothing."""
     assert _choices({**ROW, **more}) == _choices({**more, **ROW}) == choices
 
 
@@ -170,7 +170,7 @@ def test_reference_that_stands_alone_in_another_row() -> None:
 
 @pytest.mark.parametrize("key", ["messages", "conversation", "conversations"])
 def test_conversation_as_json_text(key: str) -> None:
-    """As tables store it: it is read as if it stood there itself."""
+    """As tables store it: it is read like the value itself."""
     asked = [{"role": "user", "content": "Q"}]
     said = {"role": "assistant", "content": "A"}
     for row in ({key: [*asked, said], "score": 1}, {key: asked, "response": "A", "score": 1}):
@@ -239,7 +239,7 @@ def test_field_that_cannot_be_guessed(row: dict[str, Any], what: str) -> None:
 
 
 def test_paths_name_the_fields() -> None:
-    """Nothing is guessed where all is told."""
+    """Nothing is guessed if all fields are named."""
     row = {"task": {"text": "Q"}, "choices": [{"text": "A"}], "eval": {"accuracy": 0.5}}
     options = {
         "prompt": "task.text",
@@ -373,7 +373,7 @@ def test_list_of_scores_is_preferred_for_several_answers() -> None:
 
 
 def test_loss_among_several_answers() -> None:
-    """Each answer stands for itself."""
+    """Each answer is separate."""
     row = {"prompt": "Q", "responses": ["A", " ", "C", "D"], "rewards": [None, 1, 2, 3]}
     reading = _read(row)
     assert [candidate.response for candidate in reading.kept] == ["C", "D"]
@@ -469,7 +469,7 @@ def test_last_turn_holds_calls_and_results() -> None:
     ],
 )
 def test_conversation_without_a_turn(messages: Any, reason: str) -> None:
-    """A conversation needs somebody who asks, and an answer."""
+    """A conversation needs a question and an answer."""
     opened = _open({"messages": CHAT, "score": 1})
     assert opened.read(json.dumps({"messages": messages, "score": 1}).encode()).lost == [reason]
 
@@ -538,7 +538,7 @@ def test_log_of_trl() -> None:
     "other", [{"system": "S"}, {"context": "C"}, {"question": "Other?"}, {"response": "B"}]
 )
 def test_rows_with_more_than_a_log(other: dict[str, Any]) -> None:
-    """Another question or answer beside those of a log: the row is somebody's own."""
+    """Another question or answer next to those of a log: the row is of the user's own format."""
     options = ReadOptions()
     assert find_fields(TRL, options).log is training_logs.TRL
     assert find_fields(VERL, options).log is training_logs.VERL

@@ -109,7 +109,7 @@ REFERENCES = ["answer", "answers", "solution", "final_answer", "target", "gold",
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("output", [*OUTPUTS, *MANY_OUTPUTS])
 def test_references_never_win_over_outputs(reference: str, output: str) -> None:
-    """Whichever stands first."""
+    """Whichever comes first."""
     row = {"question": "Q", reference: "G", output: "A", "score": 1}
     assert _fields(row).response == _fields(dict(reversed(row.items()))).response == output
 

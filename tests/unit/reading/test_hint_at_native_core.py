@@ -29,7 +29,7 @@ def _long_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(name="pair")
 def _pair(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Pair two rollouts, and give what is told."""
+    """Pair two rollouts, and return standard error."""
     rows = [{"prompt": "Q", "response": f"{score}", "score": score} for score in (0, 1)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")

@@ -46,7 +46,7 @@ def allowed(line: bytes) -> int:
 @examples(60)
 @given(VALUES, st.booleans())
 def test_no_value_takes_more_than_its_signs_stand_for(value: Any, as_text: bool) -> None:
-    """Whatever stands many times in a line, and however its characters are written."""
+    """Whatever a line repeats many times, and however its characters are written."""
     line = json.dumps([value] * COPIES, ensure_ascii=as_text, separators=(",", ":"))
     assert taken(data := line.encode("utf-8", "replace")) <= allowed(data)
 

@@ -182,7 +182,7 @@ def test_turn_id(turn_id: Any, read: str) -> None:
 
 @pytest.mark.parametrize("turn_id", [None, True, 1.5, [], {}])
 def test_turn_id_of_another_type(turn_id: Any) -> None:
-    """Without a turn nobody knows what a candidate competes with."""
+    """Without a turn it is not known what a candidate competes with."""
     assert _lost(turn_id=turn_id) == ["no_turn_id"]
 
 

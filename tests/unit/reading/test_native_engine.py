@@ -68,7 +68,7 @@ def test_required(
 
 
 def test_unknown_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told with the words that there are."""
+    """It is reported with the words that there are."""
     monkeypatch.setenv(VARIABLE, "yes")
     with pytest.raises(UnknownWord) as refused:
         native_core()

@@ -202,7 +202,7 @@ def test_results_of_tools(output: Any, content: str) -> None:
 
 
 def test_reasoning_summary_becomes_reasoning_content() -> None:
-    """The thinking of vLLM stands in the summary."""
+    """The reasoning of vLLM is in the summary."""
     assert _response(_thought("\nhm "), _text("A")) == [_said("A", reasoning_content="hm")]
 
 
@@ -283,7 +283,7 @@ def test_message_of_an_unknown_role(role: Any) -> None:
 
 
 def test_reasoning_text_and_calls_are_one_message() -> None:
-    """Pieces are collected until somebody else speaks."""
+    """Pieces are collected up to the next turn of another role."""
     output = [_thought("hm"), _text("Let me see."), _call("x"), _result("x", "42"), _text("42")]
     assert _response(*output) == [
         _said("Let me see.", reasoning_content="hm", tool_calls=_calls(1)),
@@ -428,14 +428,14 @@ def test_unfinished_thinking(before: list[Any]) -> None:
     ],
 )
 def test_trailing_turns_of_others_are_cut(end: list[Any]) -> None:
-    """What follows the model's last word teaches nothing, and is counted as mended."""
+    """What follows the model's last message teaches nothing; cutting it is counted."""
     reading = _read(_rollout([_text("Look."), _call("x"), *end]))
     assert reading.kept[0].response == [_said("Look.", tool_calls=_calls(1))]
     assert reading.noticed == ["trailing_turn_cut"]
 
 
 def test_ending_with_a_call_is_no_cut() -> None:
-    """A rollout may end with a call that nobody answered."""
+    """A rollout may end with a call that has no result."""
     reading = _read(_rollout([_text("Look."), _call("x")]))
     assert (reading.kept[0].response, reading.noticed) == (
         [_said("Look.", tool_calls=_calls(1))],

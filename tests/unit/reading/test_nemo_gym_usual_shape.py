@@ -179,7 +179,7 @@ UNUSUAL: dict[str, Any] = {
     "no words": _rollout(_said(" \n\u00a0")),
     "thinking inside the words": _rollout(_said("<think>hm</think>A")),
     "a closing tag that is cut in two": _rollout(_said("hm</thi", "nk>A")),
-    "half an emoji in a field that nobody reads": _rollout(x="cut \ud83d"),
+    "half an emoji in a field that is not read": _rollout(x="cut \ud83d"),
     "half an emoji in the request": _asked({"role": "user", "content": "cut \ud83d"}),
     "nothing asked": _asked({"role": "user", "content": " "}),
     "an empty input": _asked(),
@@ -187,7 +187,7 @@ UNUSUAL: dict[str, Any] = {
     "instructions that are no text": _asked(USER, instructions=5),
     "tools that are none": _asked(USER, tools=[1]),
     "a request that is no object": _rollout(responses_create_params=[]),
-    "NaN in a field that nobody reads": _rollout(x=[float("nan")]),
+    "NaN in a field that is not read": _rollout(x=[float("nan")]),
     "no object": [],
 }
 

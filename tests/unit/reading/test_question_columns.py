@@ -88,7 +88,7 @@ def test_history(column: str, history: Any) -> None:
 
 
 def test_history_with_a_system_message() -> None:
-    """It is told once; another one is a second reading."""
+    """It is reported once; another one is a second reading."""
     told = [SYSTEM, *TURNS]
     assert _prompt({"history": told}) == [*told, *ASKED]
     assert _prompt({"history": told, "system": "S"}) == [*told, *ASKED]

@@ -118,7 +118,7 @@ def test_group_by_nothing(word: str) -> None:
     ],
 )
 def test_unknown_words(words: dict[str, Any]) -> None:
-    """Mistyped words are told before anything is read."""
+    """Mistyped words are reported before anything is read."""
     with pytest.raises(UnknownWord):
         _plan(**words)
 

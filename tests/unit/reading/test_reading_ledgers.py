@@ -194,7 +194,7 @@ def test_limit(tmp_path: Path, limit: int, read: int) -> None:
 
 
 def test_path_that_no_row_has(tmp_path: Path) -> None:
-    """A mistyped path is told before anything is read."""
+    """A mistyped path is reported before anything is read."""
     with pytest.raises(NoSuchPath):
         _read(_files(tmp_path, GOOD), options=ReadOptions(scores=(("scor", 1.0),)))
 

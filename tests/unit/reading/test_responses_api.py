@@ -100,7 +100,7 @@ def test_thoughts(thought: dict[str, Any], text: str) -> None:
 
 
 def test_calls_and_results() -> None:
-    """Arguments and results become text; a result without an id answers nobody by name."""
+    """Arguments and results become text; a result without an id answers no call by name."""
     items = [
         {**CALL, "arguments": {"b": 1}},
         {**CALL, "arguments": None, "call_id": None},

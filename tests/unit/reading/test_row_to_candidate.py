@@ -1,4 +1,4 @@
-"""The steps that all sources share, from what stands in a row to a candidate."""
+"""The steps that all sources share, from the content of a row to a candidate."""
 
 from typing import Any
 
@@ -220,7 +220,7 @@ def test_group_is_the_task() -> None:
 
 
 def test_group_without_a_task_is_the_prompt() -> None:
-    """The digest of the prompt stands in."""
+    """The digest of the prompt is used instead."""
     assert _group() == "prompt:a3c7b2cc00e5ce45cc7511a032ee4eb9"
 
 
@@ -267,7 +267,7 @@ def test_group_by_a_missing_field(row: dict[str, Any]) -> None:
 
 
 def test_kept_fields() -> None:
-    """What --keep names stands in meta under its path; a null is kept, a hole is not."""
+    """What --keep names is in meta under its path; a null is kept, a missing value is not."""
     keep = ("model", "judge.note", "nothing")
     assert _refine(row=KEPT_BY_PATH, keep=keep).kept[0].meta == {"model": "m", "judge.note": None}
 

@@ -20,7 +20,7 @@ def _read(**more: Any) -> PairRowOutcome:
 
 
 def test_pair_of_our_own() -> None:
-    """What was written is read as it was, and nothing had to be mended."""
+    """What was written is read unchanged, and nothing has to be repaired."""
     pair = make_pair(
         Candidate("g", "Q", "A", 0.9, 1, "f:1", [{"name": "t"}], {"ids": [1]}, {"m": 1}),
         Candidate("h", "R", "B", 0.8, 0, "f:2", [{"name": "t"}], None, {"m": 2}),
@@ -32,7 +32,7 @@ def test_pair_of_our_own() -> None:
 
 
 def test_row_of_others() -> None:
-    """Three fields are enough; what a pair has no field for is told."""
+    """Three fields are enough; what a pair has no field for is reported."""
     reading = _read(model="m", source=None)
     assert (reading.pair.meta, reading.noticed) == (
         {"model": "m", "source": None},
@@ -43,13 +43,13 @@ def test_row_of_others() -> None:
 
 @pytest.mark.parametrize("own", ["0" * 32, "mine", 7, ["x"], ""])
 def test_id_that_does_not_fit(own: Any) -> None:
-    """An edited row has another id, and it is told."""
+    """An edited row has another id, and it is reported."""
     reading = _read(id=own)
     assert (reading.pair.id, reading.noticed) == (_read().pair.id, ["id_renewed"])
 
 
 def test_id_that_fits_or_is_missing() -> None:
-    """Nothing to be told."""
+    """Nothing to report."""
     assert (_read(id=_read().pair.id).noticed, _read(id=None).noticed) == ([], [])
 
 
@@ -68,7 +68,7 @@ def test_id_that_fits_or_is_missing() -> None:
     ],
 )
 def test_pair_that_is_not_preferred(scores: dict[str, Any], mends: list[str]) -> None:
-    """Others may pair as they like; it is told."""
+    """Others may pair as they like; it is reported."""
     reading = _read(**scores)
     assert (reading.lost, reading.noticed) == (None, mends)
 

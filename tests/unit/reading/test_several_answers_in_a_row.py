@@ -1,4 +1,4 @@
-"""Several answers in one row, and what stands beside an answer."""
+"""Several answers in one row, and the columns next to an answer."""
 
 import json
 from typing import Any
@@ -181,7 +181,7 @@ def test_keep_by_position(keep: str, found: list[Any]) -> None:
 
 
 def test_kept_list_of_another_length() -> None:
-    """What belongs to which answer cannot be told."""
+    """It is unclear what belongs to which answer."""
     with pytest.raises(NotOneEach, match=r"names\[\]: expected a list of 2, one for each answer"):
         _read({"responses": ["A", "B"], "rewards": [1, 0], "names": ["x"]}, keep=("names[]",))
 

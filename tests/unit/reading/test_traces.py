@@ -70,7 +70,7 @@ def test_a_trace_without_reward_is_no_candidate() -> None:
 
 
 def test_embedded_pair() -> None:
-    """State, chosen and rejected as they stand; nobody knows scores."""
+    """State, chosen and rejected are unchanged; there are no scores."""
     pair = _only(_embedded())
     assert (pair.prompt, pair.chosen[0], pair.rejected[0]) == (
         ASKED,
@@ -95,7 +95,7 @@ def test_embedded_pair() -> None:
     ],
 )
 def test_unfit_pairs_are_lost(changed: Row, reason: str) -> None:
-    """A pair that nobody could train on is no pair, wherever it came from."""
+    """A pair that cannot be trained on is no pair, wherever it came from."""
     reading = _embedded(**changed)
     assert (reading.pairs, reading.pairs_lost) == ([], [reason])
 
@@ -235,7 +235,7 @@ def test_looks_like() -> None:
 
 @pytest.mark.parametrize(("chosen", "rejected"), [("call", "call"), ("", "")])
 def test_a_recovery_of_which_the_embedded_pair_is_unfit(chosen: str, rejected: str) -> None:
-    """It is written: what is lost stands nowhere else."""
+    """It is written, because nothing else contains it."""
     calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("cat", "read")]
     wrong, mended = ({"role": "assistant", "content": chosen, "tool_calls": [one]} for one in calls)
     pair = {"state_messages": ASKED, "chosen": chosen, "rejected": rejected}

@@ -364,7 +364,7 @@ def test_another_template() -> None:
 
 
 def test_note_on_rendered_prompts() -> None:
-    """Said where prompts are rendered and nobody takes them apart."""
+    """Noted where prompts are rendered and no option parses them."""
     row = json.dumps(_row()).encode()
     assert len(open_reader([row], ReadOptions(), "f").notes) == 1
     assert open_reader([row], ReadOptions(unrender=Turned()), "f").notes == ()

@@ -152,7 +152,7 @@ def test_manifest() -> None:
     ],
 )
 def test_paths_are_seen_from_the_manifest(path: str, seen: list[str]) -> None:
-    """Wherever it stands, and through links."""
+    """Wherever it is, and through links."""
     Path("link").symlink_to("data")
     for prefix in ("", f"{os.getcwd()}/"):
         manifest = ManifestModel.model_validate_json(_manifest(f"{prefix}{path}"))
@@ -212,7 +212,7 @@ def test_a_path_leads_to_its_file(
     ["inputs", "against", "quarantine", "temp_dir", "tokenizer", "template", "prompt_template"],
 )
 def test_words_that_name_files(word: str) -> None:
-    """They hang on the machine, and are no options."""
+    """They depend on the machine, and are no options."""
     tables = {"read": {word: "/home/me/x", "limit": 3}}
     manifest = json.loads(_written("m.json", tables=tables))
     assert manifest["stages"]["read"] == {"limit": 3}
@@ -388,7 +388,7 @@ def test_depfile_of_names_that_are_no_text() -> None:
     "name", [*(f"a{sign}b" for sign in ";|*?[]%~\t\n"), "a\\", "a&\\", "a (1)", "last "]
 )
 def test_names_that_make_cannot_hold(name: str) -> None:
-    """They are told, and nothing is run that a name says."""
+    """They are reported, and nothing is run that a name says."""
     for target, inputs in (("m", ["a", name]), (name, ["a"])):
         with pytest.raises(UsageError) as caught:
             depfile_of(target, inputs)

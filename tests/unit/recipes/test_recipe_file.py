@@ -455,7 +455,7 @@ def test_bounds_include_their_number(table: str, word: str, value: str) -> None:
     assert [getattr(group, word) for group in groups if hasattr(group, word)] == [float(value)]
 
 
-# Where a wrong word stands -----------------------------------------------------------------
+# Where a wrong key is -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -546,7 +546,7 @@ def test_place_that_is_known_already_stays() -> None:
 
 
 def test_line_of_an_unknown_source() -> None:
-    """Where the word stands, also where its field has another name."""
+    """The line of the key, also if its field has another name."""
     recipe = _recipe("[read]\nlimit = 3\nfrom = 'x'\n[pair]\n")
     with pytest.raises(UnknownWord) as caught, recipe.telling_place("read"):
         raise UnknownWord("source", "x", ["nat"])
@@ -589,7 +589,7 @@ def test_line_of_an_unknown_source() -> None:
     ],
 )
 def test_wrong_tables(text: str, sentence: str, hint: str | None) -> None:
-    """They are told as the recipe is read, with the line where that is known."""
+    """They are reported as the recipe is read, with the line where that is known."""
     with pytest.raises(UsageError) as caught:
         _recipe(text)
     sentences, told = error_sentences(caught.value)
@@ -764,7 +764,7 @@ def test_place_of_a_wrong_setting(setting: str, sentence: str) -> None:
 
 
 def test_settled_words() -> None:
-    """All words that have a value, those that nobody wrote included, under their typed names."""
+    """All keys that have a value, defaults included, under their typed names."""
     recipe = _recipe("[sample]\nmax-pairs = 5\n", "sample.seed=2")
     assert recipe.settled == {}
     recipe.group("sample", Sample)

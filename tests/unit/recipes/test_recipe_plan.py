@@ -140,7 +140,7 @@ def test_plan_of_defaults() -> None:
 
 
 def test_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard input, unless nobody pipes anything into it; an empty list is a mistake."""
+    """Standard input, unless it is a terminal; an empty list is a mistake."""
     monkeypatch.setattr("sys.stdin", None)
     for text in ("[sample]\nmax_pairs = 1\n", "[read]\n[pair]\n", "[read]\ninputs = '-'\n[pair]\n"):
         assert _plan(text).read.inputs == [Input("-", "stdin")]
@@ -166,7 +166,7 @@ def test_references_are_read_too() -> None:
 
 
 def test_tokenizer_is_read_too() -> None:
-    """The result hangs on it as on any other file."""
+    """The result depends on it as on any other file."""
     Tokenizer(WordLevel({"a": 0}, unk_token="a")).save("t.json")  # noqa: S106 - no password
     text = f"{READ}[filter]\nmax_tokens = 9\ntokenizer = 't.json'\n"
     assert _inputs(text) == [IN, Input("t.json", "t.json")]
@@ -263,7 +263,7 @@ def test_input_that_is_not_there() -> None:
     ],
 )
 def test_destination_of_one_file(write: str, outputs: list[str], manifest: str | None) -> None:
-    """The manifest stands beside it, if it is a file."""
+    """The manifest is next to it, if it is a file."""
     plan = _plan(f"{READ}[pair]\n[write]\n{write}\n")
     assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
 
@@ -284,7 +284,7 @@ def test_destination_of_one_file(write: str, outputs: list[str], manifest: str |
 def test_destination_of_sides(
     split: str, write: str, outputs: list[str], manifest: str | None
 ) -> None:
-    """A file a side; those of sides that nobody asked for go."""
+    """A file per side; files of sides that were not asked for are removed."""
     plan = _plan(f"{READ}[split]\n{split}\n[write]\nout_dir = 'd'\n{write}\n")
     assert (Destination(plan).paths, _manifest(plan)) == (outputs, manifest)
     Path("d").mkdir()

@@ -254,7 +254,7 @@ def test_large_seed() -> None:
 
 
 def test_manifest_elsewhere() -> None:
-    """Where [write] says; nothing stands beside the output then."""
+    """Where [write] says; then there is none next to the output."""
     _run(settings=["write.manifest=m.json"])
     assert [*_files("data")] == ["data/o.jsonl"]
     assert _manifest("m.json")["outputs"][0]["path"] == "data/o.jsonl"
@@ -354,7 +354,7 @@ def test_dry_run_over_an_earlier_one() -> None:
 def test_words_that_do_not_fit(
     text: str, words: dict[str, Any], error: type[Exception], *, keep: bool
 ) -> None:
-    """They are told before anything is written, and no input is written over."""
+    """They are reported before anything is written, and no input is written over."""
     Path("recipe.toml").write_text(text, "utf-8")
     before = _files(".")
     with pytest.raises(error):
@@ -363,7 +363,7 @@ def test_words_that_do_not_fit(
 
 
 def test_depfile_that_cannot_be() -> None:
-    """A name that make cannot hold is told before anything is written."""
+    """A name that make cannot hold is reported before anything is written."""
     shutil.copy("runs/in.jsonl", "a;b.jsonl")
     with pytest.raises(UsageError, match="make has no way"):
         _run(settings=["read.inputs=a;b.jsonl"], depfile="x.d")
@@ -371,7 +371,7 @@ def test_depfile_that_cannot_be() -> None:
 
 
 def test_names_that_are_no_text() -> None:
-    """A manifest is JSON: such a name is told before anything is written."""
+    """A manifest is JSON: such a name is reported before anything is written."""
     odd = os.fsdecode(b"odd\xff.jsonl")
     shutil.copy("runs/in.jsonl", odd)
     with pytest.raises(UsageError, match="not UTF-8"):
@@ -470,7 +470,7 @@ def test_input_that_changes_under_the_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_depfile() -> None:
-    """The manifest hangs on the recipe and on all that was read."""
+    """The manifest depends on the recipe and on all files that were read."""
     Path("a b.jsonl").write_bytes(b'{"prompt": "Q0"}\n')
     _run(depfile="x.d", settings=["dedupe.against=a b.jsonl"])
     assert Path("x.d").read_bytes() == (
@@ -483,7 +483,7 @@ def test_depfile() -> None:
     ("settings", "target"), [(["write.manifest=m.json"], "m.json"), ([], "data/manifest.json")]
 )
 def test_target_of_a_depfile(settings: list[str], target: str) -> None:
-    """The manifest, wherever it stands."""
+    """The manifest, wherever it is."""
     _run(depfile="x.d", settings=settings)
     assert Path("x.d").read_text("utf-8").startswith(f"{target}: ")
 
@@ -531,6 +531,6 @@ def test_without_keep_if_same() -> None:
 
 
 def test_depfile_of_nothing() -> None:
-    """Without a manifest and without a file there is nothing that could hang on anything."""
+    """Without a manifest and without a file there is no target that could have dependencies."""
     with pytest.raises(UsageError):
         _run(RECIPE, depfile="x.d")

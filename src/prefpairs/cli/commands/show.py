@@ -178,7 +178,7 @@ class ViewWords:
 
     @contextmanager
     def opened(self, plan: InputPlan, ledger: Ledger) -> Iterator[Screen]:
-        """The screen; what was found is shown before it is told what was not."""
+        """The screen; what was found is shown before the error about what was not."""
         check_written([plan.quarantine], plan.inputs)
         missing = None
         with open_screen(self.width, pager=not self.no_pager) as screen:

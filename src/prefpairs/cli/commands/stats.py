@@ -24,7 +24,7 @@ _TOLD = "Output"
 
 @options
 class ToldWords:
-    """The words about what is told, as they were typed."""
+    """What is written, and where."""
 
     output: str = option(
         STDOUT,
@@ -48,7 +48,7 @@ class ToldWords:
     quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Do not show a progress bar.")
 
     def written(self, found: Survey, ledger: Ledger) -> bytes:
-        """What is told of a survey."""
+        """A survey in the form that was asked for."""
         if self.json:
             return encode_pretty(figures(found, ledger))
         told, worrying = sections(found, ledger), warnings(found)

@@ -8,9 +8,9 @@ from prefpairs.strategies import STRATEGIES
 
 
 def describe_outcome(member: Member, pairs: int, plan: PairPlan) -> tuple[str, str]:
-    """What became of a candidate, and on which side it stands, if it is paired.
+    """What became of a candidate, and its side, if it is in a pair.
 
-    `pairs` is how many its group gave.
+    `pairs` is the number of pairs of its group.
     """
     outcome = member.outcome
     if isinstance(outcome, str):
