@@ -10,7 +10,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, PairPlan, Plan, ReadPlan, WritePlan
 
 
-def run_with_summary(
+def run_plan(
     plan: Plan, outputs: Mapping[str, Output], ledger: Ledger, *, allow_empty: bool = False
 ) -> None:
     """Write what a plan makes."""
@@ -27,9 +27,9 @@ def pair(
 ) -> None:
     """Write the pairs of rollouts."""
     whole = Plan(read=plan.read, pair=plan, export=export, temp_dir=plan.temp_dir)
-    run_with_summary(whole, outputs, ledger, allow_empty=allow_empty)
+    run_plan(whole, outputs, ledger, allow_empty=allow_empty)
 
 
 def extract(plan: ReadPlan, output: Output, ledger: Ledger, *, allow_empty: bool = False) -> None:
     """Write the candidates of rollouts."""
-    run_with_summary(Plan(read=plan), {WHOLE: output}, ledger, allow_empty=allow_empty)
+    run_plan(Plan(read=plan), {WHOLE: output}, ledger, allow_empty=allow_empty)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rows of pairs, and the sieves that are asked to pass them on."""
+"""Hypothesis strategies for rows of pairs, and the stages that are asked to pass them on."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -237,10 +237,10 @@ def splits(*, by: Sequence[str] = ("prompt", "group", "meta.task")) -> st.Search
 
 def chains(*, ordered: bool = True) -> st.SearchStrategy[list[Stage]]:
     """Up to three commands, one after the other; or such of which the last alone may order."""
-    sieves: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(ordered=ordered), filters())
+    stages: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(ordered=ordered), filters())
     if ordered:
-        return st.lists(sieves, min_size=1, max_size=3)
+        return st.lists(stages, min_size=1, max_size=3)
     last: st.SearchStrategy[list[Stage]] = st.one_of(st.just([]), samples().map(lambda one: [one]))
-    return st.tuples(st.lists(sieves, min_size=1, max_size=3), last).map(
+    return st.tuples(st.lists(stages, min_size=1, max_size=3), last).map(
         lambda both: [*both[0], *both[1]]
     )

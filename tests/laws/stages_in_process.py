@@ -18,11 +18,11 @@ from prefpairs.ledger.summaries import pair_input_summary
 from prefpairs.plan import InputPlan, Plan
 from prefpairs.stages.base import Stage
 from prefpairs.stages.split import Split
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 
-class Sieved(Outcome):
-    """What came through the sieves, side by side, and what was counted."""
+class Staged(Outcome):
+    """What came through the stages, side by side, and what was counted."""
 
     def __init__(self, sides: Mapping[str, Sequence[bytes]], ledger: Ledger) -> None:
         super().__init__([line for lines in sides.values() for line in lines], ledger)
@@ -40,39 +40,39 @@ class Sieved(Outcome):
         return {key: summary[key] for key in summary if key not in named}
 
 
-def sieve_files(files: Mapping[str, bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
-    """Pass the pairs of these files through the sieves, and part them if that is asked."""
+def staged_files(files: Mapping[str, bytes], *stages: Stage, split: Split | None = None) -> Staged:
+    """Pass the pairs of these files through the stages, and part them if that is asked."""
     with named_files(files) as inputs:
-        return _sieve(inputs, sieves, parting)
+        return _staged(inputs, stages, split)
 
 
-def sieve_lines(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
+def staged_lines(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
     """The same, with the lines of one file."""
-    return sieve_files({"pairs.jsonl": b"".join(lines)}, *sieves, parting=parting)
+    return staged_files({"pairs.jsonl": b"".join(lines)}, *stages, split=split)
 
 
-def sieve_shards(
-    shards: Sequence[Sequence[bytes]], *sieves: Stage, parting: Split | None = None
-) -> Sieved:
+def staged_shards(
+    shards: Sequence[Sequence[bytes]], *stages: Stage, split: Split | None = None
+) -> Staged:
     """The same, with lines that are spread over files."""
     named = {f"part-{place}.jsonl": b"".join(lines) for place, lines in enumerate(shards)}
-    return sieve_files(named, *sieves, parting=parting)
+    return staged_files(named, *stages, split=split)
 
 
-def sieve_packed(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
+def staged_packed(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
     """The same, with a file that is compressed."""
     packed = gzip.compress(b"".join(lines))
-    return sieve_files({"pairs.jsonl.gz": packed}, *sieves, parting=parting)
+    return staged_files({"pairs.jsonl.gz": packed}, *stages, split=split)
 
 
-def sieve_array(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
+def staged_array(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
     """The same, with lines that stand in one JSON array, indented as people do."""
     rows = [json.loads(line) for line in lines]
     array = json.dumps(rows, indent=2).encode()
-    return sieve_files({"pairs.json": array}, *sieves, parting=parting)
+    return staged_files({"pairs.json": array}, *stages, split=split)
 
 
-def sieve_piped(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = None) -> Sieved:
+def staged_piped(lines: Sequence[bytes], *stages: Stage, split: Split | None = None) -> Staged:
     """The same, with lines that come through a pipe."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder, "pipe")
@@ -80,28 +80,28 @@ def sieve_piped(lines: Sequence[bytes], *sieves: Stage, parting: Split | None = 
         feeder = Thread(target=pipe.write_bytes, args=(b"".join(lines),))
         feeder.start()
         try:
-            return _sieve(find_inputs([str(pipe)]), sieves, parting)
+            return _staged(find_inputs([str(pipe)]), stages, split)
         finally:
             feeder.join()
 
 
-def sieve_rollouts(
-    lines: Sequence[bytes], asked: Asked, *sieves: Stage, parting: Split | None = None
-) -> Sieved:
+def staged_rollouts(
+    lines: Sequence[bytes], asked: Asked, *stages: Stage, split: Split | None = None
+) -> Staged:
     """Make pairs of the rollouts of one file and pass them on, all in one run."""
     with named_files({"rows.jsonl": b"".join(lines)}) as inputs:
         making = asked.plan(inputs)
-        return _run(Plan(read=making.read, pair=making, stages=sieves, split=parting))
+        return _run(Plan(read=making.read, pair=making, stages=stages, split=split))
 
 
-def _sieve(inputs: Sequence[Input], sieves: Sequence[Stage], parting: Split | None) -> Sieved:
+def _staged(inputs: Sequence[Input], stages: Sequence[Stage], split: Split | None) -> Staged:
     read = InputPlan(inputs=inputs, on_error="skip")
-    return _run(Plan(read=read, stages=sieves, split=parting))
+    return _run(Plan(read=read, stages=stages, split=split))
 
 
-def _run(plan: Plan) -> Sieved:
+def _run(plan: Plan) -> Staged:
     ledger = Ledger()
     sides = [WHOLE] if plan.split is None else plan.split.sides
     outputs = {side: Collected() for side in sides}
-    run_with_summary(plan, outputs, ledger, allow_empty=True)
-    return Sieved({side: output.lines for side, output in outputs.items()}, ledger)
+    run_plan(plan, outputs, ledger, allow_empty=True)
+    return Staged({side: output.lines for side, output in outputs.items()}, ledger)

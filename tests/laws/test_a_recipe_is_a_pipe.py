@@ -17,7 +17,7 @@ from rollouts_of_any_format import (
     rollout_lines,
 )
 from run_in_process import Asked, Row, lines_of, pair_lines
-from stages_in_process import Sieved, sieve_lines, sieve_rollouts
+from stages_in_process import Staged, staged_lines, staged_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
@@ -63,7 +63,7 @@ def dedupes() -> st.SearchStrategy[Dedupe]:
     )
 
 
-def partings() -> st.SearchStrategy[Split | None]:
+def maybe_splits() -> st.SearchStrategy[Split | None]:
     """No split, or any."""
     split = st.builds(
         Split,
@@ -78,8 +78,8 @@ def partings() -> st.SearchStrategy[Split | None]:
 
 def chains() -> st.SearchStrategy[list[Stage]]:
     """Up to four commands, of which any may put the pairs in order."""
-    sieves: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(), filters())
-    return st.lists(sieves, max_size=4)
+    stages: st.SearchStrategy[Stage] = st.one_of(dedupes(), samples(), filters())
+    return st.lists(stages, max_size=4)
 
 
 @st.composite
@@ -114,26 +114,26 @@ def any_lines() -> st.SearchStrategy[list[bytes]]:
 
 
 def in_a_pipe(
-    lines: list[bytes], asked: Asked, chain: Sequence[Stage], parting: Split | None
-) -> tuple[Sieved, list[StageCounts]]:
+    lines: list[bytes], asked: Asked, chain: Sequence[Stage], split: Split | None
+) -> tuple[Staged, list[StageCounts]]:
     """`pair` to bytes, then each command alone on the bytes of the one before."""
     left: Sequence[bytes] = pair_lines(lines, asked).lines
     stages = []
     for command in chain:
-        found = sieve_lines(left, command)
+        found = staged_lines(left, command)
         assert found.ledger.rows_used == len(left)
         stages.append(found.stage)
         left = found.lines
-    last = sieve_lines(left, parting=parting)
+    last = staged_lines(left, split=split)
     return last, [*stages, *last.ledger.stages]
 
 
 def expect_same(
-    lines: list[bytes], asked: Asked, chain: Sequence[Stage], parting: Split | None
-) -> Sieved:
+    lines: list[bytes], asked: Asked, chain: Sequence[Stage], split: Split | None
+) -> Staged:
     """One process writes the same bytes to each side, and keeps the same ledgers."""
-    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
-    piped, stages = in_a_pipe(lines, asked, chain, parting)
+    whole = staged_rollouts(lines, asked, *chain, split=split)
+    piped, stages = in_a_pipe(lines, asked, chain, split)
     assert {name: side.lines for name, side in whole.sides.items()} == {
         name: side.lines for name, side in piped.sides.items()
     }
@@ -144,12 +144,12 @@ def expect_same(
 
 
 @examples(500)
-@given(lines=any_lines(), asked=plans(), chain=chains(), parting=partings())
+@given(lines=any_lines(), asked=plans(), chain=chains(), split=maybe_splits())
 def test_a_recipe_writes_what_a_pipe_writes(
-    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """Any plan, any commands, any split: the same bytes, origins included, and the same counts."""
-    expect_same(lines, asked, chain, parting)
+    expect_same(lines, asked, chain, split)
 
 
 # Why it might not --------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
     ids=["none", "one after the other", "shuffle", "easy first", "hard first"],
 )
 @pytest.mark.parametrize(
-    "parting",
+    "split",
     [
         None,
         Split(val_fraction=0.4),
@@ -200,28 +200,28 @@ def rollouts(count: int, **more: Any) -> list[bytes]:
     ids=["input", "key", "across"],
 )
 def test_every_kind_of_recipe_gives_something(
-    asked: Asked, chain: list[Stage], parting: Split | None
+    asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """On an input that is large enough for each of them, something is lost and something stays."""
     lines = [
         line.replace(b'"k": 0', f'"k": {number // 2 % 6}'.encode())
         for number, line in enumerate(rollouts(30, meta={"k": 0}))
     ]
-    whole = expect_same(lines, asked, chain, parting)
+    whole = expect_same(lines, asked, chain, split)
     assert whole.lines
     if chain:
         assert sum(stage.dropped.total() for stage in whole.ledger.stages) or asked.across_prompts
 
 
 @examples(100)
-@given(chain=chains(), parting=partings())
-@example(chain=[Sample(order="shuffle"), Dedupe()], parting=None)
-@example(chain=[Sample(order="easy-first"), Sample(max_pairs=5)], parting=None)
-@example(chain=[Sample(order="shuffle"), Sample(per_group=2)], parting=Split(exact=True))
-@example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], parting=None)
-def test_what_was_put_in_order_stays_in_order(chain: list[Stage], parting: Split | None) -> None:
+@given(chain=chains(), split=maybe_splits())
+@example(chain=[Sample(order="shuffle"), Dedupe()], split=None)
+@example(chain=[Sample(order="easy-first"), Sample(max_pairs=5)], split=None)
+@example(chain=[Sample(order="shuffle"), Sample(per_group=2)], split=Split(exact=True))
+@example(chain=[Sample(order="shuffle"), Sample(order="easy-first")], split=None)
+def test_what_was_put_in_order_stays_in_order(chain: list[Stage], split: Split | None) -> None:
     """Also where another command comes behind `sample --order`."""
-    expect_same(rollouts(12), Asked(), chain, parting)
+    expect_same(rollouts(12), Asked(), chain, split)
 
 
 @pytest.mark.parametrize("exact", [False, True])

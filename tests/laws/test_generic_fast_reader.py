@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rows_of_any_columns import rows_of_any_names
 from run_in_process import Row
-from scan_in_process import indexed
 from usual_rows import AIMS, plain_rows, usual_rows
 
 from hypothesis_examples import examples
@@ -20,6 +19,7 @@ from prefpairs.model.identity import digest_response
 from prefpairs.sources import GENERIC, generic
 from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import source_of
+from scan_in_process import indexed
 
 SAMPLE = {"id": 1, "question": "Q", "answer": "A", "reward": 1.0, "model": "m"}
 READINGS: list[tuple[ReadOptions, Row]] = [

@@ -18,7 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pair_rows import different_rows, rows_across, splits
 from run_in_process import Collected, Row, lines_of
-from stages_in_process import sieve_lines
+from stages_in_process import staged_lines
 from test_laws_of_export import LETTERS, PLAIN_PAIRS, Asked, asked_of, pair_row, said_in
 
 from hypothesis_examples import examples
@@ -31,7 +31,7 @@ from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.stages.split import Split
 from prefpairs.targets import TARGETS, target_named
 from prefpairs.targets.export_options import ExportOptions
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 SIDES = ("train", "val", "test")
 LEAK = "prompt_on_other_side"
@@ -109,7 +109,7 @@ def exported(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_with_summary(plan, outputs, ledger, allow_empty=True)
+        run_plan(plan, outputs, ledger, allow_empty=True)
     return {side: outputs[side].lines for side in sides}, ledger
 
 
@@ -178,52 +178,52 @@ def test_the_order_of_sides_and_rows_does_not_matter(
 
 
 def split_for(
-    rows: Sequence[Row], asked: Asked, parting: Split, **words: Any
+    rows: Sequence[Row], asked: Asked, split: Split, **words: Any
 ) -> dict[str, Sequence[bytes]]:
     """The pairs of each side, split by what the trainer sees."""
-    parted = sieve_lines(lines_of(*rows), parting=replace(parting, seen=view_of(asked), **words))
+    parted = staged_lines(lines_of(*rows), split=replace(split, seen=view_of(asked), **words))
     assert len(parted.lines) == parted.ledger.rows_used - parted.stage.dropped.total()
     return {side: outcome.lines for side, outcome in parted.sides.items()}
 
 
-@given(rows=ROWS, asked=asked_of(), parting=splits(by=["prompt"]))
+@given(rows=ROWS, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(200)
-def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, parting: Split) -> None:
+def test_a_split_for_a_trainer_loses_nothing(rows: list[Row], asked: Asked, split: Split) -> None:
     """Export finds no prompt on two sides any more, also with --exact."""
-    sides = split_for(rows, asked, parting)
-    assert sum(map(len, sides.values())) == len(sieve_lines(lines_of(*rows)).lines)
+    sides = split_for(rows, asked, split)
+    assert sum(map(len, sides.values())) == len(staged_lines(lines_of(*rows)).lines)
     files, ledger = exported(sides, asked)
     expect_no_leak(files, asked.target.name)
     assert ledger.stages[-1].dropped[LEAK] == 0
 
 
-@given(rows=ROWS, more=ROWS, asked=asked_of(), parting=splits(by=["prompt"]))
+@given(rows=ROWS, more=ROWS, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(100)
 def test_added_data_moves_nobody(
-    rows: list[Row], more: list[Row], asked: Asked, parting: Split
+    rows: list[Row], more: list[Row], asked: Asked, split: Split
 ) -> None:
     """Each pair stays on its side when others are added, before it or behind."""
-    parting = replace(parting, exact=False)
-    alone, added = (split_for(given_rows, asked, parting) for given_rows in (rows, more))
+    split = replace(split, exact=False)
+    alone, added = (split_for(given_rows, asked, split) for given_rows in (rows, more))
     for together in ([*rows, *more], [*more, *rows]):
-        for side, lines in split_for(together, asked, parting).items():
+        for side, lines in split_for(together, asked, split).items():
             assert Counter(lines) == Counter(alone[side]) + Counter(added[side])
 
 
 @given(
     rows=PLAIN_PAIRS,
     name=st.sampled_from([name for name in TARGETS if name != "tokens"]),
-    parting=splits(by=["prompt"]),
+    split=splits(by=["prompt"]),
 )
 @examples(100)
 def test_prompts_that_nobody_changes_stay_where_they_are(
-    rows: list[Row], name: str, parting: Split
+    rows: list[Row], name: str, split: Split
 ) -> None:
     """Where export writes prompts as they are, a split for it is a split."""
     target = target_named(name)
     asked = Asked(target, ExportOptions(release=target.releases[-1] if target.releases else ""))
-    plainly = sieve_lines(lines_of(*rows), parting=parting)
-    assert split_for(rows, asked, parting) == {
+    plainly = staged_lines(lines_of(*rows), split=split)
+    assert split_for(rows, asked, split) == {
         side: outcome.lines for side, outcome in plainly.sides.items()
     }
 
@@ -232,48 +232,48 @@ def test_prompts_that_nobody_changes_stay_where_they_are(
 
 
 def in_one_run(
-    lines: Sequence[bytes], asked: Asked, parting: Split
+    lines: Sequence[bytes], asked: Asked, split: Split
 ) -> tuple[dict[str, list[bytes]], Ledger]:
     """The rows of a recipe that splits and exports."""
     ledger = Ledger()
-    outputs = {name: Collected() for name in (*parting.sides, *asked.target.extra_names)}
+    outputs = {name: Collected() for name in (*split.sides, *asked.target.extra_names)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pairs.jsonl")
         path.write_bytes(b"".join(lines))
         plan = Plan(
             read=InputPlan(inputs=find_inputs([str(path)])),
-            split=parting,
+            split=split,
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_with_summary(plan, outputs, ledger, allow_empty=True)
-    return {side: outputs[side].lines for side in parting.sides}, ledger
+        run_plan(plan, outputs, ledger, allow_empty=True)
+    return {side: outputs[side].lines for side in split.sides}, ledger
 
 
-@given(rows=NESTED, asked=asked_of(), parting=splits(by=["group", "prompt"]), chance=CHANCE)
+@given(rows=NESTED, asked=asked_of(), split=splits(by=["group", "prompt"]), chance=CHANCE)
 @examples(150)
 def test_a_split_by_something_else_is_checked(
-    rows: list[Row], asked: Asked, parting: Split, chance: Random
+    rows: list[Row], asked: Asked, split: Split, chance: Random
 ) -> None:
     """A recipe that splits by group: both that and the prompts that are seen are on one side."""
-    files, ledger = in_one_run(lines_of(*rows), asked, parting)
+    files, ledger = in_one_run(lines_of(*rows), asked, split)
     expect_no_leak(files, asked.target.name)
-    split, stage = ledger.stages
-    assert (split.found, stage.found) == (len(rows), split.kept)
-    assert stage.found == stage.kept + stage.dropped.total()
-    assert ledger.pairs == stage.kept == sum(ledger.sides.values())
+    splitting, exporting = ledger.stages
+    assert (splitting.found, exporting.found) == (len(rows), splitting.kept)
+    assert exporting.found == exporting.kept + exporting.dropped.total()
+    assert ledger.pairs == exporting.kept == sum(ledger.sides.values())
     shuffled = lines_of(*rows)
     chance.shuffle(shuffled)
-    found, _ = in_one_run(shuffled, asked, parting)
+    found, _ = in_one_run(shuffled, asked, split)
     assert seen_on(found, asked.target.name) == seen_on(files, asked.target.name)
 
 
-@given(rows=NESTED, asked=asked_of(), parting=splits(by=["prompt"]))
+@given(rows=NESTED, asked=asked_of(), split=splits(by=["prompt"]))
 @examples(100)
-def test_a_recipe_knows_what_export_will_do(rows: list[Row], asked: Asked, parting: Split) -> None:
+def test_a_recipe_knows_what_export_will_do(rows: list[Row], asked: Asked, split: Split) -> None:
     """It writes what `split --for` and then `export` write."""
-    parting = replace(parting, seen=view_of(asked))
-    files, ledger = in_one_run(lines_of(*rows), asked, parting)
-    piped, _ = exported(split_for(rows, asked, parting), asked)
+    split = replace(split, seen=view_of(asked))
+    files, ledger = in_one_run(lines_of(*rows), asked, split)
+    piped, _ = exported(split_for(rows, asked, split), asked)
     assert ledger.stages[-1].dropped[LEAK] == 0
     if asked.target.unpaired:  # which of several equal answers is written hangs on their order
         assert seen_on(files, asked.target.name) == seen_on(piped, asked.target.name)
@@ -354,15 +354,15 @@ def test_a_picture_is_part_of_the_question() -> None:
 
 
 def sides_like(
-    old: Mapping[str, Sequence[bytes]], rows: Sequence[Row], parting: Split
+    old: Mapping[str, Sequence[bytes]], rows: Sequence[Row], split: Split
 ) -> dict[str, Sequence[bytes]]:
     """The pairs of each side, where those of a folder keep theirs."""
     with tempfile.TemporaryDirectory() as folder:
         for side, lines in old.items():
             Path(folder, f"{side}.jsonl").write_bytes(b"".join(lines))
         Path(folder, "pairs.jsonl").write_bytes(b"".join(lines_of(*rows)))  # of no side
-        parting = with_earlier_sides(replace(parting, like=folder))
-    parted = sieve_lines(lines_of(*rows), parting=parting)
+        split = with_earlier_sides(replace(split, like=folder))
+    parted = staged_lines(lines_of(*rows), split=split)
     return {side: outcome.lines for side, outcome in parted.sides.items()}
 
 
@@ -376,39 +376,39 @@ def _without_names(lines: Sequence[bytes]) -> list[bytes]:
     rows=st.one_of(different_rows(), rows_across()),
     more=different_rows(),
     earlier=splits(by=["prompt"]),
-    parting=splits(by=["prompt"]),
+    split=splits(by=["prompt"]),
 )
 @examples(150)
 def test_prompts_keep_their_sides(
-    rows: list[Row], more: list[Row], earlier: Split, parting: Split
+    rows: list[Row], more: list[Row], earlier: Split, split: Split
 ) -> None:
     """Whatever the shares and the seeds; all other pairs are where a split would have them."""
-    parting = replace(parting, exact=False)
+    split = replace(split, exact=False)
     more = [{**row, "prompt": f"new {number}"} for number, row in enumerate(more)]
-    had = sieve_lines(lines_of(*rows), parting=earlier).sides
+    had = staged_lines(lines_of(*rows), split=earlier).sides
     old = {side: outcome.lines for side, outcome in had.items()}
     found = sides_like(
-        {side: _without_names(lines) for side, lines in old.items()}, [*rows, *more], parting
+        {side: _without_names(lines) for side, lines in old.items()}, [*rows, *more], split
     )
-    fresh = sieve_lines(lines_of(*more), parting=parting).sides
+    fresh = staged_lines(lines_of(*more), split=split).sides
     for side in {*old, *fresh}:
         assert Counter(found.get(side, ())) >= Counter(old.get(side, ()))
         assert Counter(found.get(side, ())) >= Counter(fresh[side].lines if side in fresh else ())
     assert {side for side in old if old[side]} <= {*found}
 
 
-@given(rows=NESTED, more=NESTED, asked=asked_of(), earlier=splits(), parting=splits(by=["prompt"]))
+@given(rows=NESTED, more=NESTED, asked=asked_of(), earlier=splits(), split=splits(by=["prompt"]))
 @examples(100)
 def test_old_sides_that_leak_are_settled(
-    rows: list[Row], more: list[Row], asked: Asked, earlier: Split, parting: Split
+    rows: list[Row], more: list[Row], asked: Asked, earlier: Split, split: Split
 ) -> None:
     """A split that did not know the trainer: test keeps a prompt that several sides have."""
     asked = Asked(asked.target, replace(asked.options, lossy="flatten"))  # every pair is written
-    old = sieve_lines(lines_of(*rows), parting=earlier).sides
+    old = staged_lines(lines_of(*rows), split=earlier).sides
     lines = {side: outcome.lines for side, outcome in old.items()}
     assume(any(lines.values()))
-    parting = replace(parting, exact=False, seen=view_of(asked))
-    found = sides_like(lines, [*rows, *more], parting)
+    split = replace(split, exact=False, seen=view_of(asked))
+    found = sides_like(lines, [*rows, *more], split)
     files, ledger = exported(found, asked)
     expect_no_leak(files, asked.target.name)
     assert ledger.stages[-1].dropped[LEAK] == 0

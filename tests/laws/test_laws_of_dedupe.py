@@ -24,7 +24,7 @@ from pair_rows import (
 )
 from rollouts_of_any_format import shards_of
 from run_in_process import Row, lines_of
-from stages_in_process import Sieved, sieve_lines, sieve_shards
+from stages_in_process import Staged, staged_lines, staged_shards
 
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
@@ -90,7 +90,7 @@ def _loses(pair: Row, best: dict[tuple[Any, ...], Row], conflicts: str) -> bool:
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_dedupe_keeps_what_a_naive_one_keeps(lines: list[bytes], asked: Dedupe) -> None:
     """Of each kind one pair stays, as strong as any; contradictions go as was asked."""
-    pairs, left = sieve_lines(lines), sieve_lines(lines, asked)
+    pairs, left = staged_lines(lines), staged_lines(lines, asked)
     found = Counter((key_of(pair, asked.by), strength_of(pair)) for pair in left.rows)
     assert found == expected_strengths(pairs.rows, asked)
     assert found.total() == len(found) == len({key_of(pair, asked.by) for pair in left.rows})
@@ -100,8 +100,8 @@ def test_dedupe_keeps_what_a_naive_one_keeps(lines: list[bytes], asked: Dedupe) 
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_what_stays_was_there_and_comes_as_it_came(lines: list[bytes], asked: Dedupe) -> None:
     """The output is a part of the input, word for word and in its order."""
-    remaining = iter(sieve_lines(lines).lines)
-    assert all(line in remaining for line in sieve_lines(lines, asked).lines)
+    remaining = iter(staged_lines(lines).lines)
+    assert all(line in remaining for line in staged_lines(lines, asked).lines)
 
 
 @examples(110)
@@ -112,8 +112,8 @@ def test_dedupe_does_not_hang_on_arrival(
     """Shuffled lines in several files leave the same pairs, except origins, and equal counts."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
-    whole = sieve_lines(lines, asked)
-    again = sieve_shards(data.draw(shards_of(shuffled)), asked)
+    whole = staged_lines(lines, asked)
+    again = staged_shards(data.draw(shards_of(shuffled)), asked)
     assert again.contents() == whole.contents()
     assert again.counts() == whole.counts()
 
@@ -122,8 +122,8 @@ def test_dedupe_does_not_hang_on_arrival(
 @given(lines=pair_lines_mixed(), asked=dedupes())
 def test_dedupe_twice_is_dedupe_once(lines: list[bytes], asked: Dedupe) -> None:
     """Nothing more goes in a second run."""
-    once = sieve_lines(lines, asked)
-    again = sieve_lines(once.lines, asked)
+    once = staged_lines(lines, asked)
+    again = staged_lines(once.lines, asked)
     assert again.lines == once.lines
     assert again.stage.dropped == {}
 
@@ -134,15 +134,15 @@ def test_shards_without_duplicates_are_deduped_to_the_same(
     lines: list[bytes], data: st.DataObject
 ) -> None:
     """Dedupe of deduped shards is dedupe of the whole."""
-    shards = [sieve_lines(shard, Dedupe()).lines for shard in data.draw(shards_of(lines))]
-    assert sieve_shards(shards, Dedupe()).contents() == sieve_lines(lines, Dedupe()).contents()
+    shards = [staged_lines(shard, Dedupe()).lines for shard in data.draw(shards_of(lines))]
+    assert staged_shards(shards, Dedupe()).contents() == staged_lines(lines, Dedupe()).contents()
 
 
 @examples(110)
 @given(rows=pair_rows(), asked=dedupes())
 def test_settled_conflicts_leave_no_contradiction(rows: list[Row], asked: Dedupe) -> None:
     """With drop and strongest no pair is left that another one contradicts; keep counts them."""
-    left = sieve_lines(lines_of(*rows), replace(asked, by=("content",)))
+    left = staged_lines(lines_of(*rows), replace(asked, by=("content",)))
     identities = {identity_of(pair) for pair in left.rows}
     contradicted = [pair for pair in left.rows if reversed_identity(pair) in identities]
     if asked.conflicts == "keep":
@@ -179,11 +179,11 @@ def test_the_wider_gap_wins_a_contradiction(
 ) -> None:
     """Strongest keeps the wider gap, and neither where the gaps are equal or unknown."""
     for lines in permutations(_contradiction(over, under)):
-        strongest = sieve_lines(lines, Dedupe(conflicts="strongest"))
+        strongest = staged_lines(lines, Dedupe(conflicts="strongest"))
         assert [pair["gap"] for pair in strongest.rows] == gaps
         assert strongest.stage.dropped == {"contradiction": 2 - len(gaps)}
-        assert sieve_lines(lines, Dedupe(conflicts="drop")).rows == []
-        assert sieve_lines(lines, Dedupe()).stage.noticed == {"contradiction_kept": 2}
+        assert staged_lines(lines, Dedupe(conflicts="drop")).rows == []
+        assert staged_lines(lines, Dedupe()).stage.noticed == {"contradiction_kept": 2}
 
 
 def test_other_questions_do_not_contradict() -> None:
@@ -194,7 +194,7 @@ def test_other_questions_do_not_contradict() -> None:
         {"prompt": "R", "chosen": "B", "rejected": "A"},
         {"prompt": "Q", "chosen": "B", "rejected": "A", "tools": tools},
     ]
-    assert len(sieve_lines(lines_of(*rows), Dedupe(conflicts="drop")).rows) == 3
+    assert len(staged_lines(lines_of(*rows), Dedupe(conflicts="drop")).rows) == 3
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
@@ -208,7 +208,7 @@ def test_the_strongest_copy_stays(order: tuple[int, ...]) -> None:
     ]
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     lines = lines_of(*({**text, **rows[place]} for place in order))
-    left = sieve_lines(lines, Dedupe())
+    left = staged_lines(lines, Dedupe())
     assert [pair["chosen_origin"] for pair in left.rows] == ["a:2"]
     assert left.stage.dropped == {"duplicate": 3}
 
@@ -223,8 +223,8 @@ def test_copies_as_strong_are_told_apart_by_what_they_say(order: tuple[int, ...]
         {**text, "group": "h", "chosen_index": 3},
     ]
     lines = lines_of(*rows)
-    first = sieve_lines(lines, Dedupe()).lines
-    assert sieve_lines([lines[place] for place in order], Dedupe()).lines == first
+    first = staged_lines(lines, Dedupe()).lines
+    assert staged_lines([lines[place] for place in order], Dedupe()).lines == first
 
 
 class _NoTexts:
@@ -246,10 +246,10 @@ def _entries(count: int) -> Iterator[IndexedPair]:
 def test_dedupe_holds_digests_only() -> None:
     """A distinct pair takes 110 bytes at most, beside what puts any number of them in order."""
     count, ordering = 60_000, 3_500_000
-    sieve = Dedupe(conflicts="strongest")
+    stage = Dedupe(conflicts="strongest")
     tracemalloc.start()
     try:
-        next(sieve.select(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
+        next(stage.select(_entries(count), _NoTexts(), StageCounts("dedupe"), frozenset()))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -320,7 +320,7 @@ def near_dedupes() -> st.SearchStrategy[Dedupe]:
     )
 
 
-def near_counts(found: Sieved) -> tuple[list[str], Row]:
+def near_counts(found: Staged) -> tuple[list[str], Row]:
     """What stays, and the counts."""
     return found.contents(), found.counts()
 
@@ -329,8 +329,8 @@ def near_counts(found: Sieved) -> tuple[list[str], Row]:
 @given(rows=wordy_rows(), asked=near_dedupes())
 def test_only_near_duplicates_of_stronger_pairs_go(rows: list[Row], asked: Dedupe) -> None:
     """Whatever --near takes away is as near as was asked to a stronger pair that stays."""
-    exact = sieve_lines(lines_of(*rows), replace(asked, near=None))
-    left = sieve_lines(lines_of(*rows), asked)
+    exact = staged_lines(lines_of(*rows), replace(asked, near=None))
+    left = staged_lines(lines_of(*rows), asked)
     gone = [pair for pair in exact.rows if pair not in left.rows]
     assert [pair for pair in left.rows if pair not in exact.rows] == []
     assert left.stage.dropped["near_duplicate"] == len(gone)
@@ -351,16 +351,16 @@ def test_near_duplicates_do_not_hang_on_arrival(
     """The same pairs stay in any order, and all of them in a second run."""
     shuffled = list(rows)
     chance.shuffle(shuffled)
-    once = sieve_lines(lines_of(*rows), asked)
-    assert near_counts(sieve_lines(lines_of(*shuffled), asked)) == near_counts(once)
-    assert sieve_lines(once.lines, asked).lines == once.lines
+    once = staged_lines(lines_of(*rows), asked)
+    assert near_counts(staged_lines(lines_of(*shuffled), asked)) == near_counts(once)
+    assert staged_lines(once.lines, asked).lines == once.lines
 
 
 @examples(60)
 @given(rows=wordy_rows(), asked=near_dedupes())
 def test_case_and_space_alone_tell_no_pairs_apart(rows: list[Row], asked: Dedupe) -> None:
     """Texts that differ in case and white space are always found to be near."""
-    left = sieve_lines(lines_of(*rows), asked).rows
+    left = staged_lines(lines_of(*rows), asked).rows
     alike = replace(asked, near=1.0)
     assert [both for both in combinations(left, 2) if are_near(*both, alike)] == []
 
@@ -373,8 +373,8 @@ def test_system_messages_case_and_space_are_no_difference() -> None:
     rows: list[Row] = [{"prompt": prompt, "chosen": "A", "rejected": "B"} for prompt in prompts]
     chat = [system, {"role": "user", "content": words}]
     rows.append({"prompt": chat, "chosen": "A", "rejected": "B"})
-    assert len(sieve_lines(lines_of(*rows), Dedupe()).lines) == 4
-    assert len(sieve_lines(lines_of(*rows), Dedupe(near=1.0)).lines) == 1
+    assert len(staged_lines(lines_of(*rows), Dedupe()).lines) == 4
+    assert len(staged_lines(lines_of(*rows), Dedupe(near=1.0)).lines) == 1
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
@@ -392,6 +392,6 @@ def test_nearly_all_near_duplicates_are_found(threshold: float) -> None:
             {"prompt": f"R{number}", "chosen": " ".join(near), "rejected": "no", "gap": 0.1},
         ]
     chance.shuffle(rows)
-    left = sieve_lines(lines_of(*rows), Dedupe(near=threshold, near_on="chosen"))
+    left = staged_lines(lines_of(*rows), Dedupe(near=threshold, near_on="chosen"))
     assert Counter(pair["gap"] for pair in left.rows)[0.9] == 400
     assert len(left.rows) - 400 <= 8

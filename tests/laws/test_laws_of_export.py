@@ -31,7 +31,7 @@ from prefpairs.reasons import ALL, PAIR_NOTICES
 from prefpairs.targets import PAIR_FORMATS, TARGETS, target_named
 from prefpairs.targets.base import Target
 from prefpairs.targets.export_options import ExportOptions
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 LETTERS = Tokenization(
     encode=lambda text: ([*map(ord, text)], [(place, place + 1) for place in range(len(text))]),
@@ -256,7 +256,7 @@ def _export(
             sides=dict(zip(inputs, sides, strict=True)),
             export=ExportPlan(target=asked.target, options=asked.options),
         )
-        run_with_summary(plan, outputs, ledger, allow_empty=True)
+        run_plan(plan, outputs, ledger, allow_empty=True)
     return Exported({name: output.lines for name, output in outputs.items()}, ledger)
 
 

@@ -15,7 +15,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, Plan, TracePlan
 from prefpairs.targets.base import TraceOptions
 from prefpairs.targets.sdpo import TARGET
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 assert TOKENS.encode is not None
 FACTS = TemplateFacts("dict", reasoning=True, system=True)
@@ -37,7 +37,7 @@ def written(rows: list[Row]) -> tuple[list[Row], Ledger]:
     output, ledger = Collected(), Ledger()
     with named_files({"t.jsonl": b"".join(lines_of(*rows))}) as inputs:
         plan = Plan(read=InputPlan(inputs=inputs), traces=TracePlan(TARGET, OPTIONS))
-        run_with_summary(plan, {WHOLE: output}, ledger, allow_empty=True)
+        run_plan(plan, {WHOLE: output}, ledger, allow_empty=True)
     return [json.loads(line) for line in output.lines], ledger
 
 

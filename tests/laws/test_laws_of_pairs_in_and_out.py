@@ -29,13 +29,13 @@ from rollouts_of_any_format import (
 )
 from run_in_process import Asked, Row, lines_of, pair_lines
 from stages_in_process import (
-    Sieved,
-    sieve_array,
-    sieve_lines,
-    sieve_packed,
-    sieve_piped,
-    sieve_rollouts,
-    sieve_shards,
+    Staged,
+    staged_array,
+    staged_lines,
+    staged_packed,
+    staged_piped,
+    staged_rollouts,
+    staged_shards,
 )
 from usual_rollouts import WORDS
 
@@ -54,7 +54,7 @@ MAYBE_SPLIT = st.one_of(st.none(), splits())
 # Nothing vanishes -------------------------------------------------------------------------
 
 
-def expect_balance(found: Sieved) -> None:
+def expect_balance(found: Staged) -> None:
     """The rows and each stage add up, one stage hands on to the next, reasons are known."""
     ledger, counts = found.ledger, found.counts()
     rows = counts["rows"]
@@ -78,7 +78,7 @@ def expect_balance(found: Sieved) -> None:
     unfit=st.lists(st.sampled_from(lines_of(*UNFIT_PAIRS)), max_size=3),
     blank=st.lists(st.sampled_from(BLANK_LINES), max_size=2),
     chain=chains(),
-    parting=MAYBE_SPLIT,
+    split=MAYBE_SPLIT,
     chance=CHANCE,
 )
 def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kind of line
@@ -87,27 +87,27 @@ def test_ledgers_balance_through_any_chain(  # noqa: PLR0913, PLR0917 - each kin
     unfit: list[bytes],
     blank: list[bytes],
     chain: list[Stage],
-    parting: Split | None,
+    split: Split | None,
     chance: Random,
 ) -> None:
     """Each row is used, dropped or bad, and each pair goes on, or is lost for a known reason."""
     mixed = [*lines, *trouble, *unfit, *blank]
     chance.shuffle(mixed)
-    found = sieve_lines(mixed, *chain, parting=parting)
+    found = staged_lines(mixed, *chain, split=split)
     expect_balance(found)
     assert found.ledger.rows_read == len(lines) + len(trouble) + len(unfit)
     assert found.ledger.rows_bad == len(trouble)
     assert found.ledger.rows_dropped.total() >= len(unfit)
-    assert found.lines == sieve_lines([*mixed, *trouble], *chain, parting=parting).lines
+    assert found.lines == staged_lines([*mixed, *trouble], *chain, split=split).lines
 
 
 @examples(60)
-@given(lines=rollout_lines(), asked=asked(), chain=chains(), parting=MAYBE_SPLIT)
+@given(lines=rollout_lines(), asked=asked(), chain=chains(), split=MAYBE_SPLIT)
 def test_stages_balance_behind_pair(
-    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """In one run from rollouts on, the first stage finds what `pair` would write."""
-    found = sieve_rollouts(lines, asked, *chain, parting=parting)
+    found = staged_rollouts(lines, asked, *chain, split=split)
     written = len(pair_lines(lines, asked).lines)
     for stage in found.ledger.stages:
         assert stage.found == written
@@ -118,7 +118,7 @@ def test_stages_balance_behind_pair(
 # The same bytes, whatever they came through -----------------------------------------------
 
 
-def expect_same_sides(one: Sieved, other: Sieved) -> None:
+def expect_same_sides(one: Staged, other: Staged) -> None:
     """Both runs wrote the same bytes to each side."""
     assert one.sides.keys() == other.sides.keys()
     for side, outcome in one.sides.items():
@@ -126,31 +126,31 @@ def expect_same_sides(one: Sieved, other: Sieved) -> None:
 
 
 @examples(60)
-@given(lines=pair_lines_mixed(), chain=chains(), parting=MAYBE_SPLIT, data=st.data())
+@given(lines=pair_lines_mixed(), chain=chains(), split=MAYBE_SPLIT, data=st.data())
 def test_pipes_and_containers_do_not_matter(
-    lines: list[bytes], chain: list[Stage], parting: Split | None, data: st.DataObject
+    lines: list[bytes], chain: list[Stage], split: Split | None, data: st.DataObject
 ) -> None:
     """A file, its shards, a pipe, a gzip and a JSON array of the same pairs give the same bytes."""
-    plain = sieve_lines(lines, *chain, parting=parting)
+    plain = staged_lines(lines, *chain, split=split)
     for found in (
-        sieve_shards(data.draw(shards_of(lines)), *chain, parting=parting),
-        sieve_piped(lines, *chain, parting=parting),
-        sieve_packed(lines, *chain, parting=parting),
-        sieve_array(lines, *chain, parting=parting),
+        staged_shards(data.draw(shards_of(lines)), *chain, split=split),
+        staged_piped(lines, *chain, split=split),
+        staged_packed(lines, *chain, split=split),
+        staged_array(lines, *chain, split=split),
     ):
         expect_same_sides(found, plain)
         assert found.counts() == plain.counts()
 
 
-@pytest.mark.parametrize("sieve", [sieve_piped, sieve_packed])
-def test_copies_through_a_pipe_are_told_apart(sieve: Callable[..., Sieved]) -> None:
+@pytest.mark.parametrize("stage", [staged_piped, staged_packed])
+def test_copies_through_a_pipe_are_told_apart(stage: Callable[..., Staged]) -> None:
     """Copies of a pair that only their text tells apart are settled while others still arrive."""
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     lines = lines_of(
         {**text, "meta": {"k": 2}}, {**text, "meta": {"k": 1}}, {**text, "chosen": "C"}
     )
-    found = sieve(lines, Dedupe())
-    assert found.lines == sieve_lines(lines, Dedupe()).lines
+    found = stage(lines, Dedupe())
+    assert found.lines == staged_lines(lines, Dedupe()).lines
 
 
 @examples(80)
@@ -160,10 +160,10 @@ def test_commands_write_the_lines_of_pair_as_they_are(
 ) -> None:
     """Through any chain of commands the lines that `pair` wrote stay the same, byte for byte."""
     pairs = pair_lines(lines, asked).lines
-    assert sieve_lines(pairs).lines == pairs
+    assert staged_lines(pairs).lines == pairs
     left = pairs
     for command in chain:
-        found = sieve_lines(left, command)
+        found = staged_lines(left, command)
         assert found.ledger.noticed == {}
         assert Counter(found.lines) <= Counter(left)
         left = found.lines
@@ -173,8 +173,8 @@ def test_commands_write_the_lines_of_pair_as_they_are(
 @given(lines=pair_lines_mixed())
 def test_pairs_that_were_read_once_read_as_themselves(lines: list[bytes]) -> None:
     """Rows of others become pairs in the first command; later ones change nothing about them."""
-    once = sieve_lines(lines)
-    again = sieve_lines(once.lines)
+    once = staged_lines(lines)
+    again = staged_lines(once.lines)
     assert again.lines == once.lines
     assert again.ledger.noticed.keys() <= {"not_preferred"}
     assert again.ledger.rows_used == again.ledger.rows_read
@@ -210,10 +210,10 @@ def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
     """Lines of ours that are held back are not encoded again; those passed on are."""
     more = [{"prompt": f"Q{text}", "chosen": f"A{text}", "rejected": text} for text in said]
     more += [{"prompt": "Q", "chosen": "A", "rejected": f"B{text}"} for text in WORDS]
-    ours = sieve_lines([*lines, *lines_of(*more)]).lines
+    ours = staged_lines([*lines, *lines_of(*more)]).lines
     given_lines = [data.draw(_respelt(line)) for line in ours]
-    expected = sieve_lines(given_lines)
-    for held in (sieve_lines, sieve_piped, sieve_packed):
+    expected = staged_lines(given_lines)
+    for held in (staged_lines, staged_piped, staged_packed):
         found = held(given_lines, Sample(order="shuffle"))
         assert sorted(found.lines) == sorted(expected.lines)
         for name in ("gaps", "chosen_scores", "rejected_scores"):
@@ -224,21 +224,21 @@ def test_lines_that_go_out_as_they_stand_are_what_encoding_gives(
 # One run and several ----------------------------------------------------------------------
 
 
-def one_by_one(lines: list[bytes], chain: list[Stage], parting: Split | None) -> Sieved:
+def one_by_one(lines: list[bytes], chain: list[Stage], split: Split | None) -> Staged:
     """The commands of a chain, each in its own run on what the one before wrote."""
     for command in chain:
-        lines = list(sieve_lines(lines, command).lines)
-    return sieve_lines(lines, parting=parting)
+        lines = list(staged_lines(lines, command).lines)
+    return staged_lines(lines, split=split)
 
 
 @examples(160)
-@given(lines=pair_lines_mixed(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
+@given(lines=pair_lines_mixed(), chain=chains(ordered=False), split=MAYBE_SPLIT)
 def test_one_run_does_what_several_do(
-    lines: list[bytes], chain: list[Stage], parting: Split | None
+    lines: list[bytes], chain: list[Stage], split: Split | None
 ) -> None:
     """A chain of commands in one run writes the same bytes as the commands one after the other."""
-    whole = sieve_lines(lines, *chain, parting=parting)
-    expect_same_sides(whole, one_by_one(lines, chain, parting))
+    whole = staged_lines(lines, *chain, split=split)
+    expect_same_sides(whole, one_by_one(lines, chain, split))
 
 
 @examples(110)
@@ -246,32 +246,32 @@ def test_one_run_does_what_several_do(
     rows=contest_rows(st.sampled_from([0.0, 0.1, 0.3, 0.8, 0.9, 1.0]), least=2, most=20),
     asked=asked(),
     chain=chains(ordered=False),
-    parting=MAYBE_SPLIT,
+    split=MAYBE_SPLIT,
 )
 def test_one_run_from_rollouts_does_what_several_do(
-    rows: list[Row], asked: Asked, chain: list[Stage], parting: Split | None
+    rows: list[Row], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """The same where the run begins with rollouts: the pairs need not be written in between."""
     lines = lines_of(*rows)
-    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
-    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+    whole = staged_rollouts(lines, asked, *chain, split=split)
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, split))
 
 
 @examples(60)
-@given(lines=rollout_lines(), asked=asked(), chain=chains(ordered=False), parting=MAYBE_SPLIT)
+@given(lines=rollout_lines(), asked=asked(), chain=chains(ordered=False), split=MAYBE_SPLIT)
 def test_one_run_from_rollouts_of_any_format_does_what_several_do(
-    lines: list[bytes], asked: Asked, chain: list[Stage], parting: Split | None
+    lines: list[bytes], asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """The same for every format of rollouts, with tools, chats and odd rows among them."""
-    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
-    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+    whole = staged_rollouts(lines, asked, *chain, split=split)
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, split))
 
 
 ACROSS = Asked(strategy="stratified", across_prompts=True)
 
 
 @pytest.mark.parametrize(
-    ("asked", "chain", "parting"),
+    ("asked", "chain", "split"),
     [
         (Asked(), [Sample(per_group=3)], None),
         (Asked(), [Sample(per_group=3)], Split(val_fraction=0.5, by="group")),
@@ -282,7 +282,7 @@ ACROSS = Asked(strategy="stratified", across_prompts=True)
     ],
 )
 def test_groups_and_both_prompts_are_known_in_one_run(
-    asked: Asked, chain: list[Stage], parting: Split | None
+    asked: Asked, chain: list[Stage], split: Split | None
 ) -> None:
     """Groups of several prompts, and pairs across them, fare in one run as they do in several."""
     lines = lines_of(
@@ -300,10 +300,10 @@ def test_groups_and_both_prompts_are_known_in_one_run(
             for answer, score in (("A", 1.0), (f"B{number}", 0.0))
         )
     )
-    whole = sieve_rollouts(lines, asked, *chain, parting=parting)
+    whole = staged_rollouts(lines, asked, *chain, split=split)
     assert whole.lines
     assert len(whole.lines) < 40
-    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, parting))
+    expect_same_sides(whole, one_by_one(list(pair_lines(lines, asked).lines), chain, split))
 
 
 @pytest.mark.parametrize("later", [Dedupe(), Sample(max_pairs=9), Sample(per_group=9)])
@@ -311,7 +311,7 @@ def test_later_commands_keep_an_asked_order(later: Stage) -> None:
     """What `sample --order` has put in order stays so in what comes behind it in one run."""
     rows = [{"prompt": f"Q{place}", "chosen": "A", "rejected": "B"} for place in range(9)]
     chain = [Sample(order="shuffle"), later]
-    whole = sieve_lines(lines_of(*rows), *chain)
+    whole = staged_lines(lines_of(*rows), *chain)
     expect_same_sides(whole, one_by_one(lines_of(*rows), chain, None))
 
 
@@ -331,17 +331,17 @@ def _length(text: object) -> int:
 @given(lines=pair_lines_mixed(), asked=filters())
 def test_filter_decides_pair_by_pair(lines: list[bytes], asked: Filter) -> None:
     """A pair passes or not, whatever else there is; nothing else goes in a second run."""
-    found = sieve_lines(lines, asked)
-    alone = [line for one in lines for line in sieve_lines([one], asked).lines]
+    found = staged_lines(lines, asked)
+    alone = [line for one in lines for line in staged_lines([one], asked).lines]
     assert found.lines == alone
-    assert sieve_lines(found.lines, asked).lines == found.lines
+    assert staged_lines(found.lines, asked).lines == found.lines
 
 
 @examples(110)
 @given(lines=pair_lines_mixed(), asked=filters())
 def test_filter_keeps_what_is_within_its_bounds(lines: list[bytes], asked: Filter) -> None:
     """Exactly the pairs stay that meet every bound; one without the number asked about goes."""
-    pairs = sieve_lines(lines).rows
+    pairs = staged_lines(lines).rows
     expected = [
         pair
         for pair in pairs
@@ -349,7 +349,7 @@ def test_filter_keeps_what_is_within_its_bounds(lines: list[bytes], asked: Filte
         and _is_within(pair["chosen_score"], asked.min_chosen_score, None)
         and _has_fit_lengths(pair, asked)
     ]
-    assert sieve_lines(lines, asked).rows == expected
+    assert staged_lines(lines, asked).rows == expected
 
 
 def _is_within(number: float | None, least: float | None, most: float | None) -> bool:
@@ -369,7 +369,7 @@ def test_commands_by_name_are_told_apart_in_one_run() -> None:
     """The stages of a run stand in the order of its commands, each with its own counts."""
     rows = [{"prompt": f"Q{number}", "chosen": "A", "rejected": "B"} for number in range(10)]
     chain = (Dedupe(), Sample(max_pairs=6), Filter(max_answer_chars=5))
-    found = sieve_lines(lines_of(*rows, *rows), *chain, parting=Split(exact=True))
+    found = staged_lines(lines_of(*rows, *rows), *chain, split=Split(exact=True))
     stages = [(stage.name, stage.found, stage.kept) for stage in found.ledger.stages]
     assert stages == [("dedupe", 20, 10), ("sample", 10, 6), ("filter", 6, 6), ("split", 6, 6)]
     assert found.ledger.sides == {"train": 5, "val": 1}
@@ -379,4 +379,4 @@ def test_commands_by_name_are_told_apart_in_one_run() -> None:
 @given(lines=pair_lines_mixed(), asked=samples())
 def test_the_same_run_twice_writes_the_same_bytes(lines: list[bytes], asked: Sample) -> None:
     """What one run leaves in memory does not steer the next."""
-    assert sieve_lines(lines, asked).lines == sieve_lines(lines, asked).lines
+    assert staged_lines(lines, asked).lines == staged_lines(lines, asked).lines

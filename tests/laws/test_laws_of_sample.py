@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pair_rows import different_rows, numbered_rows, pair_lines_mixed, samples
 from rollouts_of_any_format import shards_of
 from run_in_process import Row, lines_of
-from stages_in_process import Sieved, sieve_lines, sieve_shards
+from stages_in_process import Staged, staged_lines, staged_shards
 
 from hypothesis_examples import examples
 from prefpairs.stages.sample import Sample
@@ -29,12 +29,12 @@ ORDERED: list[Literal["shuffle", "easy-first", "hard-first"]] = [
 ]
 
 
-def counted(outcome: Sieved) -> Counter[str]:
+def counted(outcome: Staged) -> Counter[str]:
     """The pairs of an outcome without their origins; copies count."""
     return Counter(outcome.without_origins())
 
 
-def by_group(outcome: Sieved) -> dict[str, Counter[str]]:
+def by_group(outcome: Staged) -> dict[str, Counter[str]]:
     """The same, group by group."""
     groups = defaultdict(list)
     for pair, line in zip(outcome.rows, outcome.without_origins(), strict=True):
@@ -54,8 +54,8 @@ def at_gap(pair: Row) -> float:
 @given(lines=pair_lines_mixed(), count=st.integers(1, 15), seed=st.integers(0, 99))
 def test_exactly_so_many_are_drawn(lines: list[bytes], count: int, seed: int) -> None:
     """--max-pairs N gives N pairs, or all of them where there are no more."""
-    everything = sieve_lines(lines)
-    drawn = sieve_lines(lines, Sample(max_pairs=count, seed=seed))
+    everything = staged_lines(lines)
+    drawn = staged_lines(lines, Sample(max_pairs=count, seed=seed))
     assert len(drawn.rows) == min(count, len(everything.rows))
     assert counted(drawn) <= counted(everything)
 
@@ -64,10 +64,10 @@ def test_exactly_so_many_are_drawn(lines: list[bytes], count: int, seed: int) ->
 def test_exactly_so_many_are_drawn_of_thousands(count: int) -> None:
     """The same where what cannot be drawn any more is let go on the way: the smaller are part."""
     lines = lines_of(*numbered_rows(3000))
-    drawn = sieve_lines(lines, Sample(max_pairs=count))
+    drawn = staged_lines(lines, Sample(max_pairs=count))
     assert len(drawn.lines) == min(count, 3000)
-    order = sieve_lines(lines, Sample(max_pairs=3000)).lines
-    smaller = sieve_lines(order[::-1], Sample(max_pairs=max(1, count // 2)))
+    order = staged_lines(lines, Sample(max_pairs=3000)).lines
+    smaller = staged_lines(order[::-1], Sample(max_pairs=max(1, count // 2)))
     assert counted(smaller) <= counted(drawn)
 
 
@@ -75,8 +75,8 @@ def test_exactly_so_many_are_drawn_of_thousands(count: int) -> None:
 @given(lines=pair_lines_mixed(), count=st.integers(1, 5), seed=st.integers(0, 99))
 def test_each_group_gives_so_many(lines: list[bytes], count: int, seed: int) -> None:
     """--per-group N gives N pairs of each group, or all of it where it has no more."""
-    everything = by_group(sieve_lines(lines))
-    drawn = by_group(sieve_lines(lines, Sample(per_group=count, seed=seed)))
+    everything = by_group(staged_lines(lines))
+    drawn = by_group(staged_lines(lines, Sample(per_group=count, seed=seed)))
     assert drawn.keys() == everything.keys()
     for group, pairs in drawn.items():
         assert pairs.total() == min(count, everything[group].total())
@@ -88,16 +88,16 @@ def test_each_group_gives_so_many(lines: list[bytes], count: int, seed: int) -> 
 def test_a_fraction_is_decided_pair_by_pair(lines: list[bytes], fraction: float, seed: int) -> None:
     """--fraction takes a pair or not, whatever else there is."""
     asked = Sample(fraction=fraction, seed=seed)
-    alone = [line for one in lines for line in sieve_lines([one], asked).without_origins()]
-    assert sieve_lines(lines, asked).without_origins() == alone
+    alone = [line for one in lines for line in staged_lines([one], asked).without_origins()]
+    assert staged_lines(lines, asked).without_origins() == alone
 
 
 @examples(80)
 @given(lines=pair_lines_mixed(), seed=st.integers(0, 99))
 def test_nothing_and_everything_are_fractions(lines: list[bytes], seed: int) -> None:
     """--fraction 0 takes none, --fraction 1 takes all."""
-    assert sieve_lines(lines, Sample(fraction=0.0, seed=seed)).lines == []
-    assert sieve_lines(lines, Sample(fraction=1.0, seed=seed)).lines == sieve_lines(lines).lines
+    assert staged_lines(lines, Sample(fraction=0.0, seed=seed)).lines == []
+    assert staged_lines(lines, Sample(fraction=1.0, seed=seed)).lines == staged_lines(lines).lines
 
 
 @examples(80)
@@ -106,9 +106,9 @@ def test_a_number_and_a_share_draw_the_same(
     lines: list[bytes], count: int, fraction: float
 ) -> None:
     """Of a sample by number and one by share, the smaller is part of the larger."""
-    by_number = counted(sieve_lines(lines, Sample(max_pairs=count)))
-    by_share = counted(sieve_lines(lines, Sample(fraction=fraction)))
-    both = counted(sieve_lines(lines, Sample(max_pairs=count, fraction=fraction)))
+    by_number = counted(staged_lines(lines, Sample(max_pairs=count)))
+    by_share = counted(staged_lines(lines, Sample(fraction=fraction)))
+    both = counted(staged_lines(lines, Sample(max_pairs=count, fraction=fraction)))
     assert both == min(by_number, by_share, key=Counter.total)
     assert by_number <= by_share or by_share <= by_number
 
@@ -126,7 +126,7 @@ def test_a_larger_sample_holds_the_smaller(lines: list[bytes], asked: Sample) ->
         [replace(alone, fraction=share) for share in (0.0, 0.1, 0.5, 0.51, 1.0, None)],
         [replace(alone, per_group=count) for count in (1, 2, 3, 5, None)],
     ):
-        drawn = [counted(sieve_lines(lines, one)) for one in chain]
+        drawn = [counted(staged_lines(lines, one)) for one in chain]
         assert all(smaller <= larger for smaller, larger in pairwise(drawn))
 
 
@@ -138,8 +138,8 @@ def test_a_sample_does_not_hang_on_arrival(
     """Shuffled lines in several files give the same sample, except origins, and equal counts."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
-    whole = sieve_lines(lines, asked)
-    again = sieve_shards(data.draw(shards_of(shuffled)), asked)
+    whole = staged_lines(lines, asked)
+    again = staged_shards(data.draw(shards_of(shuffled)), asked)
     assert counted(again) == counted(whole)
     assert again.counts() == whole.counts()
 
@@ -150,8 +150,8 @@ def test_samples_of_shards_sampled_again_are_a_sample_of_the_whole(
     lines: list[bytes], asked: Sample, data: st.DataObject
 ) -> None:
     """Each shard can be sampled where it lies; the same words draw the rest."""
-    shards = [sieve_lines(shard, asked).lines for shard in data.draw(shards_of(lines))]
-    assert counted(sieve_shards(shards, asked)) == counted(sieve_lines(lines, asked))
+    shards = [staged_lines(shard, asked).lines for shard in data.draw(shards_of(lines))]
+    assert counted(staged_shards(shards, asked)) == counted(staged_lines(lines, asked))
 
 
 @pytest.mark.parametrize("asked", [Sample(max_pairs=3), Sample(per_group=3)])
@@ -160,22 +160,22 @@ def test_copies_of_a_pair_are_told_apart_by_what_they_say(asked: Sample, copies:
     """Where only some copies of a pair are drawn, the same ones are in any order, and by shards."""
     text = {"prompt": "Q", "chosen": "A", "rejected": "B"}
     lines = lines_of(*({**text, "group": "g", "meta": {"k": number}} for number in range(copies)))
-    whole = sieve_lines(lines, asked)
+    whole = staged_lines(lines, asked)
     assert len(whole.lines) == 3
-    assert sieve_lines(lines[::-1], asked).contents() == whole.contents()
-    shards = [sieve_lines(lines[part::2], asked).lines for part in range(2)]
-    assert sieve_shards(shards, asked).contents() == whole.contents()
+    assert staged_lines(lines[::-1], asked).contents() == whole.contents()
+    shards = [staged_lines(lines[part::2], asked).lines for part in range(2)]
+    assert staged_shards(shards, asked).contents() == whole.contents()
 
 
 def test_large_samples_of_shards_are_a_sample_of_the_whole() -> None:
     """The same with thousands, of which most are let go on the way, and with any order of them."""
     lines = lines_of(*numbered_rows(6000, groups=7))
     for asked in (Sample(max_pairs=600), Sample(per_group=90), Sample(max_pairs=600, per_group=90)):
-        shards = [sieve_lines(lines[part::3], asked).lines for part in range(3)]
-        whole = sieve_lines(lines, asked)
+        shards = [staged_lines(lines[part::3], asked).lines for part in range(3)]
+        whole = staged_lines(lines, asked)
         assert len(whole.lines) == 600 if asked.max_pairs else 630
-        assert sieve_shards(shards, asked).contents() == whole.contents()
-        assert sieve_lines(lines[::-1], asked).contents() == whole.contents()
+        assert staged_shards(shards, asked).contents() == whole.contents()
+        assert staged_lines(lines[::-1], asked).contents() == whole.contents()
 
 
 @examples(60)
@@ -184,9 +184,9 @@ def test_added_pairs_only_take_the_place_of_others(
     lines: list[bytes], more: list[bytes], asked: Sample
 ) -> None:
     """No pair is drawn because other pairs were added."""
-    drawn = counted(sieve_lines(lines, replace(asked, max_pairs=2, per_group=None)))
-    again = counted(sieve_lines([*lines, *more], replace(asked, max_pairs=2, per_group=None)))
-    assert again - drawn <= counted(sieve_lines(more))
+    drawn = counted(staged_lines(lines, replace(asked, max_pairs=2, per_group=None)))
+    again = counted(staged_lines([*lines, *more], replace(asked, max_pairs=2, per_group=None)))
+    assert again - drawn <= counted(staged_lines(more))
 
 
 # The order of the output ------------------------------------------------------------------
@@ -196,11 +196,11 @@ def test_added_pairs_only_take_the_place_of_others(
 @given(lines=pair_lines_mixed(), asked=samples())
 def test_an_order_changes_nothing_but_the_order(lines: list[bytes], asked: Sample) -> None:
     """Every order writes the same pairs: as they came, or by gap, with unknown ones last."""
-    inputs = sieve_lines(lines, replace(asked, order="input"))
-    remaining = iter(sieve_lines(lines).lines)
+    inputs = staged_lines(lines, replace(asked, order="input"))
+    remaining = iter(staged_lines(lines).lines)
     assert all(line in remaining for line in inputs.lines)
     for order in ORDERED:
-        ordered = sieve_lines(lines, replace(asked, order=order))
+        ordered = staged_lines(lines, replace(asked, order=order))
         assert sorted(ordered.lines) == sorted(inputs.lines)
         gaps = [pair["gap"] for pair in ordered.rows]
         known = [gap for gap in gaps if gap is not None]
@@ -218,7 +218,7 @@ def test_an_asked_order_does_not_hang_on_arrival(
     chance.shuffle(shuffled)
     for order in ORDERED:
         one, other = (
-            sieve_lines(lines_of(*given_rows), replace(asked, order=order))
+            staged_lines(lines_of(*given_rows), replace(asked, order=order))
             for given_rows in (rows, shuffled)
         )
         assert one.without_origins() == other.without_origins()
@@ -230,8 +230,8 @@ def test_added_pairs_are_shuffled_in(rows: list[Row], more: list[Row], seed: int
     """Pairs that are added stand among the others, which keep their order."""
     shuffle = Sample(order="shuffle", seed=seed)
     added = [{**row, "prompt": f"new {row['prompt']}"} for row in more]
-    before = sieve_lines(lines_of(*rows), shuffle).without_origins()
-    after = sieve_lines(lines_of(*added, *rows), shuffle).without_origins()
+    before = staged_lines(lines_of(*rows), shuffle).without_origins()
+    after = staged_lines(lines_of(*added, *rows), shuffle).without_origins()
     assert [line for line in after if line in before] == before
 
 
@@ -249,7 +249,7 @@ def unevenness(counts: Iterable[int], expected: float) -> float:
 def drawn_places(count: int, groups: int, **asked: Any) -> list[list[int]]:
     """For each seed the numbers of the pairs that are drawn of so many, as they are written."""
     lines = lines_of(*numbered_rows(count, groups))
-    runs = [sieve_lines(lines, Sample(**asked, seed=seed)).rows for seed in range(SEEDS)]
+    runs = [staged_lines(lines, Sample(**asked, seed=seed)).rows for seed in range(SEEDS)]
     return [[int(pair["prompt"].split()[1]) for pair in rows] for rows in runs]
 
 

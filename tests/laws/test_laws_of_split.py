@@ -24,7 +24,7 @@ from pair_rows import (
 )
 from rollouts_of_any_format import asked_across, contest_rows, shards_of
 from run_in_process import Asked, Row, lines_of, pair_lines
-from stages_in_process import Sieved, sieve_lines, sieve_shards
+from stages_in_process import Staged, staged_lines, staged_shards
 
 from hypothesis_examples import examples
 from prefpairs.ledger import StageCounts
@@ -50,7 +50,7 @@ def keys_of(pair: Row, by: str) -> set[str]:
     return set() if None in values else {repr(value) for value in values}
 
 
-def sides_of_keys(parted: Sieved, by: str) -> dict[str, set[str]]:
+def sides_of_keys(parted: Staged, by: str) -> dict[str, set[str]]:
     """The sides that each key is on."""
     sides = defaultdict(set)
     for side, outcome in parted.sides.items():
@@ -60,7 +60,7 @@ def sides_of_keys(parted: Sieved, by: str) -> dict[str, set[str]]:
     return sides
 
 
-def contents_of_sides(parted: Sieved) -> dict[str, list[str]]:
+def contents_of_sides(parted: Staged) -> dict[str, list[str]]:
     """The pairs of each side, without their origins and order."""
     return {side: outcome.contents() for side, outcome in parted.sides.items()}
 
@@ -68,7 +68,7 @@ def contents_of_sides(parted: Sieved) -> dict[str, list[str]]:
 # No leak ----------------------------------------------------------------------------------
 
 
-def expect_no_leak(parted: Sieved, by: str) -> None:
+def expect_no_leak(parted: Staged, by: str) -> None:
     """No key is on two sides."""
     sides = sides_of_keys(parted, by)
     assert {key: found for key, found in sides.items() if len(found) > 1} == {}
@@ -78,14 +78,14 @@ def expect_no_leak(parted: Sieved, by: str) -> None:
 @given(rows=st.one_of(pair_rows(), rows_across()), asked=splits(by=["prompt", "prompt", "group"]))
 def test_no_prompt_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
     """Each prompt is on one side, in text or chat form, and so do both prompts of a pair."""
-    expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
+    expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
 
 @examples(110)
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task"]))
 def test_no_task_stands_on_two_sides(rows: list[Row], asked: Split) -> None:
     """The same for values in meta, once for both answers or once for each."""
-    expect_no_leak(sieve_lines(lines_of(*rows), parting=asked), asked.by)
+    expect_no_leak(staged_lines(lines_of(*rows), split=asked), asked.by)
 
 
 def test_tasks_of_both_answers_are_kept_together() -> None:
@@ -98,7 +98,7 @@ def test_tasks_of_both_answers_are_kept_together() -> None:
     rows = [{**row, "chosen": "A", "rejected": "B"} for row in (*alone, *both)]
     for exact in (False, True):
         asked = Split(val_fraction=0.5, by="meta.task", exact=exact)
-        parted = sieve_lines(lines_of(*rows), parting=asked)
+        parted = staged_lines(lines_of(*rows), split=asked)
         expect_no_leak(parted, asked.by)
         assert exact or 0 < parted.stage.dropped["prompts_apart"] < 19
         assert len(parted.lines) == len(rows) - parted.stage.dropped["prompts_apart"]
@@ -108,7 +108,7 @@ def test_tasks_of_both_answers_are_kept_together() -> None:
 @given(lines=pair_lines_mixed(), asked=splits())
 def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Split) -> None:
     """Sides hold the pairs of the input, each once and in their order; all others are dropped."""
-    parted, everything = sieve_lines(lines, parting=asked), sieve_lines(lines)
+    parted, everything = staged_lines(lines, split=asked), staged_lines(lines)
     assert list(parted.sides) == asked.sides
     for outcome in parted.sides.values():
         remaining = iter(everything.lines)
@@ -123,8 +123,8 @@ def test_each_pair_goes_to_one_side_or_is_counted(lines: list[bytes], asked: Spl
 @given(rows=rows_with_tasks(), asked=splits(by=["meta.task", "meta.at.turn"]))
 def test_pairs_without_the_key_are_lost_and_no_others(rows: list[Row], asked: Split) -> None:
     """A pair is lost for no_key exactly where the path has no value."""
-    pairs = sieve_lines(lines_of(*rows)).rows
-    parted = sieve_lines(lines_of(*rows), parting=asked)
+    pairs = staged_lines(lines_of(*rows)).rows
+    parted = staged_lines(lines_of(*rows), split=asked)
     if asked.by == "meta.task":
         without = sum(not keys_of(pair, asked.by) for pair in pairs)
     else:
@@ -142,19 +142,19 @@ def test_pairs_across_prompts_are_lost_where_their_prompts_part(
     names = {named_by(prompt): prompt for prompt in ("Q", "R", "S", "T")}
     across = [
         row
-        for row in sieve_lines(lines_of(*rows)).rows
+        for row in staged_lines(lines_of(*rows)).rows
         if len(prompts_of(row)) == 2 and prompts_of(row) <= names.keys()
     ]
     for row in across:
         there = {_side_of(names[name], asked) for name in prompts_of(row)}
-        parted = sieve_lines(lines_of(row), parting=asked)
+        parted = staged_lines(lines_of(row), split=asked)
         assert len(parted.lines) == (len(there) == 1)
         assert parted.stage.dropped["prompts_apart"] == len(there) - 1
 
 
 def _side_of(prompt: Any, asked: Split) -> str:
     row = {"prompt": prompt, "chosen": "A", "rejected": "B"}
-    sides = sieve_lines(lines_of(row), parting=asked).sides
+    sides = staged_lines(lines_of(row), split=asked).sides
     return next(side for side, outcome in sides.items() if outcome.lines)
 
 
@@ -168,7 +168,7 @@ def test_pairs_made_across_prompts_leak_none(rows: list[Row], pairing: Asked, as
     """What `pair --across-prompts` writes is split so that no prompt is on two sides."""
     rows = [{**row, "prompt": f"{row['prompt']} {place % 9}"} for place, row in enumerate(rows)]
     pairs = pair_lines(lines_of(*rows), pairing)
-    parted = sieve_lines(pairs.lines, parting=asked)
+    parted = staged_lines(pairs.lines, split=asked)
     expect_no_leak(parted, asked.by)
 
 
@@ -181,7 +181,7 @@ def test_a_prompt_is_one_key_as_text_and_as_chat() -> None:
             {"prompt": f"Q{number}", "chosen": "A", "rejected": "B"},
             {"prompt": chat, "chosen": [{"role": "assistant", "content": "A"}], "rejected": "B"},
         ]
-    parted = sieve_lines(lines_of(*rows), parting=Split(val_fraction=0.5))
+    parted = staged_lines(lines_of(*rows), split=Split(val_fraction=0.5))
     expect_no_leak(parted, "prompt")
     assert {len(outcome.lines) % 2 for outcome in parted.sides.values()} == {0}
     assert parted.sides["val"].lines
@@ -191,7 +191,7 @@ def test_a_prompt_is_one_key_as_text_and_as_chat() -> None:
 @given(rows=rows_across(), asked=splits(by=["prompt", "group"]))
 def test_exact_loses_no_pair_across_prompts(rows: list[Row], asked: Split) -> None:
     """With --exact keys that share a pair go together: no leak, and no pair is lost."""
-    parted = sieve_lines(lines_of(*rows), parting=replace(asked, exact=True))
+    parted = staged_lines(lines_of(*rows), split=replace(asked, exact=True))
     expect_no_leak(parted, asked.by)
     assert len(parted.lines) == parted.ledger.rows_used
     assert parted.stage.dropped == {}
@@ -208,8 +208,8 @@ def test_sides_do_not_hang_on_arrival(
     """Shuffled lines in several files go to the same sides, also with --exact."""
     shuffled = list(lines)
     chance.shuffle(shuffled)
-    whole = sieve_lines(lines, parting=asked)
-    again = sieve_shards(data.draw(shards_of(shuffled)), parting=asked)
+    whole = staged_lines(lines, split=asked)
+    again = staged_shards(data.draw(shards_of(shuffled)), split=asked)
     assert contents_of_sides(again) == contents_of_sides(whole)
     assert again.counts() == whole.counts()
 
@@ -219,9 +219,9 @@ def test_sides_do_not_hang_on_arrival(
 def test_added_data_moves_nobody(lines: list[bytes], more: list[bytes], asked: Split) -> None:
     """Each pair stays on its side when others are added, before it or behind."""
     asked = replace(asked, exact=False)
-    alone, added = (sieve_lines(given_lines, parting=asked) for given_lines in (lines, more))
+    alone, added = (staged_lines(given_lines, split=asked) for given_lines in (lines, more))
     for together in ([*lines, *more], [*more, *lines]):
-        parted = sieve_lines(together, parting=asked)
+        parted = staged_lines(together, split=asked)
         for side, outcome in parted.sides.items():
             apart = Counter(alone.sides[side].lines) + Counter(added.sides[side].lines)
             assert Counter(outcome.lines) == apart
@@ -234,7 +234,7 @@ def test_a_test_side_moves_nothing_out_of_val(rows: list[Row], asked: Split) -> 
     lines = lines_of(*rows)
     asked = replace(asked, exact=False, val_fraction=0.5)
     without, some, more = (
-        sieve_lines(lines, parting=replace(asked, test_fraction=share)) for share in (0.0, 0.2, 0.4)
+        staged_lines(lines, split=replace(asked, test_fraction=share)) for share in (0.0, 0.2, 0.4)
     )
     assert without.sides["val"].lines == some.sides["val"].lines == more.sides["val"].lines
     for fewer, larger in ((without, some), (some, more)):
@@ -249,7 +249,7 @@ def test_a_larger_val_holds_the_smaller(rows: list[Row], asked: Split) -> None:
     """What is in val stays there when its share grows."""
     asked = replace(asked, exact=False, test_fraction=0.0)
     parted = [
-        sieve_lines(lines_of(*rows), parting=replace(asked, val_fraction=share)).sides["val"]
+        staged_lines(lines_of(*rows), split=replace(asked, val_fraction=share)).sides["val"]
         for share in (0.1, 0.3, 0.30001, 0.9)
     ]
     vals = [Counter(val.lines) for val in parted]
@@ -262,7 +262,7 @@ def test_a_larger_val_moves_nothing_out_of_test(lines: list[bytes], asked: Split
     """The two take from train only: either stays as it is when the other one grows."""
     asked = replace(asked, exact=False, test_fraction=0.4)
     tests = [
-        sieve_lines(lines, parting=replace(asked, val_fraction=share)).sides.get("test")
+        staged_lines(lines, split=replace(asked, val_fraction=share)).sides.get("test")
         for share in (0.0, 0.2, 0.6)
     ]
     assert len({tuple(test.lines) for test in tests if test is not None}) == 1
@@ -284,7 +284,7 @@ def within(count: int, share: float, total: int) -> bool:
 def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
     """Of 5,000 prompts each side gets its share, within a binomial bound."""
     asked = Split(val_fraction=val, test_fraction=test, seed=seed)
-    parted = sieve_lines(lines_of(*numbered_rows(PROMPTS)), parting=asked)
+    parted = staged_lines(lines_of(*numbered_rows(PROMPTS)), split=asked)
     found = {side: len(outcome.lines) for side, outcome in parted.sides.items()}
     assert within(found["val"], val, PROMPTS)
     assert within(found.get("test", 0), test, PROMPTS)
@@ -296,20 +296,20 @@ def test_shares_are_met_on_average(val: float, test: float, seed: int) -> None:
 def test_a_sample_is_split_in_proportion(asked: Sample) -> None:
     """Who was drawn is split under the same seed as anybody is, and a side can be sampled."""
     lines = lines_of(*numbered_rows(PROMPTS))
-    drawn = sieve_lines(lines, asked)
-    parted = sieve_lines(drawn.lines, parting=Split())
+    drawn = staged_lines(lines, asked)
+    parted = staged_lines(drawn.lines, split=Split())
     assert within(len(parted.sides["val"].lines), 0.2, len(drawn.lines))
     assert parted.stage.notes == []
-    for outcome in sieve_lines(lines, parting=Split(val_fraction=0.5)).sides.values():
-        again = sieve_lines(outcome.lines, replace(asked, max_pairs=None, fraction=0.2))
+    for outcome in staged_lines(lines, split=Split(val_fraction=0.5)).sides.values():
+        again = staged_lines(outcome.lines, replace(asked, max_pairs=None, fraction=0.2))
         assert within(len(again.lines), 0.2, len(outcome.lines))
 
 
 def test_shuffled_pairs_are_split_in_proportion() -> None:
     """The first half of a shuffle is split under the same seed as anybody is."""
     lines = lines_of(*numbered_rows(PROMPTS))
-    half = sieve_lines(lines, Sample(order="shuffle")).lines[: PROMPTS // 2]
-    parted = sieve_lines(half, parting=Split())
+    half = staged_lines(lines, Sample(order="shuffle")).lines[: PROMPTS // 2]
+    parted = staged_lines(half, split=Split())
     assert within(len(parted.sides["val"].lines), 0.2, PROMPTS // 2)
 
 
@@ -317,7 +317,7 @@ def test_sides_of_two_seeds_are_independent() -> None:
     """Whoever is in val under one seed is in val under the next about as often as anybody."""
     lines = lines_of(*numbered_rows(PROMPTS))
     first, second = (
-        {*sieve_lines(lines, parting=Split(val_fraction=0.5, seed=seed)).sides["val"].lines}
+        {*staged_lines(lines, split=Split(val_fraction=0.5, seed=seed)).sides["val"].lines}
         for seed in (0, 1)
     )
     assert within(len(first & second), 0.25, PROMPTS)
@@ -329,11 +329,11 @@ def test_sides_of_two_seeds_are_independent() -> None:
 @pytest.mark.parametrize("asked", [Split(), Split(test_fraction=0.2, seed=3)])
 def test_a_side_that_is_split_again_is_noticed(asked: Split) -> None:
     """Every side of a split, split again with its seed, is told from fresh data."""
-    parted = sieve_lines(lines_of(*numbered_rows(PROMPTS)), parting=asked)
+    parted = staged_lines(lines_of(*numbered_rows(PROMPTS)), split=asked)
     for outcome in parted.sides.values():
-        again = sieve_lines(outcome.lines, parting=asked)
+        again = staged_lines(outcome.lines, split=asked)
         assert EARLIER in again.stage.notes[0]
-        other = sieve_lines(outcome.lines, parting=replace(asked, seed=asked.seed + 1))
+        other = staged_lines(outcome.lines, split=replace(asked, seed=asked.seed + 1))
         assert other.stage.notes == []
 
 
@@ -385,7 +385,7 @@ def sized_rows(draw: st.DrawFn) -> list[Row]:
 def test_exact_fills_every_side(rows: list[Row], asked: Split) -> None:
     """With as many prompts as sides or more, --exact leaves no side empty."""
     asked = replace(asked, exact=True)
-    parted = sieve_lines(lines_of(*rows), parting=asked)
+    parted = staged_lines(lines_of(*rows), split=asked)
     if len({row["prompt"] for row in rows}) >= len(asked.sides):
         assert [side for side, outcome in parted.sides.items() if not outcome.lines] == []
 
@@ -402,7 +402,7 @@ def test_exact_fills_every_side(rows: list[Row], asked: Split) -> None:
 def test_exact_fills_three_sides_of_three_prompts(val: float, test: float, seed: int) -> None:
     """Three prompts on three sides leave none of them empty, however large one of them is."""
     asked = Split(val_fraction=val, test_fraction=test, exact=True, seed=seed)
-    parted = sieve_lines(lines_of(*numbered_rows(3)), parting=asked)
+    parted = staged_lines(lines_of(*numbered_rows(3)), split=asked)
     assert [len(outcome.lines) for outcome in parted.sides.values()] == [1, 1, 1]
 
 
@@ -412,7 +412,7 @@ def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split)
     """No prompt of train brought to val or test comes nearer, nor is one too many there."""
     assume(asked.val_fraction + asked.test_fraction < 1)
     asked = replace(asked, exact=True)
-    parted = sieve_lines(lines_of(*rows), parting=asked)
+    parted = staged_lines(lines_of(*rows), split=asked)
     sizes = {
         side: Counter(row["prompt"] for row in outcome.rows).values()
         for side, outcome in parted.sides.items()
@@ -430,7 +430,7 @@ def test_no_other_prompt_would_bring_exact_nearer(rows: list[Row], asked: Split)
 def test_exact_meets_shares_to_half_a_pair(count: int, val: float, test: float) -> None:
     """With one pair a prompt, a side is off by half a pair at most, or holds its one."""
     asked = Split(val_fraction=val, test_fraction=test, exact=True)
-    parted = sieve_lines(lines_of(*numbered_rows(count)), parting=asked)
+    parted = staged_lines(lines_of(*numbered_rows(count)), split=asked)
     for side, share in (("val", val), ("test", test)):
         if share:
             found = len(parted.sides[side].lines)
@@ -443,7 +443,7 @@ def test_exact_draws_by_seed() -> None:
     """--exact with another seed fills val with others, and not with the first ones."""
     lines = lines_of(*numbered_rows(50))
     vals = [
-        frozenset(sieve_lines(lines, parting=Split(exact=True, seed=seed)).sides["val"].lines)
+        frozenset(staged_lines(lines, split=Split(exact=True, seed=seed)).sides["val"].lines)
         for seed in range(20)
     ]
     assert {len(val) for val in vals} == {10}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pair_rows import answers_of, identity_of, pair_lines_mixed, question_of, tools_of
 from rollouts_of_any_format import asked, lines, shards_of
 from run_in_process import Asked, Row, lines_of, pair_lines
-from stages_in_process import sieve_lines
+from stages_in_process import staged_lines
 from survey_plans import looked_at
 
 from hypothesis_examples import examples
@@ -94,7 +94,7 @@ def test_what_if_is_what_pair_would_write(given_lines: list[bytes], asked: Asked
 @given(given_lines=pair_lines_mixed())
 def test_repetitions_are_counted_as_a_naive_eye_does(given_lines: list[bytes]) -> None:
     """Prompts, duplicates, contradictions and answers on both sides."""
-    rows = sieve_lines(given_lines).rows
+    rows = staged_lines(given_lines).rows
     found = stats_of([given_lines])
     identities = Counter(identity_of(row) for row in rows)
     turned = {(prompt, tools, worse, better) for prompt, tools, better, worse in identities}

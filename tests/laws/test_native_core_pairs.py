@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_rows import pair_lines_mixed, pair_rows
 from run_in_process import Row, lines_of
-from stages_in_process import sieve_array, sieve_lines, sieve_packed, sieve_piped
+from stages_in_process import staged_array, staged_lines, staged_packed, staged_piped
 
 from hypothesis_examples import examples
 from native_and_python import needs_core, pair_known, written_pair
@@ -98,7 +98,7 @@ def test_what_prefpairs_writes_is_known() -> None:
         assert pair_known(written({**row, **scores})) == "as written"
 
 
-SIEVES = [
+STAGES = [
     Dedupe(),
     Dedupe(by=("prompt",), conflicts="drop"),
     Sample(fraction=0.6),
@@ -112,34 +112,34 @@ SIEVES = [
 @given(
     rows=pair_rows(),
     more=pair_lines_mixed(),
-    sieve=st.sampled_from(SIEVES),
-    parting=st.sampled_from([None, Split(), Split(exact=True)]),
-    run=st.sampled_from([sieve_lines, sieve_array, sieve_packed, sieve_piped]),
+    stage=st.sampled_from(STAGES),
+    split=st.sampled_from([None, Split(), Split(exact=True)]),
+    run=st.sampled_from([staged_lines, staged_array, staged_packed, staged_piped]),
     doubled=st.booleans(),
 )
 def test_stages(  # noqa: PLR0913 - what is asked of them
     rows: list[Row],
     more: list[bytes],
-    sieve: Any,
-    parting: Split | None,
+    stage: Any,
+    split: Split | None,
     run: Any,
     *,
     doubled: bool,
 ) -> None:
     """Lines, counts and reasons of every stage, whatever the input is packed in."""
     lines = [*map(written, rows), *more, *lines_of(*rows)] * (1 + doubled)
-    assert _told(run, "require", lines, sieve, parting) == _told(run, "0", lines, sieve, parting)
+    assert _told(run, "require", lines, stage, split) == _told(run, "0", lines, stage, split)
 
 
-def _told(run: Any, word: str, lines: Sequence[bytes], sieve: Any, parting: Split | None) -> object:
+def _told(run: Any, word: str, lines: Sequence[bytes], stage: Any, split: Split | None) -> object:
     with patch.dict(os.environ, {VARIABLE: word}):
         try:
-            sieved = run(lines, sieve, parting=parting)
+            staged = run(lines, stage, split=split)
         except PrefpairsError as error:
             return repr(error)
-    ledger = sieved.ledger
-    sides = {side: outcome.lines for side, outcome in sieved.sides.items()}
-    return sides, sieved.counts(), ledger.noticed, ledger.marked, ledger.rows_by_input
+    ledger = staged.ledger
+    sides = {side: outcome.lines for side, outcome in staged.sides.items()}
+    return sides, staged.counts(), ledger.noticed, ledger.marked, ledger.rows_by_input
 
 
 def test_all_marks_are_counted() -> None:
@@ -148,7 +148,7 @@ def test_all_marks_are_counted() -> None:
     lines = [written({"prompt": f"Q{place}", **marked}) for place in range(4)]
     for word in ("0", "require"):
         with patch.dict(os.environ, {VARIABLE: word}):
-            assert sieve_lines(lines, Dedupe()).ledger.marked == {"chosen_failed": 4}
+            assert staged_lines(lines, Dedupe()).ledger.marked == {"chosen_failed": 4}
 
 
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b"[" * 100_000 + b"\n", b'"\xff"\n', b"{"])

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from run_in_process import Row
-from scan_in_process import indexed
 from usual_rollouts import message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
@@ -19,6 +18,7 @@ from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources import nemo_gym, nemo_gym_fast
 from prefpairs.sources.base import RecordReader
+from scan_in_process import indexed
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 ACCEPTED = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows_with_tool_calls import SOURCES, Dialogue, bindings_of, dialogues, pair_row, rows_of
 from run_in_process import Asked, Row, extract_lines, lines_of, pair_lines
-from stages_in_process import sieve_lines
+from stages_in_process import staged_lines
 
 from hypothesis_examples import examples
 from prefpairs.fields.read_options import ReadOptions
@@ -90,7 +90,7 @@ def test_answers_that_differ_in_the_call_of_a_result_are_two() -> None:
     no = [{"role": "assistant", "content": "no"}]
     rows = [{"prompt": OPEN, "chosen": abc, "rejected": said} for said in (other, no)]
     rows.append({"prompt": OPEN, "chosen": other, "rejected": no})
-    found = sieve_lines(lines_of(*rows), Dedupe())
+    found = staged_lines(lines_of(*rows), Dedupe())
     assert len(found.lines) == len(rows)
 
 

@@ -2,20 +2,20 @@
 
 import pytest
 
-from prefpairs.cli.commands.explain import ExplainWords, explain
+from prefpairs.cli.commands.explain import ExplainOptions, explain
 from prefpairs.errors import UnknownWord
 from prefpairs.reasons import ALL
 
 
 def test_one_code(capfd: pytest.CaptureFixture[str]) -> None:
     """Its sentence."""
-    explain(asked=ExplainWords(code="all-tied"))
+    explain(asked=ExplainOptions(code="all-tied"))
     assert capfd.readouterr().out == "all_tied: all candidates have the same score\n"
 
 
 def test_code_that_can_be_switched_off(capfd: pytest.CaptureFixture[str]) -> None:
     """And how."""
-    explain(asked=ExplainWords(code="masked"))
+    explain(asked=ExplainOptions(code="masked"))
     assert capfd.readouterr().out == (
         "masked: masked out of training (mask_sample, or an action_mask of zeros)\n\n"
         "--keep-rows masked uses such rows all the same.\n"
@@ -24,7 +24,7 @@ def test_code_that_can_be_switched_off(capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_all_codes(capfd: pytest.CaptureFixture[str]) -> None:
     """Every one with its sentence."""
-    explain(asked=ExplainWords(code=None))
+    explain(asked=ExplainOptions(code=None))
     lines = [line.split(maxsplit=1) for line in capfd.readouterr().out.splitlines()]
     listed = {line[0]: line[1] for line in lines if line and line[0] in ALL}
     assert listed == ALL
@@ -33,4 +33,4 @@ def test_all_codes(capfd: pytest.CaptureFixture[str]) -> None:
 def test_unknown_code() -> None:
     """A word that is no code."""
     with pytest.raises(UnknownWord):
-        explain(asked=ExplainWords(code="nonsense"))
+        explain(asked=ExplainOptions(code="nonsense"))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prefpairs.cli.commands.formats import FormatWords, formats
+from prefpairs.cli.commands.formats import FormatsOptions, formats
 from prefpairs.errors import UnknownWord
 from prefpairs.model.schema import json_schema
 from prefpairs.sources import SOURCES
@@ -13,7 +13,7 @@ from prefpairs.strategies import STRATEGIES
 
 def test_listing(capfd: pytest.CaptureFixture[str]) -> None:
     """Every source and strategy with its line, and the other name of one."""
-    formats(asked=FormatWords(schema=None))
+    formats(asked=FormatsOptions(schema=None))
     lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
     expected = [f"{name} {line}" for name, line in {**SOURCES, **STRATEGIES}.items()]
     assert [line for line in expected if line not in lines] == []
@@ -23,11 +23,11 @@ def test_listing(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("record", ["candidate", "pair"])
 def test_schema(capfd: pytest.CaptureFixture[str], record: str) -> None:
     """JSON for a validator."""
-    formats(asked=FormatWords(schema=record))
+    formats(asked=FormatsOptions(schema=record))
     assert json.loads(capfd.readouterr().out) == json_schema(record)
 
 
 def test_unknown_schema() -> None:
     """A word that is no record."""
     with pytest.raises(UnknownWord):
-        formats(asked=FormatWords(schema="rollout"))
+        formats(asked=FormatsOptions(schema="rollout"))

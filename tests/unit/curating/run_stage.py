@@ -1,4 +1,4 @@
-"""Pairs in memory, as sieves are given them."""
+"""Pairs in memory, as stages are given them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ class Held:
         self.asked: list[int] = []
 
     def entries(self) -> Iterator[IndexedPair]:
-        """What a sieve may know of each pair."""
+        """What a stage may know of each pair."""
         for place, (pair, digests) in enumerate(self._read):
             reading = PairRowOutcome(pair, digests, other_prompt(pair), None)
             yield entry_of(reading, place + 1, place, 1)
@@ -41,11 +41,11 @@ def row_of(
     return row if gap is None else {"chosen_score": gap, "rejected_score": 0.0, **row}
 
 
-def sieved(sieve: Stage, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
+def staged(stage: Stage, rows: Sequence[Row]) -> tuple[list[int], StageCounts]:
     """The places of the rows that stay, in the order in which they come out."""
-    held, stage = Held(rows), StageCounts(sieve.name)
-    kept = sieve.select(_counted(held, stage), held, stage, frozenset({"id"}))
-    return [entry.place for entry in kept], stage
+    held, counts = Held(rows), StageCounts(stage.name)
+    kept = stage.select(_counted(held, counts), held, counts, frozenset({"id"}))
+    return [entry.place for entry in kept], counts
 
 
 def _counted(held: Held, stage: StageCounts) -> Iterator[IndexedPair]:

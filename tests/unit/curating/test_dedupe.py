@@ -4,7 +4,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from run_stage import Held, Row, row_of, sieved
+from run_stage import Held, Row, row_of, staged
 
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import digest_prompt
@@ -15,11 +15,11 @@ LONG = " ".join(f"w{number}" for number in range(40))
 LONGER = f"{LONG} and on"
 
 
-def _kept(sieve: Dedupe, *rows: Row) -> list[Row]:
+def _kept(stage: Dedupe, *rows: Row) -> list[Row]:
     """The rows that stay, held equal over all orders of arrival."""
-    kept = [rows[place] for place in sieved(sieve, rows)[0]]
+    kept = [rows[place] for place in staged(stage, rows)[0]]
     for order in permutations(rows):
-        places, _ = sieved(sieve, order)
+        places, _ = staged(stage, order)
         assert places == sorted(places)
         assert sorted(str(order[place]) for place in places) == sorted(map(str, kept))
     return kept
@@ -54,7 +54,7 @@ def test_strongest_of_copies_stays(strong: Row, weak: Row) -> None:
 def test_copies_that_differ_in_origin_only() -> None:
     """The first stays: nothing else could decide."""
     rows = [row_of("Q", gap=0.5, chosen_origin=f"{name}.jsonl:1") for name in "zab"]
-    places, stage = sieved(Dedupe(), rows)
+    places, stage = staged(Dedupe(), rows)
     assert (places, stage.found, stage.kept, stage.dropped) == ([0], 3, 1, {"duplicate": 2})
 
 
@@ -62,7 +62,7 @@ def test_forms_of_one_content_are_copies() -> None:
     """Text or chat, and the order of keys in a call, make no other pair; tools do."""
     chat = {**row_of("Q"), "prompt": [{"role": "user", "content": "Q"}]}
     tools = row_of("Q", tools=[{"type": "function", "function": {"name": "f"}}])
-    assert sieved(Dedupe(), [row_of("Q"), chat, tools])[0] == [0, 2]
+    assert staged(Dedupe(), [row_of("Q"), chat, tools])[0] == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_by(by: tuple[str, ...], places: list[int]) -> None:
         row_of("R", "A", "B", 0.15),
         row_of("Q", "E", "D", 0.3),
     ]
-    found, stage = sieved(Dedupe(by=by), rows)
+    found, stage = staged(Dedupe(by=by), rows)
     assert (found, stage.kept, stage.dropped.total()) == (places, len(places), 5 - len(places))
 
 
@@ -117,7 +117,7 @@ def test_conflicts(
     rows = [row_of("Q", "A", "B", gaps[0]), row_of("Q", "B", "A", gaps[1])]
     bystander = row_of("R", "B", "A", 0.1)
     stays = {"keep": [0, 1], "drop": [], "strongest": places}[conflicts]
-    found, stage = sieved(Dedupe(conflicts=conflicts), [*rows, bystander])
+    found, stage = staged(Dedupe(conflicts=conflicts), [*rows, bystander])
     assert found == [*stays, 2]
     if conflicts == "keep":
         assert (stage.dropped, stage.noticed) == ({}, {"contradiction_kept": 2})
@@ -145,7 +145,7 @@ def test_other_tools_contradict_nothing() -> None:
     """With tools it is another question."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     rows = [row_of("Q", "A", "B"), row_of("Q", "B", "A", tools=tools)]
-    assert sieved(Dedupe(conflicts="drop"), rows)[0] == [0, 1]
+    assert staged(Dedupe(conflicts="drop"), rows)[0] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_near(near_on: Any, places: list[int]) -> None:
     ]
     kept = _kept(Dedupe(near=0.9, near_on=near_on), *rows)
     assert kept == [rows[place] for place in places]
-    assert sieved(Dedupe(near=0.9, near_on=near_on), rows)[1].dropped == {
+    assert staged(Dedupe(near=0.9, near_on=near_on), rows)[1].dropped == {
         "near_duplicate": 4 - len(places)
     }
 
@@ -179,13 +179,13 @@ def test_reference_comes_first() -> None:
     reference = ReferencePrompts()
     reference.add("Q")
     rows = [row_of("Q", "A", "B", 0.9), row_of("R", "A", "B", 0.1), row_of("Q", "B", "A", 0.1)]
-    sieve = Dedupe(by=("chosen",), conflicts="drop", reference=reference)
-    found, stage = sieved(sieve, rows)
-    assert (found, stage.dropped) == ([1], {"in_reference": 2})
+    stage = Dedupe(by=("chosen",), conflicts="drop", reference=reference)
+    found, counts = staged(stage, rows)
+    assert (found, counts.dropped) == ([1], {"in_reference": 2})
 
 
 def test_digests_are_handed_on() -> None:
-    """What a later sieve wants to know comes out with the entry that stays."""
+    """What a later stage wants to know comes out with the entry that stays."""
     other = digest_prompt("R")
     rows = [row_of("Q", gap=0.1), row_of("Q", gap=0.5, meta={"prompt_of_rejected": other.hex()})]
     held = Held(rows)
@@ -204,5 +204,5 @@ def test_texts_are_looked_at_for_ties_only() -> None:
 
 def test_nothing_of_nothing() -> None:
     """An empty input is no error here."""
-    sieve = Dedupe(by=("prompt",), conflicts="drop", near=0.9)
-    assert sieved(sieve, []) == ([], StageCounts("dedupe"))
+    stage = Dedupe(by=("prompt",), conflicts="drop", near=0.9)
+    assert staged(stage, []) == ([], StageCounts("dedupe"))

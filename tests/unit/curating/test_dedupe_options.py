@@ -41,12 +41,12 @@ def test_sieve_of_all_words() -> None:
         "against": ["bench.jsonl"],
         "against_field": "text",
     }
-    sieve = with_files(filled(Dedupe, words))
-    assert isinstance(sieve, Dedupe)
-    assert (sieve.by, sieve.conflicts) == (("prompt", "chosen"), "strongest")
-    assert (sieve.near, sieve.near_on) == (0.8, "prompt")
-    assert sieve.reference is not None
-    assert (len(sieve.reference), sieve.reference.holds("Q")) == (1, True)
+    stage = with_files(filled(Dedupe, words))
+    assert isinstance(stage, Dedupe)
+    assert (stage.by, stage.conflicts) == (("prompt", "chosen"), "strongest")
+    assert (stage.near, stage.near_on) == (0.8, "prompt")
+    assert stage.reference is not None
+    assert (len(stage.reference), stage.reference.holds("Q")) == (1, True)
 
 
 @pytest.mark.parametrize(

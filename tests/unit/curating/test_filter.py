@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from run_stage import Row, row_of, said, sieved
+from run_stage import Row, row_of, said, staged
 
 from prefpairs.model.pair import pair_of
 from prefpairs.stages.filter import Filter
@@ -148,6 +148,6 @@ def test_rejected_answer_may_refuse() -> None:
 def test_sieve() -> None:
     """Those that pass stay as they came, each of the others has one reason."""
     rows = [row_of("Q", gap=gap) for gap in (0.5, 0.1, None, 0.9, 0.2)]
-    places, stage = sieved(Filter(min_gap=0.2, max_gap=0.5), rows)
+    places, stage = staged(Filter(min_gap=0.2, max_gap=0.5), rows)
     assert (places, stage.found, stage.kept) == ([0, 4], 5, 2)
     assert stage.dropped == {"gap_too_small": 1, "score_unknown": 1, "gap_too_large": 1}

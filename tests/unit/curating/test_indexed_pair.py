@@ -1,4 +1,4 @@
-"""What a sieve knows of a pair."""
+"""What a stage knows of a pair."""
 
 import pytest
 from run_stage import Held, row_of

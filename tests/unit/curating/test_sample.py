@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from run_stage import Held, Row, row_of, sieved
+from run_stage import Held, Row, row_of, staged
 
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import draw
@@ -20,8 +20,8 @@ def _drawn(row: Row, seed: int = 0, purpose: str = "sample") -> int:
     return draw(seed, purpose, bytes.fromhex(pair_of(row)[0].id))
 
 
-def _places(sieve: Sample, rows: list[Row] | None = None) -> list[int]:
-    return sieved(sieve, ROWS if rows is None else rows)[0]
+def _places(stage: Sample, rows: list[Row] | None = None) -> list[int]:
+    return staged(stage, ROWS if rows is None else rows)[0]
 
 
 def test_draws_keep_their_form() -> None:
@@ -37,7 +37,7 @@ def test_draws_keep_their_form() -> None:
 def test_smallest_draws_stay(size: int, seed: int) -> None:
     """As many as were asked for, in the order of the input; or all."""
     by_draw = sorted(range(20), key=lambda place: _drawn(ROWS[place], seed))
-    found, stage = sieved(Sample(max_pairs=size, seed=seed), ROWS)
+    found, stage = staged(Sample(max_pairs=size, seed=seed), ROWS)
     assert found == sorted(by_draw[:size])
     assert +stage.dropped == Counter({"not_drawn": 20 - len(found)} if size < 20 else {})
 
@@ -54,9 +54,9 @@ def test_order_of_arrival_draws_nobody() -> None:
     """Shuffled rows give the same pairs, and samples of shards a sample of the whole."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
-    for sieve in (Sample(max_pairs=6), Sample(fraction=0.4), Sample(per_group=2)):
-        expected = [ROWS[place] for place in _places(sieve)]
-        found = [shuffled[place] for place in _places(sieve, shuffled)]
+    for stage in (Sample(max_pairs=6), Sample(fraction=0.4), Sample(per_group=2)):
+        expected = [ROWS[place] for place in _places(stage)]
+        found = [shuffled[place] for place in _places(stage, shuffled)]
         assert sorted(map(str, found)) == sorted(map(str, expected))
     six = Sample(max_pairs=6)
     halves = [half[place] for half in (ROWS[:11], ROWS[11:]) for place in _places(six, half)]
@@ -67,7 +67,7 @@ def test_order_of_arrival_draws_nobody() -> None:
 @pytest.mark.parametrize(("fraction", "pairs"), [(0.0, 0), (1.0, 20)])
 def test_all_or_none(fraction: float, pairs: int) -> None:
     """The two ends of a share."""
-    found, stage = sieved(Sample(fraction=fraction), ROWS)
+    found, stage = staged(Sample(fraction=fraction), ROWS)
     assert (len(found), stage.dropped.total()) == (pairs, 20 - pairs)
 
 
@@ -95,23 +95,23 @@ def test_bound(share: float, bound: int) -> None:
 def test_per_group() -> None:
     """The smallest draws of each group, as they came."""
     groups = [sorted(range(first, 20, 3), key=lambda n: _drawn(ROWS[n])) for first in range(3)]
-    found, stage = sieved(Sample(per_group=2), ROWS)
+    found, stage = staged(Sample(per_group=2), ROWS)
     assert found == sorted(place for group in groups for place in group[:2])
     assert +stage.dropped == {"over_per_group": 14}
 
 
 def test_per_group_and_more() -> None:
     """First the share, then the groups, then the number; every loss has its reason."""
-    sieve = Sample(fraction=0.8, per_group=3, max_pairs=4)
+    stage = Sample(fraction=0.8, per_group=3, max_pairs=4)
     shared = set(_places(Sample(fraction=0.8)))
     groups = [
         sorted((n for n in range(first, 20, 3) if n in shared), key=lambda n: _drawn(ROWS[n]))
         for first in range(3)
     ]
     capped = [place for group in groups for place in group[:3]]
-    found, stage = sieved(sieve, ROWS)
+    found, counts = staged(stage, ROWS)
     assert found == sorted(sorted(capped, key=lambda n: _drawn(ROWS[n]))[:4])
-    assert stage.dropped == {
+    assert counts.dropped == {
         "not_drawn": 20 - len(shared) + len(capped) - 4,
         "over_per_group": len(shared) - len(capped),
     }
@@ -164,7 +164,7 @@ def test_much_more_than_is_drawn(monkeypatch: pytest.MonkeyPatch, size: int, run
     monkeypatch.setattr("prefpairs.stages.pair_columns._RUN", run)
     rows = [row_of(f"Q{number % 2900}", gap=number / 1e4) for number in range(3000)]
     by_draw = sorted(range(3000), key=lambda place: _drawn(rows[place]))
-    found, stage = sieved(Sample(max_pairs=size), rows)
+    found, stage = staged(Sample(max_pairs=size), rows)
     assert found == sorted(found)
     assert [_drawn(rows[n]) for n in found] == [_drawn(rows[n]) for n in sorted(by_draw[:size])]
     assert stage.dropped == {"not_drawn": 3000 - size}
@@ -200,12 +200,12 @@ def test_few_may_be_left_of_many() -> None:
     assert picks == [False, True, True, False]
 
 
-@pytest.mark.parametrize("sieve", [Sample(fraction=1.0), Sample(max_pairs=9), Sample(per_group=9)])
-def test_digests_are_handed_on(sieve: Sample) -> None:
-    """What a later sieve wants to know comes out."""
+@pytest.mark.parametrize("stage", [Sample(fraction=1.0), Sample(max_pairs=9), Sample(per_group=9)])
+def test_digests_are_handed_on(stage: Sample) -> None:
+    """What a later stage wants to know comes out."""
     held = Held(ROWS[:1])
     wanted = frozenset({"prompt", "rejected"})
-    (entry,) = sieve.select(held.entries(), held, StageCounts("sample"), wanted)
+    (entry,) = stage.select(held.entries(), held, StageCounts("sample"), wanted)
     (expected,) = held.entries()
     assert (entry.id, entry.prompt, entry.rejected) == (
         expected.id,

@@ -13,10 +13,10 @@ ROWS = [row_of(f"Q{number % 40}", f"A{number}") for number in range(120)]
 
 
 def _sides(
-    parting: Split, rows: list[Row] | None = None
+    split: Split, rows: list[Row] | None = None
 ) -> tuple[list[tuple[int, str]], StageCounts]:
     held, stage = Held(ROWS if rows is None else rows), StageCounts("split")
-    found = [(entry.place, side) for entry, side in parting.sides_of(held.entries(), held, stage)]
+    found = [(entry.place, side) for entry, side in split.sides_of(held.entries(), held, stage)]
     return found, stage
 
 
@@ -161,9 +161,9 @@ def test_pair_without_a_key(by: str, row: Row, exact: bool) -> None:
 @pytest.mark.parametrize("by", ["meta.task", "group"])
 def test_field_that_differs_between_the_answers(by: str) -> None:
     """Each answer has a key, and both must stand on one side."""
-    parting = Split(by=by, val_fraction=0.5)
+    split = Split(by=by, val_fraction=0.5)
     alone = [row_of("Q", group=f"g{n}", meta={"task": n}) for n in range(20)]
-    side_of = [side for _, side in _sides(parting, alone)[0]]
+    side_of = [side for _, side in _sides(split, alone)[0]]
     rows = [
         row_of(
             "Q",
@@ -172,7 +172,7 @@ def test_field_that_differs_between_the_answers(by: str) -> None:
         )
         for n in range(20)
     ]
-    found, stage = _sides(parting, rows)
+    found, stage = _sides(split, rows)
     expected = [(n, side_of[n]) for n in range(20) if side_of[n] == side_of[19 - n]]
     assert (found, stage.dropped) == (expected, {"prompts_apart": 20 - len(expected)})
     assert 0 < len(expected) < 20
@@ -233,19 +233,17 @@ def test_exact_sides_of_joined_prompts_do_not_hang_on_arrival(seed: int) -> None
     """Of prompts that are linked it does not matter which came first."""
     joins = [(at, at + 1) if at % 4 == 0 else (at + 1, at) for at in range(40) if at % 4 != 3]
     rows = [_across(*join) for join in joins]
-    parting = Split(val_fraction=0.3, test_fraction=0.2, exact=True, seed=seed)
-    forwards = {rows[place]["chosen"]: side for place, side in _sides(parting, rows)[0]}
+    split = Split(val_fraction=0.3, test_fraction=0.2, exact=True, seed=seed)
+    forwards = {rows[place]["chosen"]: side for place, side in _sides(split, rows)[0]}
     rows.reverse()
-    assert {rows[place]["chosen"]: side for place, side in _sides(parting, rows)[0]} == forwards
+    assert {rows[place]["chosen"]: side for place, side in _sides(split, rows)[0]} == forwards
 
 
 def test_exact_sides_do_not_hang_on_arrival() -> None:
     """Rows backwards give the same sides."""
-    parting = Split(val_fraction=0.3, test_fraction=0.2, exact=True)
-    forwards = {ROWS[place]["chosen"]: side for place, side in _sides(parting)[0]}
-    backwards = {
-        ROWS[::-1][place]["chosen"]: side for place, side in _sides(parting, ROWS[::-1])[0]
-    }
+    split = Split(val_fraction=0.3, test_fraction=0.2, exact=True)
+    forwards = {ROWS[place]["chosen"]: side for place, side in _sides(split)[0]}
+    backwards = {ROWS[::-1][place]["chosen"]: side for place, side in _sides(split, ROWS[::-1])[0]}
     assert forwards == backwards
 
 

@@ -1,4 +1,4 @@
-"""Pairs through sieves, from files to outputs."""
+"""Pairs through stages, from files to outputs."""
 
 import gzip
 import io
@@ -33,7 +33,7 @@ from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.targets import target_named
 from prefpairs.targets.export_options import ExportOptions
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 ROWS: list[Row] = [
     {
@@ -47,7 +47,7 @@ ROWS: list[Row] = [
     }
     for number in range(40)
 ]
-SIEVES: dict[str, Stage] = {
+STAGES: dict[str, Stage] = {
     "filter": Filter(min_gap=1.0),
     "dedupe": Dedupe(),
     "dedupe by": Dedupe(by=("prompt",), conflicts="strongest"),
@@ -60,34 +60,34 @@ SIEVES: dict[str, Stage] = {
 }
 
 
-def _plan(folder: Path, contents: Sequence[bytes], sieves: Sequence[Stage], **more: Any) -> Plan:
+def _plan(folder: Path, contents: Sequence[bytes], stages: Sequence[Stage], **more: Any) -> Plan:
     paths = [folder / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     read = {key: more.pop(key) for key in ("on_error", "limit") if key in more}
     inputs = find_inputs(list(map(str, paths)))
-    return Plan(read=InputPlan(inputs=inputs, **read), stages=sieves, **more)
+    return Plan(read=InputPlan(inputs=inputs, **read), stages=stages, **more)
 
 
 def _run(
     folder: Path,
     contents: Sequence[bytes],
-    *sieves: Stage,
+    *stages: Stage,
     ledger: Ledger | None = None,
     **more: Any,
 ) -> list[Row]:
     output = Lines()
-    plan = _plan(folder, contents, sieves, **more)
-    run_with_summary(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
+    plan = _plan(folder, contents, stages, **more)
+    run_plan(plan, {WHOLE: output}, ledger or Ledger(), allow_empty=True)
     return output.rows()
 
 
 def _split(
-    folder: Path, rows: Sequence[Row], parting: Split, *sieves: Stage, ledger: Ledger | None = None
+    folder: Path, rows: Sequence[Row], split: Split, *stages: Stage, ledger: Ledger | None = None
 ) -> dict[str, list[Row]]:
-    outputs = {side: Lines() for side in parting.sides}
-    plan = _plan(folder, [data_of(rows)], sieves, split=parting)
-    run_with_summary(plan, outputs, ledger or Ledger(), allow_empty=True)
+    outputs = {side: Lines() for side in split.sides}
+    plan = _plan(folder, [data_of(rows)], stages, split=split)
+    run_plan(plan, outputs, ledger or Ledger(), allow_empty=True)
     return {side: output.rows() for side, output in outputs.items()}
 
 
@@ -103,29 +103,29 @@ def test_no_sieves(tmp_path: Path) -> None:
     assert rows[7]["gap"] == 0.7
 
 
-@pytest.mark.parametrize("name", SIEVES)
+@pytest.mark.parametrize("name", STAGES)
 def test_what_comes_out_goes_through_again(tmp_path: Path, name: str) -> None:
     """Nothing is lost the second time, and no byte changes."""
-    once = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    once = _run(tmp_path, [data_of(ROWS)], STAGES[name])
     assert 0 < len(once) <= 40
     ledger = Ledger()
     if name != "shuffle":
-        assert _run(tmp_path, [data_of(once)], SIEVES[name], ledger=ledger) == once
+        assert _run(tmp_path, [data_of(once)], STAGES[name], ledger=ledger) == once
         assert ledger.stages[0].dropped.total() == 0
 
 
-@pytest.mark.parametrize("name", SIEVES)
+@pytest.mark.parametrize("name", STAGES)
 def test_order_of_lines_changes_no_pair(tmp_path: Path, name: str) -> None:
     """Shuffled, and cut into files, the same pairs come out."""
     shuffled = ROWS[:]
     random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
-    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
+    expected = _run(tmp_path, [data_of(ROWS)], STAGES[name])
     parts = [
         data_of(shuffled[:11]),
         data_of(shuffled[11:12]),
         gzip.compress(data_of(shuffled[12:])),
     ]
-    found = _run(tmp_path, parts, SIEVES[name])
+    found = _run(tmp_path, parts, STAGES[name])
     assert sorted(map(str, found)) == sorted(map(str, expected))
 
 
@@ -149,8 +149,8 @@ def _as_parquet(data: bytes) -> bytes:
 @pytest.mark.parametrize("name", ["filter", "dedupe", "easy first"])
 def test_packing_changes_nothing(tmp_path: Path, pack: Any, name: str) -> None:
     """The same rows in any container give the same bytes."""
-    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
-    assert _run(tmp_path, [pack(data_of(ROWS))], SIEVES[name]) == expected
+    expected = _run(tmp_path, [data_of(ROWS)], STAGES[name])
+    assert _run(tmp_path, [pack(data_of(ROWS))], STAGES[name]) == expected
 
 
 def test_pipe_and_file(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_pipe_and_file(tmp_path: Path) -> None:
     output = Lines()
     read = InputPlan(inputs=find_inputs([str(pipe), str(file)]))
     plan = Plan(read=read, stages=[Dedupe()], temp_dir=str(tmp_path))
-    run_with_summary(plan, {WHOLE: output}, Ledger())
+    run_plan(plan, {WHOLE: output}, Ledger())
     writer.join()
     assert output.rows() == _run(tmp_path, [data_of(ROWS)], Dedupe())
     assert sorted(os.listdir(tmp_path)) == ["0.jsonl", "file.jsonl", "pipe"]
@@ -192,16 +192,16 @@ def test_several_sieves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", SIEVES)
+@pytest.mark.parametrize("name", STAGES)
 def test_sieve_before_a_split(tmp_path: Path, name: str, exact: bool) -> None:
     """Its pairs find the sides that they would find alone, both prompts considered."""
     rows = [
         {**row, "meta": {**row["meta"], "prompt_of_rejected": digest_prompt(f"Q{n % 7}").hex()}}
         for n, row in enumerate(ROWS)
     ]
-    parting = Split(val_fraction=0.4, test_fraction=0.2, exact=exact)
-    together = _split(tmp_path, rows, parting, SIEVES[name])
-    apart = _split(tmp_path, _run(tmp_path, [data_of(rows)], SIEVES[name]), parting)
+    split = Split(val_fraction=0.4, test_fraction=0.2, exact=exact)
+    together = _split(tmp_path, rows, split, STAGES[name])
+    apart = _split(tmp_path, _run(tmp_path, [data_of(rows)], STAGES[name]), split)
     assert together == apart
     assert any(together.values())
 
@@ -239,34 +239,34 @@ def test_side_that_came_out_empty(tmp_path: Path) -> None:
 def test_nothing_came_out(tmp_path: Path) -> None:
     """An error, unless it is allowed."""
     output = Lines()
-    for parting, outputs in (
+    for split, outputs in (
         (None, {WHOLE: output}),
         (Split(), dict.fromkeys(Split().sides, output)),
     ):
-        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], split=parting)
+        plan = _plan(tmp_path, [data_of(ROWS)], [Filter(min_gap=99)], split=split)
         with pytest.raises(NothingCameOut) as caught:
-            run_with_summary(plan, outputs, Ledger())
+            run_plan(plan, outputs, Ledger())
         assert (caught.value.what, output.lines) == ("pair", [])
     assert _run(tmp_path, [data_of(ROWS)], Filter(min_gap=99)) == []
 
 
-@pytest.mark.parametrize("name", SIEVES)
+@pytest.mark.parametrize("name", STAGES)
 def test_bad_row(tmp_path: Path, name: str) -> None:
     """An error, or left out: then what is left is as if it had not been."""
     torn = data_of(ROWS[:20]) + b"{torn\n" + data_of(ROWS[20:])
     with pytest.raises(BadRecords):
-        _run(tmp_path, [torn], SIEVES[name])
-    expected = _run(tmp_path, [data_of(ROWS)], SIEVES[name])
-    assert _run(tmp_path, [torn], SIEVES[name], on_error="skip") == expected
+        _run(tmp_path, [torn], STAGES[name])
+    expected = _run(tmp_path, [data_of(ROWS)], STAGES[name])
+    assert _run(tmp_path, [torn], STAGES[name], on_error="skip") == expected
 
 
 def test_nothing_is_written_after_a_bad_row(tmp_path: Path) -> None:
-    """Not even what a sieve held back."""
+    """Not even what a stage held back."""
     for one in (Filter(min_gap=0), Dedupe(), Sample(max_pairs=9)):
         output = Lines()
         plan = _plan(tmp_path, [b"{torn\n" + data_of(ROWS)], [one])
         with pytest.raises(BadRecords):
-            run_with_summary(plan, {WHOLE: output}, Ledger())
+            run_plan(plan, {WHOLE: output}, Ledger())
         assert output.lines == []
 
 
@@ -280,16 +280,16 @@ def test_input_that_changes_while_pairs_are_written(tmp_path: Path, name: str) -
                 file.write(b"\n")
             return super().write(line)
 
-    plan = _plan(tmp_path, [data_of(ROWS[:1])], [SIEVES[name]])
+    plan = _plan(tmp_path, [data_of(ROWS[:1])], [STAGES[name]])
     with pytest.raises(InputChanged) as caught:
-        run_with_summary(plan, {WHOLE: Meddler()}, Ledger())
+        run_plan(plan, {WHOLE: Meddler()}, Ledger())
     assert caught.value.path == "0.jsonl"
 
 
 def test_report_of_a_run(tmp_path: Path) -> None:
     """Rows, stages, pairs, and an example of them."""
     ledger = Ledger()
-    _run(tmp_path, [data_of(ROWS), b""], SIEVES["dedupe"], ledger=ledger)
+    _run(tmp_path, [data_of(ROWS), b""], STAGES["dedupe"], ledger=ledger)
     assert (ledger.rows_read, ledger.rows_used, ledger.pairs) == (40, 40, 20)
     assert ledger.gaps.summary() == {"mean": 2.95, "min": 2.0, "max": 3.9}
     assert (ledger.example, ledger.notes) == (("Q0", "A0", "B"), ["1.jsonl is empty"])
@@ -330,7 +330,7 @@ def test_lines_of_ours_are_decoded_once(
     monkeypatch.setattr("prefpairs.engine.pairs_from_files.pair_line", encoded)
     export = None if to is None else ExportPlan(target=target_named(to), options=ExportOptions())
     plan, output = _plan(tmp_path, [b"".join(lines)], [asked], export=export), Lines()
-    run_with_summary(plan, {WHOLE: output}, Ledger())
+    run_plan(plan, {WHOLE: output}, Ledger())
     assert (len(reads), len(output.lines)) == (20 + fetched, 20)
     assert len(compared) == (20 if fetched == 1 else 0)
 

@@ -16,7 +16,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import ExportPlan, InputPlan, Plan
 from prefpairs.targets import target_named
 from prefpairs.targets.export_options import ExportOptions
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 THOUGHT = [{"role": "assistant", "content": "yes", "reasoning_content": "hm"}]
 TOOLS = [{"type": "function", "function": {"name": "add"}}]
@@ -58,7 +58,7 @@ def _export(
     )
     before = sorted(os.listdir(folder))
     try:
-        run_with_summary(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
+        run_plan(plan, outputs, ledger or Ledger(), allow_empty=allow_empty)
     finally:
         assert sorted(os.listdir(folder)) == before
     return {name: output.lines for name, output in outputs.items()}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.rehearse import RehearseWords, rehearse
+from prefpairs.cli.commands.rehearse import RehearseOptions, rehearse
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import DoesNotTrain, FileError, UnknownWord
 from prefpairs.option import REQUIRED, options_in
@@ -18,7 +18,7 @@ def _run(path: Path | str, **words: Any) -> None:
 
 def test_words() -> None:
     """TRL, a tokenizer of bytes, and no truncation, unless options say otherwise."""
-    assert {option.field: option.default for option in options_in(RehearseWords)} == {
+    assert {option.field: option.default for option in options_in(RehearseOptions)} == {
         "path": REQUIRED,
         "to": "trl",
         "tokenizer": None,

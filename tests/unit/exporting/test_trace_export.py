@@ -17,7 +17,7 @@ from prefpairs.ledger import Ledger
 from prefpairs.plan import InputPlan, Plan, TracePlan
 from prefpairs.targets.base import TraceOptions
 from prefpairs.targets.sdpo import TARGET
-from run_plans import run_with_summary
+from run_plans import run_plan
 
 SOURCE = "{%- for m in messages %}{{- '<' + m.role + '>' + m.content + '</>' }}{%- endfor %}"
 SOURCE += "{{- '<assistant>' if add_generation_prompt }}"
@@ -40,7 +40,7 @@ def _run(folder: Path, *rows: Any, **words: Any) -> tuple[list[dict[str, Any]], 
     read = InputPlan(inputs=find_inputs([str(path)]), **words)
     plan = Plan(read=read, traces=TracePlan(TARGET, OPTIONS))
     try:
-        run_with_summary(plan, {WHOLE: output}, ledger)
+        run_plan(plan, {WHOLE: output}, ledger)
     finally:
         written = [json.loads(line) for line in output.lines]
     return written, ledger

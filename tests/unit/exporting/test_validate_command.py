@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.validate import ValidateWords, validate
+from prefpairs.cli.commands.validate import ValidateOptions, validate
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.dataset.row_checks import LengthLimit
 from prefpairs.errors import FileError, UnknownWord, UsageError, WouldBeLost
@@ -38,7 +38,7 @@ def _run(**words: Any) -> None:
 
 
 def _plan(to: str = "trl", **words: Any) -> Any:
-    return ValidateWords(**{"inputs": ["in.jsonl"], "to": to, **words}).plan()
+    return ValidateOptions(**{"inputs": ["in.jsonl"], "to": to, **words}).plan()
 
 
 def _labels(*words: str, to: str = "trl") -> list[str]:

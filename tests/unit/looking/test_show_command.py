@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_call import called
 
-from prefpairs.cli.commands.show import ChoiceWords, ShowInputs, show
+from prefpairs.cli.commands.show import ShowInputs, ShowOptions, show
 from prefpairs.cli.main import main
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import NotThere, UsageError
@@ -70,7 +70,7 @@ def _stdin(data: bytes) -> Iterator[None]:
 
 def test_plan_of_no_words() -> None:
     """The first five of a file."""
-    plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ChoiceWords(), 0)
+    plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ShowOptions(), 0)
     assert (plan.most, plan.ids, plan.worst, plan.seed) == (5, [], None, None)
     assert (plan.read.limit, plan.read.dialect) == (None, "auto")
 
@@ -78,15 +78,15 @@ def test_plan_of_no_words() -> None:
 def test_plan_of_all_words() -> None:
     """Each ends where it belongs; -n is the number of pairs, not of rows."""
     reading = ShowInputs(paths=["p.jsonl"], limit=3, source="trl", on_error="skip")
-    plan = reading.pairs_plan(ChoiceWords(worst="length_ratio"), 0)
+    plan = reading.pairs_plan(ShowOptions(worst="length_ratio"), 0)
     assert (plan.most, plan.worst, plan.seed) == (3, "length-ratio", None)
     assert (plan.read.limit, plan.read.dialect, plan.read.on_error) == (None, "trl", "skip")
-    assert reading.pairs_plan(ChoiceWords(random=True), 7).seed == 7
+    assert reading.pairs_plan(ShowOptions(random=True), 7).seed == 7
 
 
 def test_plan_of_ids() -> None:
     """All that are asked for are shown, unless -n says how many."""
-    choice = ChoiceWords(ids=["ABCD,1234", "abcd"])
+    choice = ShowOptions(ids=["ABCD,1234", "abcd"])
     plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(choice, 0)
     assert (plan.most, plan.ids) == (sys.maxsize, ["abcd", "1234"])
     assert ShowInputs(paths=["p.jsonl"], limit=1).pairs_plan(choice, 0).most == 1
@@ -95,7 +95,7 @@ def test_plan_of_ids() -> None:
 def test_ids_of_standard_input() -> None:
     """A line each, as `diff --ids` prints them."""
     with _stdin(f"{IDS[0]}\n\n{IDS[1].upper()}\n".encode()):
-        plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ChoiceWords(ids=["-", "abcd"]), 0)
+        plan = ShowInputs(paths=["p.jsonl"]).pairs_plan(ShowOptions(ids=["-", "abcd"]), 0)
     assert plan.ids == [IDS[0], IDS[1], "abcd"]
 
 

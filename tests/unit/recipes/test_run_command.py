@@ -17,7 +17,7 @@ from prefpairs.cli.commands.pair import pair
 from prefpairs.cli.commands.run import run
 from prefpairs.cli.commands.sample import sample
 from prefpairs.cli.commands.split import split
-from prefpairs.cli.commands.verify import VerifyWords, verify
+from prefpairs.cli.commands.verify import VerifyOptions, verify
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.errors import (
     BadRecords,
@@ -186,7 +186,7 @@ def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert manifest["counts"]["sides"] == {"train": 10, "val": 10}
     assert manifest["counts"]["stages"]["sample"]["kept"] == 20
     assert [name for name in ("inputs", "notes", "passed_over") if name in manifest["counts"]] == []
-    verify(asked=VerifyWords(manifest="data/manifest.json"))
+    verify(asked=VerifyOptions(manifest="data/manifest.json"))
     assert capsys.readouterr().err == "data/manifest.json: 5 files as they were\n"
 
 
@@ -277,11 +277,11 @@ def test_an_input_behind_a_link(kind: str) -> None:
     assert [file["path"] for file in _manifest()["outputs"]] == ["train.jsonl", "val.jsonl"]
     link.unlink()
     link.symlink_to(leads.replace("1", "2"))
-    verify(asked=VerifyWords(manifest="data/manifest.json"))  # the same bytes
+    verify(asked=VerifyOptions(manifest="data/manifest.json"))  # the same bytes
     with Path("runs/2/in.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(FilesDiffer, match=f"input ../{name} has "):
-        verify(asked=VerifyWords(manifest="data/manifest.json"))
+        verify(asked=VerifyOptions(manifest="data/manifest.json"))
 
 
 def test_manifest_of_another_recipe() -> None:

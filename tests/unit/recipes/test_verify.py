@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefpairs.cli.commands.verify import VerifyWords, verify
+from prefpairs.cli.commands.verify import VerifyOptions, verify
 from prefpairs.cli.terminal.error_text import error_sentences
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.manifest import ManifestWriter
@@ -40,7 +40,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _said(capsys: pytest.CaptureFixture[str], path: str = "m.json") -> str:
-    verify(asked=VerifyWords(manifest=path))
+    verify(asked=VerifyOptions(manifest=path))
     captured = capsys.readouterr()
     assert captured.out == ""
     return captured.err
@@ -86,7 +86,7 @@ def test_files_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.jsonl").write_bytes(b"")
     Path("o.jsonl").unlink()
     with pytest.raises(FilesDiffer) as caught:
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
     assert (caught.value.exit_code, caught.value.path) == (1, "m.json")
     assert error_sentences(caught.value) == (
         [
@@ -105,16 +105,16 @@ def test_folder_in_the_place_of_a_file() -> None:
     Path("o.jsonl").mkdir()
     Path("a.jsonl").unlink()
     with pytest.raises(FilesDiffer) as caught:
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
     assert caught.value.differences == ["input a.jsonl is missing", "output o.jsonl is no file"]
 
 
 def test_no_manifest() -> None:
     """Neither a file of pairs nor one that is not there is one."""
     with pytest.raises(BadInput, match="no manifest"):
-        verify(asked=VerifyWords(manifest="a.jsonl"))
+        verify(asked=VerifyOptions(manifest="a.jsonl"))
     with pytest.raises(FileError):
-        verify(asked=VerifyWords(manifest="none.json"))
+        verify(asked=VerifyOptions(manifest="none.json"))
 
 
 def test_devices_are_no_files() -> None:
@@ -123,7 +123,7 @@ def test_devices_are_no_files() -> None:
     manifest["inputs"][0]["path"] = "/dev/zero"
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(FilesDiffer) as caught:
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
     assert caught.value.differences == ["input /dev/zero is no file"]
 
 
@@ -133,7 +133,7 @@ def test_no_name_holds_a_nul() -> None:
     manifest["recipe"]["path"] = "a\0b"
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(BadInput):
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "huge"])
@@ -146,7 +146,7 @@ def test_no_manifest_comes_out_of_a_device(kind: str) -> None:
         with open(path, "wb") as file:
             file.truncate(1 << 40)
     with pytest.raises(BadInput, match="no manifest: it "):
-        verify(asked=VerifyWords(manifest=path))
+        verify(asked=VerifyOptions(manifest=path))
 
 
 def test_a_pipe_in_the_place_of_a_file() -> None:
@@ -154,7 +154,7 @@ def test_a_pipe_in_the_place_of_a_file() -> None:
     Path("o.jsonl").unlink()
     os.mkfifo("o.jsonl")
     with pytest.raises(FilesDiffer) as caught:
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
     assert caught.value.differences == ["output o.jsonl is no file"]
     with pytest.raises(FileError, match="is not a regular file"):
         digest_file("o.jsonl")
@@ -166,5 +166,5 @@ def test_a_manifest_of_nothing() -> None:
     manifest |= {"recipe": None, "inputs": [], "outputs": []}
     Path("m.json").write_text(json.dumps(manifest))
     with pytest.raises(BadInput, match="it lists no file") as caught:
-        verify(asked=VerifyWords(manifest="m.json"))
+        verify(asked=VerifyOptions(manifest="m.json"))
     assert caught.value.exit_code == 1

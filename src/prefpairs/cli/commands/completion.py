@@ -84,7 +84,7 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 @options
-class CompletionWords:
+class CompletionOptions:
     """The shell, and what was typed in it."""
 
     shell: str = argument(REQUIRED, metavar="bash|zsh|fish", help="Your shell.")
@@ -95,7 +95,7 @@ class CompletionWords:
     )
 
 
-def completion(*, asked: CompletionWords) -> None:
+def completion(*, asked: CompletionOptions) -> None:
     """Complete command lines in bash, zsh or fish.
 
     Prints a script for the shell to load. It completes commands, options, their values, reason

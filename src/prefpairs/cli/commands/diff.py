@@ -82,8 +82,8 @@ def _labelled(before: InputPlan, after: InputPlan) -> DiffPlan:
 
 
 @options
-class DifferenceWords:
-    """What is said of the differences."""
+class DiffOptions:
+    """How the differences are reported."""
 
     json: bool = flag(panel=_TOLD, help="Print the result as a JSON object.")
     ids: str | None = option(
@@ -100,7 +100,7 @@ class DifferenceWords:
     quiet: bool = flag("-q", "--quiet", panel=_TOLD, help="Print only errors.")
 
 
-def diff(*, inputs: DiffInputs, asked: DifferenceWords) -> None:
+def diff(*, inputs: DiffInputs, asked: DiffOptions) -> None:
     """Show what changed between two sets of pairs.
 
     Pairs are compared by id, a digest of prompt, tools, chosen and rejected. They are kept, lost,

@@ -6,13 +6,13 @@ from prefpairs.reasons import ALL, SWITCHABLE, TABLES
 
 
 @options
-class ExplainWords:
+class ExplainOptions:
     """The code that is asked for."""
 
     code: str | None = argument(None, metavar="CODE", help="A reason code from a summary.")
 
 
-def explain(*, asked: ExplainWords) -> None:
+def explain(*, asked: ExplainOptions) -> None:
     """Explain a reason code; without one, list all codes.
 
     Codes appear in summaries, after their counts, and in the findings of `validate`.

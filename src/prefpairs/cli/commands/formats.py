@@ -9,7 +9,7 @@ from prefpairs.targets import OF_TRACES, TARGETS
 
 
 @options
-class FormatWords:
+class FormatsOptions:
     """What is listed."""
 
     schema: str | None = option(
@@ -17,7 +17,7 @@ class FormatWords:
     )
 
 
-def formats(*, asked: FormatWords) -> None:
+def formats(*, asked: FormatsOptions) -> None:
     """List sources, strategies, targets and record schemas.
 
     These are the values of --from, --strategy and --to, with a line on each.

@@ -13,7 +13,7 @@ from prefpairs.option import REQUIRED, argument, flag, one_of, option, options
 
 
 @options
-class RehearseWords:
+class RehearseOptions:
     """The dataset, and how it is trained on."""
 
     path: str = argument(REQUIRED, metavar="DATASET", help="The directory of a dataset, or a file.")
@@ -32,7 +32,7 @@ class RehearseWords:
     json: bool = flag(help="Print the figures as a JSON object.")
 
 
-def rehearse(*, asked: RehearseWords) -> None:
+def rehearse(*, asked: RehearseOptions) -> None:
     """Train on a dataset for a few steps with the real trainer.
 
     Runs TRL's DPO offline, on a CPU, with a small random model: it tokenizes every row and trains

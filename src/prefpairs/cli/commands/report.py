@@ -23,8 +23,8 @@ _MEGABYTE = 1_000_000
 
 
 @options
-class PageWords:
-    """The words about the page, as they were typed."""
+class ReportOptions:
+    """What is on the page, and where it is written."""
 
     output: str | None = option(
         None,
@@ -66,7 +66,7 @@ def report(
     rows: ReadOptions,
     pairing: PairOptions,
     temp: TempDir,
-    showing: PageWords,
+    showing: ReportOptions,
 ) -> None:
     """Write statistics as an HTML page with charts, and pairs to browse.
 

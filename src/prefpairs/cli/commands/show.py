@@ -42,8 +42,8 @@ _ABOUT_IDS = "ids name the content, and change with it; `jq -r .id` lists those 
 
 
 @options
-class ChoiceWords:
-    """The words about what is shown, as they were typed."""
+class ShowOptions:
+    """Which pairs or which group to show."""
 
     ids: list[str] | None = option(
         None,
@@ -106,7 +106,7 @@ class ShowInputs(ReadPlan):
         f"with --group {', '.join(SOURCES)}.",
     )
 
-    def pairs_plan(self, choice: ChoiceWords, seed: int) -> ShowPlan:
+    def pairs_plan(self, choice: ShowOptions, seed: int) -> ShowPlan:
         """The plan that these words ask for where pairs are read."""
         dialect = "auto" if self.source == _PAIRS else self.source
         if dialect != "auto":
@@ -122,7 +122,7 @@ class ShowInputs(ReadPlan):
             seed=seed if choice.random else None,
         )
 
-    def _ids(self, choice: ChoiceWords) -> list[str]:
+    def _ids(self, choice: ShowOptions) -> list[str]:
         """The ids that are asked for, each once."""
         ids: dict[str, None] = {}
         for word in split_words(choice.ids):
@@ -152,8 +152,8 @@ class ShowInputs(ReadPlan):
 
 
 @options
-class ViewWords:
-    """The words about how it looks, as they were typed."""
+class ViewOptions:
+    """How they are displayed."""
 
     full: bool = flag(
         panel=_HOW,
@@ -198,8 +198,8 @@ class ViewWords:
 
 def show(
     *,
-    choice: ChoiceWords,
-    looking: ViewWords,
+    choice: ShowOptions,
+    looking: ViewOptions,
     inputs: ShowInputs,
     rows: ReadOptions,
     pairing: PairOptions,
@@ -232,7 +232,7 @@ def show(
         _show_pairs(inputs.pairs_plan(choice, pairing.seed), looking, ledger)
 
 
-def _show_pairs(plan: ShowPlan, looking: ViewWords, ledger: Ledger) -> None:
+def _show_pairs(plan: ShowPlan, looking: ViewOptions, ledger: Ledger) -> None:
     with looking.opened(plan.read, ledger) as screen:
         for number, found in enumerate(show_pairs(plan, ledger), 1):
             for row in pair_rows(found.pair, found.place, number, looking.view(screen)):
@@ -242,7 +242,7 @@ def _show_pairs(plan: ShowPlan, looking: ViewWords, ledger: Ledger) -> None:
 
 
 def _show_group(
-    plan: PairPlan, name: str, most: int | None, looking: ViewWords, ledger: Ledger
+    plan: PairPlan, name: str, most: int | None, looking: ViewOptions, ledger: Ledger
 ) -> None:
     with looking.opened(plan.read, ledger) as screen:
         for group in show_group(plan, name, ledger):

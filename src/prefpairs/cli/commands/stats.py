@@ -23,7 +23,7 @@ _TOLD = "Output"
 
 
 @options
-class ToldWords:
+class StatsOptions:
     """What is written, and where."""
 
     output: str = option(
@@ -67,7 +67,7 @@ def stats(
     rows: ReadOptions,
     pairing: PairOptions,
     temp: TempDir,
-    told: ToldWords,
+    form: StatsOptions,
 ) -> None:
     """Show statistics of pairs, or of rollouts and the pairs they would give.
 
@@ -83,17 +83,17 @@ def stats(
 
     Memory: 210 bytes per pair, plus that of `pair` if pairs are made.
     """
-    if told.json and told.markdown:
+    if form.json and form.markdown:
         raise OptionsConflict("--json", "--markdown", hint="choose one")
     ledger = Ledger()
     nothing = Survey(PairSurvey(), [], survey_groups([]))
-    gates = read_gates(told.require or [], figures(nothing, ledger))
+    gates = read_gates(form.require or [], figures(nothing, ledger))
     with analysed(inputs, rows, pairing, temp) as plan:
-        check_written([told.output, plan.read.quarantine], plan.read.inputs)
-        tables = not (told.json or told.markdown)
-        with open_output(told.output, plan.read.inputs, styled=tables) as output:
-            with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=told.quiet):
+        check_written([form.output, plan.read.quarantine], plan.read.inputs)
+        tables = not (form.json or form.markdown)
+        with open_output(form.output, plan.read.inputs, styled=tables) as output:
+            with show_progress(ledger.progress, inputs_to_measure(plan.read), quiet=form.quiet):
                 found = survey(plan, ledger)
-            output.write(told.written(found, ledger))
+            output.write(form.written(found, ledger))
     for gate in gates:
         gate.check(figures(found, ledger))

@@ -41,8 +41,8 @@ _TOLD = "Output"
 
 
 @options
-class ValidateWords:
-    """The words about a dataset and its trainer, as they were typed."""
+class ValidateOptions:
+    """The dataset, its trainer, and what is reported."""
 
     to: str = option(
         REQUIRED,
@@ -150,7 +150,7 @@ class ValidateWords:
         return None if self.max_chars is None else LengthLimit(self.max_chars)
 
 
-def validate(*, words: ValidateWords) -> None:
+def validate(*, words: ValidateOptions) -> None:
     """Report what a trainer would do with each row of a dataset.
 
     Prints one line for each problem that makes a row fail to load, crash, be dropped, or train on

@@ -8,7 +8,7 @@ from prefpairs.option import REQUIRED, argument, options
 
 
 @options
-class VerifyWords:
+class VerifyOptions:
     """What files are compared with."""
 
     manifest: str = argument(
@@ -16,7 +16,7 @@ class VerifyWords:
     )
 
 
-def verify(*, asked: VerifyWords) -> None:
+def verify(*, asked: VerifyOptions) -> None:
     """Check files against a manifest.
 
     Hashes the recipe, inputs and outputs again. Exit 0 if all are unchanged, 1 if one is missing,
