@@ -50,6 +50,7 @@ NAVIGATION = {
         "looking",
         "show-and-diff",
         "export",
+        "submitting",
         "traps",
         "trainers",
         "recipes",

@@ -30,7 +30,13 @@ PrefpairsError
 ├── GateNotMet             a count does not meet --require (exit 4)
 ├── WouldBeLost            a trainer would lose rows of its dataset (exit 4)
 ├── DoesNotTrain           a trial training on the dataset failed (exit 4)
-└── FileError              the file system reported an error (exit 5)
+├── FileError              the file system reported an error (exit 5)
+└── ServiceError           a training service, and the step it was asked for
+    ├── ServiceRefused     it said no (exit 1)
+    ├── ServiceUnreachable it cannot be reached, or does not answer as it should (exit 5)
+    ├── JobFailed          the training or the deployment failed there (exit 1)
+    ├── JobCancelled       the training was cancelled (exit 6)
+    └── NotReadyInTime     the model was not deployed in time (exit 7)
 """
 
 import json
@@ -411,3 +417,45 @@ class FileError(PrefpairsError):
         """The error of the operating system, with the name of the file."""
         missing = isinstance(error, FileNotFoundError)
         return cls(path, error.strerror or str(error), missing=missing)
+
+
+class ServiceError(PrefpairsError):
+    """Something about a training service; `step` is what it was asked for."""
+
+    def __init__(self, step: str, problem: str, hint: str | None = None) -> None:
+        super().__init__(step, problem)
+        self.step = step
+        self.problem = problem
+        self.hint = hint
+
+
+class ServiceRefused(ServiceError):
+    """The service refused a request; asking again would change nothing."""
+
+    exit_code = 1
+    did_nothing = False
+    """Whether it is certain that the service did nothing of what was asked."""
+
+
+class ServiceUnreachable(ServiceError):
+    """The service cannot be reached, or its answers make no sense."""
+
+    exit_code = 5
+
+
+class JobFailed(ServiceError):
+    """The training or the deployment failed at the service."""
+
+    exit_code = 1
+
+
+class JobCancelled(ServiceError):
+    """The training was cancelled."""
+
+    exit_code = 6
+
+
+class NotReadyInTime(ServiceError):
+    """The model was not deployed in time."""
+
+    exit_code = 7

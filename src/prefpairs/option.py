@@ -36,6 +36,8 @@ class Option:
     default: Any = None
     default_typed: Any = None
     """Its default as it would be typed."""
+    fallback: Any = None
+    """Its value if neither the command line nor a file gives one; the default is then None."""
     names: tuple[str, ...] = ()
     """Its names on the command line, the longest one last. An argument has none."""
     metavar: str = ""
@@ -82,7 +84,7 @@ class Option:
     @property
     def told_default(self) -> str | None:
         """Its default for help texts, or None if there is nothing to say."""
-        default = self.default_typed
+        default = self.default_typed if self.fallback is None else self.fallback
         nothing = default is None or default is False or default == "-"
         if self.is_required or nothing or not self.show_default:
             return None
@@ -156,6 +158,7 @@ def option(  # noqa: PLR0913 - all are properties of the option
     show_default: bool = True,
     repeated: bool = False,
     convert: Callable[[Any], Any] | None = None,
+    fallback: Any = None,
 ) -> Any:
     """A field that is an option with a value; it is `repeated` if its type is a list, too."""
     known = Option(
@@ -169,6 +172,7 @@ def option(  # noqa: PLR0913 - all are properties of the option
         choices=choices,
         repeated=repeated,
         convert=convert,
+        fallback=fallback,
     )
     return dataclasses.field(default=default, metadata={"option": known})
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "export": "Write pairs as the dataset of a trainer.",
     "validate": "Report what a trainer would do with each row of a dataset.",
     "rehearse": "Train on a dataset for a few steps with the real trainer.",
+    "submit": "Submit a dataset to a training service, watch the job, deploy the model.",
     "run": "Run a whole pipeline from a recipe, in one process.",
     "verify": "Check files against a manifest.",
     "stats": "Show statistics of pairs, or of rollouts and the pairs they would give.",

@@ -28,11 +28,15 @@ from prefpairs.stages.filter import Filter
 from prefpairs.stages.sample import Sample
 from prefpairs.stages.split import Split
 from prefpairs.strategies.options import PairOptions
+from prefpairs.submit.submit_options import SubmitOptions, flattened
 from prefpairs.targets.export_options import ExportOptions
 
 _OTHER_NAMES = {"source": "from", "reason": "keep_rows"}
 """What errors call the value of a word, where that is not its name."""
 
+
+SUBMIT = "submit"
+"""The last table: the dataset goes to a training service once it is written."""
 
 STAGES: dict[str, type[Stage]] = {
     "dedupe": Dedupe,
@@ -46,13 +50,19 @@ GROUPS: dict[str, tuple[type, ...]] = {
     "split": (Split, ForTarget, ExportOptions),
     "export": (ToTargetOrPairs, ExportOptions),
     "write": (WriteRecipe,),
+    SUBMIT: (SubmitOptions,),
 }
 """The options of each table."""
 
 STEPS = ("extract", "pair", *STAGES, "split", "export")
-TABLES = ("read", *STEPS, "write")
+TABLES = ("read", *STEPS, SUBMIT, "write")
 
 G = TypeVar("G")
+
+
+def named(table: str, key: str) -> str:
+    """A key in errors; the options of a file without tables have no table."""
+    return f"{table}.{key}" if table else key
 
 
 def _keys_of(kinds: Sequence[type]) -> set[str]:
@@ -88,7 +98,7 @@ class Recipe:
                 raise self._unknown(table, key, list(known))
         try:
             model = _model_of(table, known).model_validate(
-                {key: _listed(known[key], value) for key, value in given.items()}
+                {key: _as_typed(known[key], value) for key, value in given.items()}
             )
         except ValidationError as error:
             raise self._wrong_value(table, error) from None
@@ -102,6 +112,8 @@ class Recipe:
 
     def _unknown(self, table: str, key: str, known: Sequence[str]) -> UsageError:
         """The error for a key that a table does not have, but perhaps another one."""
+        if not table:
+            return UnknownWord("option", key, known).at(self._place(table, key))
         owners = [name for name, kinds in GROUPS.items() if key in _keys_of(kinds)]
         if not owners:
             return UnknownWord(f"word in [{table}]", key, known).at(self._place(table, key))
@@ -112,7 +124,7 @@ class Recipe:
 
     def _check_value(self, table: str, key: str, option: Option, value: Any) -> None:
         """Raise for a value that no option can have."""
-        name = f"{table}.{key}"
+        name = named(table, key)
         for one in value if isinstance(value, list) else [value]:
             try:
                 option.check(one, name)
@@ -141,7 +153,8 @@ class Recipe:
         first = error.errors()[0]
         key = str(first["loc"][0])
         given = self.tables[table][key]
-        problem = f"{table}.{key} is {given!r}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        problem = f"{named(table, key)} is {given!r}: {told}"
         return UsageError(problem).at(self._place(table, key))
 
 
@@ -161,7 +174,9 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
         _check_table(recipe, name, table)
         words: dict[str, Any] = {}
         recipe.tables[name] = words
-        for key, value in table.items():
+        with recipe.telling_place(name):
+            given = flattened(table) if name == SUBMIT else table
+        for key, value in given.items():
             if spelled(key) in words:
                 place = f"{name}.{spelled(key)}"
                 raise given_twice(place, repr(words[spelled(key)]), repr(value)).at(path)
@@ -200,6 +215,9 @@ def _check_order(recipe: Recipe) -> None:
         if steps[place] != name:
             where = "last stage" if place == -1 else "last stage but [export]"
             raise UsageError(f"[{name}] must be the {where}").at(recipe.lines.get((name, "")))
+    after = [name for name in recipe.tables if name in (*STEPS, SUBMIT)]
+    if SUBMIT in after and (after[-1] != SUBMIT or after[-2] != "export"):
+        raise UsageError(f"[{SUBMIT}] must follow [export]").at(recipe.lines.get((SUBMIT, "")))
 
 
 def _set(recipe: Recipe, setting: str) -> tuple[str, str]:
@@ -229,8 +247,10 @@ def _model_of(name: str, known: Mapping[str, Option]) -> type[BaseModel]:
     return create_model(name, __config__=ConfigDict(strict=True), **models)
 
 
-def _listed(option: Option, value: Any) -> Any:
-    """A list of one where an option that can be repeated is given once."""
+def _as_typed(option: Option, value: Any) -> Any:
+    """A list of one where an option that can be repeated is given once, and words for booleans."""
+    if option.convert is not None and isinstance(value, bool):
+        return str(value).lower()
     return [value] if option.repeated and isinstance(value, str) else value
 
 

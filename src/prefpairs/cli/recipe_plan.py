@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prefpairs.cli.recipe import STAGES, Recipe
+from prefpairs.cli.recipe import STAGES, SUBMIT, Recipe
 from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.destination import Destination
 from prefpairs.engine.files_for_stages import (
@@ -168,7 +168,7 @@ def outline_of(recipe: Recipe, plan: Plan, destination: Destination) -> str:
     for given in destination.inputs:
         size = "" if given.is_stdin else f" ({os.path.getsize(given.path):,} bytes)"
         lines.append(f"{'read':10}  {given.path}{size}")
-    for name in recipe.steps:
+    for name in [*recipe.steps, *({SUBMIT} & recipe.tables.keys())]:
         words = recipe.tables[name].items()
         told = ", ".join(f"{word} = {encode(value).decode()}" for word, value in words)
         lines.append(f"{name:10}  {told}")

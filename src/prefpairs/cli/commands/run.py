@@ -1,15 +1,21 @@
 """prefpairs run: a whole pipeline out of a recipe."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from prefpairs.cli.run_with_summary import run_with_summary
 from prefpairs.driver import prepare
+from prefpairs.errors import UsageError
 from prefpairs.files.file_stamps import recorded_inputs
 from prefpairs.files.output import open_output
 from prefpairs.files.standard_output import STDOUT
 from prefpairs.option import argument, flag, option, options
-from prefpairs.plan import WritePlan
+from prefpairs.plan import Plan, WritePlan
 from prefpairs.plan.write_plan import WriteRecipe, keep_if_same_option
+
+if TYPE_CHECKING:
+    from prefpairs.cli.recipe import Recipe
+    from prefpairs.submit.submit_options import SubmitOptions
 
 _RECIPE = "The recipe"
 _WRITE = "Output"
@@ -63,6 +69,8 @@ def run(*, asked: RunOptions) -> None:
     they run, and the keys are options of those commands; `read` names the inputs, `write` the
     output. The result has the same bytes as the same commands in a pipe.
 
+    A last table `submit` submits the dataset to a training service.
+
     manifest.json, next to the output, lists what was read and written; `prefpairs verify` checks
     the files against it.
 
@@ -87,6 +95,7 @@ def run(*, asked: RunOptions) -> None:
         recipe = read_recipe(asked.recipe, asked.settings or [])
         write = asked.with_recipe(recipe.group("write", WriteRecipe))
         plan = plan_of(recipe, write)
+        submission = _submission(recipe, plan)
         if plan.manifest is not None:
             manifest = replace(plan.manifest, depfile=asked.depfile, noted=noted)
             plan = replace(plan, manifest=manifest)
@@ -97,3 +106,28 @@ def run(*, asked: RunOptions) -> None:
                 output.write(outline.encode())
             return
         run_with_summary(plan)
+    if submission is not None:
+        from prefpairs.cli.commands.submit import submit_folder
+
+        folder, to, options = submission
+        submit_folder(folder, to, replace(options, quiet=write.quiet))
+
+
+def _submission(recipe: "Recipe", plan: Plan) -> "tuple[str, str, SubmitOptions] | None":
+    """Which directory goes to which service, and how; checked before anything is done."""
+    from prefpairs.cli.recipe import SUBMIT
+
+    if SUBMIT not in recipe.tables:
+        return None
+    from prefpairs.cli.commands.submit import SERVICES, check_options
+    from prefpairs.cli.submit_config import configured
+    from prefpairs.submit.submit_options import SubmitOptions
+
+    options = recipe.group(SUBMIT, SubmitOptions)
+    with recipe.telling_place(SUBMIT):
+        to = "" if plan.export is None else plan.export.target.name
+        if to not in SERVICES or plan.write.out_dir is None:
+            problem = f"[{SUBMIT}] needs [export] to a training service, and out_dir in [write]"
+            raise UsageError(problem, f"to is one of {', '.join(SERVICES)}")
+        check_options(configured(options).options, to)
+    return plan.write.out_dir, to, options

@@ -34,6 +34,7 @@ from prefpairs.errors import (
     OptionsConflict,
     OtherRows,
     ReadsAsDates,
+    ServiceError,
     SideLeaks,
     TooManyPairs,
     TwoReadings,
@@ -156,6 +157,8 @@ def _word(error: Exception) -> tuple[list[str], str | None]:
                 rows = f"{error.rows:,} of {plural(error.of, 'row')}"
                 lost.append(f"{rows} would not train correctly with {error.target}")
             return lost, error.hint
+        case ServiceError():
+            return [f"{error.step}: {error.problem}"], error.hint
         case FileError():
             near = _like(error.path) if error.missing else None
             return [f"{error.path}: {error.problem}"], near

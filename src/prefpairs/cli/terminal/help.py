@@ -15,7 +15,7 @@ GROUPS = {
     "Make pairs": ("pair", "extract"),
     "Curate pairs": ("dedupe", "filter", "sample", "split"),
     "Look at the data": ("stats", "report", "show", "diff"),
-    "For trainers": ("export", "validate", "rehearse"),
+    "For trainers": ("export", "validate", "rehearse", "submit"),
     "Pipelines": ("run", "verify"),
 }
 """Commands by purpose; all others come last."""
@@ -34,11 +34,13 @@ _OPTIONS = [
 ]
 _CODES = [
     ("0", "success, also if the reader of a pipe closed it"),
-    ("1", "bad data"),
+    ("1", "bad data; with submit: the service refused it, or the job failed"),
     ("2", "wrong usage"),
     ("3", "no output"),
     ("4", "a --require is not met, or a trainer would lose rows"),
-    ("5", "a file could not be read or written"),
+    ("5", "a file could not be read or written, or a service not be reached"),
+    ("6", "submit: the job was cancelled"),
+    ("7", "submit: the model was not deployed in time"),
     ("70", "a bug in prefpairs"),
     ("130", "interrupted; 143 if by SIGTERM"),
 ]

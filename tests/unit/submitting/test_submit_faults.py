@@ -1,0 +1,241 @@
+"""Faults of the service: never a second job, never a lost one, no secret anywhere."""
+
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from submit_kit import events, record_of, started, submit, told, write_dataset
+
+from customizer_double import Double, running_double
+
+DEPLOY = ("--deploy-on-completion", "true")
+WITH_TOKEN = ("--token-from", "env:TOK")
+ENV = {"TOK": "sekret-token"}
+REQUESTS = 14
+"""The requests of a run of either generation, as test_submit_steps lists them."""
+KINDS = ("429", "500", "503", "before", "after", "500 after")
+
+both = pytest.mark.parametrize("to", ["customizer", "customizer-rl"])
+
+
+def assert_done_once(double: Double) -> None:
+    """One job, one deployment."""
+    assert (len(double.jobs), len(double.configs), len(double.deployments)) == (1, 1, 1)
+
+
+@both
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
+    """Each request fails once, and the run goes on to its end."""
+    for number in range(REQUESTS):
+        folder = write_dataset(tmp_path / str(number), to)
+        with running_double(faults={number: kind}) as double:
+            done = submit(double, folder, *DEPLOY, to=to)
+            assert (number, done.returncode, done.stderr) == (number, 0, "")
+            assert_done_once(double)
+
+
+@both
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["500", "before", "after"])
+def test_an_outage_at_each_request(to: str, kind: str, tmp_path: Path) -> None:
+    """The service is away from one request on: exit 5; when it is back, --resume goes on."""
+    for number in range(REQUESTS):
+        folder = write_dataset(tmp_path / str(number), to)
+        with running_double(faults=dict.fromkeys(range(number, number + 50), kind)) as double:
+            done = submit(double, folder, *DEPLOY, to=to)
+            assert (number, done.returncode) == (number, 5)
+            double.faults.clear()
+            again = submit(double, folder, *DEPLOY, "--resume", to=to)
+            assert (number, again.returncode, again.stderr) == (number, 0, "")
+            assert_done_once(double)
+
+
+def test_a_slow_answer_is_not_waited_for(tmp_path: Path) -> None:
+    """The job whose answer was too slow is found, not submitted again."""
+    folder = write_dataset(tmp_path)
+    with running_double(faults={8: "slow"}) as double:
+        done = submit(double, folder, "--request-timeout-seconds", "0.2")
+        assert (done.returncode, len(double.jobs)) == (0, 1)
+
+
+def test_a_refused_job_may_be_submitted_with_other_options(tmp_path: Path) -> None:
+    """The service's own words, exit 1; then it is another request."""
+    folder = write_dataset(tmp_path)
+    with running_double(faults={8: "422"}) as double:
+        done = submit(double, folder)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"error: submit: POST {double.url}/v1/customization/jobs: HTTP 422: "
+            "told to answer 422\n"
+        )
+        assert record_of(folder)["job"] is None
+        again = submit(double, folder, "--resume", "--epochs", "1")
+        assert again.returncode == 0
+        assert double.bodies("POST /v1/customization/jobs")[-1]["hyperparameters"]["epochs"] == 1
+
+
+def test_a_lost_job_is_found_on_a_later_page(tmp_path: Path) -> None:
+    """Others submit jobs, too; the pages of the service are small."""
+    folder = write_dataset(tmp_path)
+    faults = dict.fromkeys(range(8, 60), "after")
+    with running_double(faults=faults) as double:
+        assert submit(double, folder).returncode == 5
+        double.faults.clear()
+        for number in range(5):
+            double.jobs[f"other-{number}"] = {"id": f"other-{number}", "name": "other"}
+        assert submit(double, folder, "--resume").returncode == 0
+        assert [job for job in double.jobs if job.startswith("cust")] == ["cust-1"]
+
+
+@pytest.mark.parametrize("kind", ["401", "403"])
+def test_no_entry(kind: str, tmp_path: Path) -> None:
+    """Exit 5, and how a token is given."""
+    folder = write_dataset(tmp_path)
+    with running_double(faults={2: kind}) as double:
+        done = submit(double, folder)
+    assert done.returncode == 5
+    assert f"HTTP {kind}" in done.stderr
+    assert "hint: --token-from env:NAME" in done.stderr
+
+
+def test_a_token_that_expires_is_read_again(tmp_path: Path) -> None:
+    """The file with the token has a new one by then."""
+    folder = write_dataset(tmp_path / "data")
+    place = tmp_path / "token"
+    place.write_text("old-token\n")
+    with running_double(token="old-token", script=[{"status": "running"}]) as double:  # noqa: S106
+        process = started(double, folder, "--token-from", str(place), to="customizer")
+        while not double.looks:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        double.token = "new-token"  # noqa: S105
+        done = submit(double, folder, "--again", "--token-from", str(place))
+        assert done.returncode == 5
+        assert "old-token" not in done.stderr
+        place.write_text("new-token\n")
+        assert submit(double, folder, "--resume", "--no-wait", "--token-from", str(place))
+
+
+@both
+def test_secrets_are_nowhere(to: str, tmp_path: Path) -> None:
+    """Not in output, errors, the record or a dry run, even if the service repeats them."""
+    folder = write_dataset(tmp_path, to)
+    with running_double(token="another") as double:  # noqa: S106
+        done = submit(double, folder, *WITH_TOKEN, to=to, env=ENV)
+        assert done.returncode == 5
+        assert "bad token Bearer ***" in done.stderr
+        dry = submit(double, folder, *WITH_TOKEN, "--dry-run", to=to, env=ENV)
+        assert any("sekret-token" in str(seen.headers) for seen in double.seen)
+    record = (folder / "submission.json").read_text()
+    for text in (done.stdout, done.stderr, dry.stdout, dry.stderr, record):
+        assert "sekret-token" not in text
+
+
+@pytest.mark.parametrize("token", ["two words", "new\nline", "caf\u00e9"])
+def test_a_token_that_no_header_holds(token: str, tmp_path: Path) -> None:
+    """It is not quoted in the error."""
+    folder = write_dataset(tmp_path)
+    with running_double() as double:
+        done = submit(double, folder, *WITH_TOKEN, env={"TOK": token})
+        assert double.seen == []
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the variable TOK is no token")
+    assert token not in done.stderr
+
+
+def test_redirects_are_not_followed(tmp_path: Path) -> None:
+    """Not even to a host that is named."""
+    folder = write_dataset(tmp_path)
+    with running_double() as other, running_double(redirect_to=other.url) as double:
+        done = submit(double, folder, *WITH_TOKEN, env=ENV)
+        assert other.seen == []
+    assert done.returncode == 1
+    assert "redirects to" in done.stderr
+
+
+def test_uploads_go_to_named_hosts_only(tmp_path: Path) -> None:
+    """Where the store sends large files elsewhere, the user must have named that host."""
+    folder = write_dataset(tmp_path)
+    with running_double() as storage, running_double(lfs_from=1, lfs_host=storage.url) as double:
+        refused = submit(double, folder)
+        assert refused.returncode == 1
+        assert storage.seen == []
+        assert f"hint: if it is right: --storage-host {storage.url}" in refused.stderr
+        assert "signature" not in refused.stderr
+        storage.objects = double.objects
+        done = submit(double, folder, "--resume", "--storage-host", storage.url)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert {seen.method for seen in storage.seen} == {"PUT"}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here")
+def test_tls_is_verified(tmp_path: Path) -> None:
+    """A certificate that nobody vouches for is refused; one that is named is accepted."""
+    import ssl
+
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out"]
+    subprocess.run([*command.split(), *names, str(certificate)], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    folder = write_dataset(tmp_path / "data")
+    with running_double(tls=context) as double:
+        done = submit(double, folder)
+        assert done.returncode == 5
+        assert "127.0.0.1 has no valid certificate" in done.stderr
+        assert double.seen == []
+        trusted = submit(double, folder, "--resume", env={"SSL_CERT_FILE": str(certificate)})
+        assert (trusted.returncode, trusted.stderr) == (0, "")
+
+
+def test_nobody_is_there(tmp_path: Path) -> None:
+    """Exit 5 after a few attempts."""
+    folder = write_dataset(tmp_path)
+    with running_double() as double:
+        pass
+    done = submit(double, folder)
+    assert done.returncode == 5
+    assert done.stderr == (
+        f"error: namespace: POST {double.url}/v1/namespaces: Connection refused, 4 times\n"
+    )
+
+
+def test_ctrl_c_leaves_the_job_alone(tmp_path: Path) -> None:
+    """It says how to go on, and `watch` does."""
+    folder = write_dataset(tmp_path)
+    with running_double(script=[{"status": "running"}]) as double:
+        process = started(double, folder)
+        while double.looks < 3:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+        assert process.returncode == 130
+        assert error == (
+            f"note: job cust-1 goes on without us\n"
+            f"  look:   prefpairs submit watch {folder}\n"
+            f"  cancel: prefpairs submit cancel {folder}\n"
+        )
+        double.script = [{"status": "completed"}]
+        again = told("submit", "watch", str(folder))
+        assert [event["status"] for event in events(again)] == ["completed"]
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """The second one is told so, until the job is submitted."""
+    folder = write_dataset(tmp_path)
+    with running_double(faults={8: "slow"}) as double:
+        process = started(double, folder)
+        while len(double.seen) < 9:
+            time.sleep(0.01)
+        done = submit(double, folder, "--again")
+        process.communicate()
+        assert done.returncode == 2
+        assert f"{folder}: another `submit` is running already" in done.stderr
+        assert len(double.jobs) == 1
