@@ -27,6 +27,11 @@ WORKING = {
     "export": ["pairs.jsonl", "--to", "trl"],
     "validate": ["dataset.jsonl", "--to", "trl"],
     "rehearse": ["dataset.jsonl"],
+    "submit": [
+        *("customizer", "data", "--dry-run", "--entity-host", "http://nmp.example"),
+        *("--datastore-host", "http://store.example", "--namespace", "games"),
+        *("--customization-config", "meta/llama"),
+    ],
     "run": ["recipe.toml"],
     "verify": ["manifest.json"],
     "stats": ["rollouts.jsonl"],
@@ -117,6 +122,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         '[read]\ninputs = "rollouts.jsonl"\n[pair]\n[write]\noutput = "made.jsonl"\n'
     )
     assert main(["export", "-q", "--to", "trl", "pairs.jsonl", "-o", "dataset.jsonl"]) == 0
+    assert main(["export", "-q", "--to", "customizer", "pairs.jsonl", "--out-dir", "data"]) == 0
     assert main(["run", "-q", "recipe.toml"]) == 0
     yield place
     os.chdir(before)

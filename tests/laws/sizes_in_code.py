@@ -168,6 +168,7 @@ NO_SIZE: dict[str, str] = {
     "files.sqlite_reader._NOT_STORED": "a kind of columns",
     "files.tokenizer_worst_case": "what tokenizers of others have; tests/unit/files",
     "files.trxp_reader": "bounds of containers: tests/unit/files and tests/fuzz",
+    "files.uploaded_file._HEAD": "what a store looks at; the double wants exactly that",
     "limited_process._LENGTH": _FORM,
     "analysis": _SHOWN,
     "render": _SHOWN,
@@ -196,6 +197,7 @@ NO_SIZE: dict[str, str] = {
     "targets.trinity": _FORM,
     "dataset.unpaired_answers": _FORM,
     "chat.unrender._LONGEST_BEGINNING": "the length of a special token",
+    "submit": "blocks and pages: test_files_of_many_blocks, test_a_lost_job_is_found_on_a_later_page",
 }
 
 

@@ -159,6 +159,19 @@ def test_large_files_go_by_lfs(tmp_path: Path) -> None:
         assert "sekret" not in done.stdout
 
 
+@pytest.mark.parametrize("lfs_from", [1, 10**9])
+def test_files_of_many_blocks(lfs_from: int, tmp_path: Path) -> None:
+    """Half a megabyte arrives as it is, as base64 and by LFS, whatever the last block is."""
+    for count in (4000, 4001, 4002):
+        folder = write_dataset(tmp_path / str(count), count=count)
+        with running_double(lfs_from=lfs_from) as double:
+            assert submit(double, folder).returncode == 0
+            for path in PATHS["customizer"]:
+                sent = (folder / path).read_bytes()
+                assert len(sent) > 400_000
+                assert double.repositories["games/moves"][path] == sent
+
+
 def test_the_token_goes_to_the_data_store_only(tmp_path: Path) -> None:
     """And without a token there is no such header at all."""
     folder = write_dataset(tmp_path)
