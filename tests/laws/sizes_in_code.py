@@ -197,7 +197,7 @@ NO_SIZE: dict[str, str] = {
     "targets.trinity": _FORM,
     "dataset.unpaired_answers": _FORM,
     "chat.unrender._LONGEST_BEGINNING": "the length of a special token",
-    "submit": "blocks and pages: test_files_of_many_blocks, test_a_lost_job_is_found_on_a_later_page",
+    "submit": "blocks and pages; tests/unit/submitting",
 }
 
 
