@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from prefpairs.cli.commands.validate import ValidateWords
+from prefpairs.cli.commands.validate import ValidateOptions
 from prefpairs.cli.submit_config import Configured, configured
 from prefpairs.cli.terminal.safe_text import printable, write_stderr
 from prefpairs.cli.terminal.submit_text import Teller, dry_run_text, watch_text
@@ -46,7 +46,7 @@ _ACTIONS = ("status", "watch", "cancel")
 
 
 @options
-class SubmitWords:
+class WhatToSubmit:
     """What is done, and with what."""
 
     action: str = argument(
@@ -61,7 +61,7 @@ class SubmitWords:
     )
 
 
-def submit(*, words: SubmitWords, asked: SubmitOptions) -> None:
+def submit(*, words: WhatToSubmit, asked: SubmitOptions) -> None:
     """Submit a dataset to a training service, watch the job, deploy the model.
 
     Checks the dataset as `validate` does, creates namespace and dataset, uploads the files and
@@ -140,7 +140,7 @@ def check_options(chosen: SubmitOptions, to: str) -> None:
 
 def _check_dataset(folder: str, to: str) -> int:
     """The rows of a dataset, if all of them will be trained on."""
-    plan = ValidateWords(to=to, inputs=[folder]).plan()
+    plan = ValidateOptions(to=to, inputs=[folder]).plan()
     ledger = ValidationLedger(files=[given.label for given in plan.inputs])
     for _ in run_checks(plan, ledger):
         pass
