@@ -231,7 +231,7 @@ def _hold_shortcut(fast_reader: Any, found: Any, data: bytes) -> None:
     plain = fast_reader.read(data, "")
     if plain is not None and scanned is not None:
         assert repr([plain[0]]) == repr(found.kept)
-        assert scanned[1:] == (plain[0].score, plain[0].index, plain[1])
+        assert scanned[1:] == (plain[0].score, plain[0].index, plain[1], ())
 
 
 def _hold_candidates(reading: RowOutcome) -> None:

@@ -77,7 +77,7 @@ def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = S
     assert source_of(line) == GENERIC
     assert candidate.origin == "r.jsonl:1"
     assert digest == digest_response(whole.kept[0].response)
-    assert scanned[1:] == (candidate.score, candidate.index, digest)
+    assert scanned[1:] == (candidate.score, candidate.index, digest, ())
     return True
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollouts_of_any_format import every_kind_of_gym_row, gym_rows, nat_rows
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
-from usual_rollouts import plain_lines, usual_rollouts
+from usual_rollouts import CALLED, ITEMS, RESULT, SAID, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from native_and_python import (
@@ -32,9 +32,6 @@ from scan_in_process import indexed
 
 pytestmark = needs_core
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
-CALL = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
-RESULT = {"type": "function_call_output", "call_id": "x", "output": "4"}
-SAID = {"role": "assistant", "content": "A"}
 
 
 def line_of(row: Row, *, ascii_only: bool = True) -> bytes:
@@ -73,23 +70,7 @@ def test_rows_with_tools_and_several_turns(rows: list[Row], *, ascii_only: bool)
 @examples(1000)
 @given(
     items=st.lists(
-        st.sampled_from(
-            [
-                CALL,
-                {**CALL, "call_id": "y", "arguments": '{"b": [1.50, "\\u00e9"], "a": 1E3}'},
-                {**CALL, "name": "", "call_id": "z", "arguments": "[NaN]"},
-                {**CALL, "call_id": ""},
-                {**CALL, "call_id": "call_1", "arguments": '{"a": 1, "a": -0}'},
-                RESULT,
-                {**RESULT, "call_id": "y"},
-                {**RESULT, "call_id": None, "output": [{"type": "input_text", "text": "5"}]},
-                {**RESULT, "call_id": "call_1"},
-                {"type": "reasoning", "summary": [{"text": " hm "}, {"text": "ho"}]},
-                SAID,
-                {**SAID, "content": "\x1c<think>a</think> <think>b</think>\u2028C"},
-                {"role": "user", "content": "Go on."},
-            ]
-        ),
+        st.sampled_from(ITEMS),
         max_size=8,
     ),
     place=st.integers(0, 8),
@@ -222,7 +203,7 @@ def test_a_failure_of_the_core_is_a_bug(
 
 def test_a_result_without_an_id_answers_a_call_without_a_name() -> None:
     """As one that names its function does: Python takes no name for an empty one."""
-    calls = [{**CALL, "call_id": ""}, {**CALL, "name": "", "call_id": "z"}]
+    calls = [{**CALLED, "call_id": ""}, {**CALLED, "name": "", "call_id": "z"}]
     assert known(
         rollout([{"role": "user", "content": "Q"}], *calls, {**RESULT, "call_id": ""}, SAID)
     )

@@ -87,6 +87,27 @@ REPEATED += [b'"agent_ref":null', b'"_ng_task_index":7', b'"x":"\xff"', b'"x":"\
 REPEATED += [b'"x":NaN', b'"x":1e999', b'"x":"\\udc00"', b'"response":5', b'"name":"z"', b'"":0']
 
 
+CALLED: Row = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
+RESULT: Row = {"type": "function_call_output", "call_id": "x", "output": "4"}
+SAID: Row = {"role": "assistant", "content": "A"}
+ITEMS: list[Row] = [
+    CALLED,
+    {**CALLED, "call_id": "y", "arguments": '{"b": [1.50, "\\u00e9"], "a": 1E3}'},
+    {**CALLED, "name": "", "call_id": "z", "arguments": "[NaN]"},
+    {**CALLED, "call_id": ""},
+    {**CALLED, "call_id": "call_1", "arguments": '{"a": 1, "a": -0}'},
+    RESULT,
+    {**RESULT, "call_id": "y"},
+    {**RESULT, "call_id": None, "output": [{"type": "input_text", "text": "5"}]},
+    {**RESULT, "call_id": "call_1"},
+    {"type": "reasoning", "summary": [{"text": " hm "}, {"text": "ho"}]},
+    SAID,
+    {**SAID, "content": "\x1c<think>a</think> <think>b</think>\u2028C"},
+    {"role": "user", "content": "Go on."},
+]
+"""Items whose calls and results are bound in every way: ids that repeat, are missing, or differ."""
+
+
 @st.composite
 def usual_rollouts(draw: st.DrawFn) -> Row:
     """Rollouts of the usual shape: one turn of the model, with or without thoughts."""

@@ -151,7 +151,7 @@ class CandidateColumns:
 
         `offsets` has one element more than there are rows: the offset of what follows them.
         """
-        questions, scores, indexes, digests = zip(*rows, strict=True)
+        questions, scores, indexes, digests, _ = zip(*rows, strict=True)
         self._group_of.extend(map(groups.__getitem__, questions))
         self.scores.extend(scores)
         self._indexes.extend([NO_INDEX if index is None else index for index in indexes])

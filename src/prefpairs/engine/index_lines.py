@@ -12,6 +12,7 @@ indexes that range itself, so that all a worker's counts need only be added up.
 
 import os
 from array import array
+from collections import Counter as Counts
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -164,7 +165,8 @@ class LineIndexer:
             return
         rows = cast("Sequence[IndexedRow]", scanned)
         self._columns.extend(rows, self._groups, offsets, numbers)
-        self._reader.count_scanned(len(scanned), self._how, len(scanned))
+        noticed = Counts(reason for *_, reasons in rows for reason in reasons)
+        self._reader.count_scanned(len(scanned), self._how, len(scanned), noticed)
 
     def _add_any(self, record: Record) -> None:
         """Add the candidates of a row as the source's general reader finds them."""

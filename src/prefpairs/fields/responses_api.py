@@ -1,20 +1,31 @@
 """Items of the Responses API as chat messages and chat tools."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Raw, Struct
 
 from prefpairs.errors import BadField
 from prefpairs.fields.make_candidate import Unusable
 from prefpairs.model.candidate import read_tools
-from prefpairs.model.content import ANSWER_FORM, read_content, with_content_beside
-from prefpairs.model.json_codec import encode, finite
-from prefpairs.model.message import Message, read_message
+from prefpairs.model.content import ANSWER_FORM, CONTENT_KEYS, read_content, with_content_beside
+from prefpairs.model.json_codec import decode_part, encode, finite
+from prefpairs.model.message import OTHER_KEYS, Message, read_message
 from prefpairs.model.path import look_up
 from prefpairs.model.tool_calls import tool_call
+
+_NothingElse: Any = msgspec.defstruct(
+    "_NothingElse", [(key, None, None) for key in (*CONTENT_KEYS, *OTHER_KEYS)], gc=False
+)
+"""A message, or a part of one, without content under any key that its type does not name."""
 
 REQUEST = ("previous_response_id", "conversation", "prompt")
 """Parts of a request's question that refer to content stored elsewhere."""
 
 ANSWER_FORMS = ("text", "response_format")
+_ROLES = {"developer": "system"}
+_BESIDE = (*REQUEST, *ANSWER_FORMS)
 _ANY_FORM: tuple[Any, ...] = (None, {}, {"type": "text"})
 
 
@@ -118,6 +129,150 @@ def chat_of(items: Any, field: str) -> list[Message]:
     return chat.finish()
 
 
+class _Part(_NothingElse, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+    text: str
+    type: Literal["input_text", "output_text", "text", "reasoning_text"]
+
+
+class _Thought(Struct, gc=False):
+    text: str
+
+
+class UsualItem(_NothingElse, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+    """An item of a response as a typed struct: text, reasoning, a call or its result.
+
+    Decoding any other content is an error. `type` is required, so that the memory for the items of
+    a line is bounded by its length.
+    """
+
+    type: Literal["message", "reasoning", "function_call", "function_call_output"]
+    role: Literal["assistant", "user", "system", "developer"] | None = None
+    content: str | list[_Part] | None = None
+    summary: list[_Thought] | None = None
+    name: str | None = None
+    arguments: str | None = None
+    call_id: str | None = None
+    output: str | None = None
+    tool_call_id: None = None
+
+
+class _UsualTurn(_NothingElse, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part]
+    type: Literal["message"] | None = None
+    tool_call_id: None = None
+    name: None = None
+
+
+_NothingBeside: Any = msgspec.defstruct(
+    "_NothingBeside", [(key, None, None) for key in _BESIDE], gc=False
+)
+
+
+class _UsualRequest(_NothingBeside, gc=False, kw_only=True):  # type: ignore[misc,call-arg]
+    input: Annotated[list[_UsualTurn], Meta(min_length=1)]
+    instructions: None = None
+    tool_choice: Literal["auto"] | None = None
+    tools: Raw = Raw(b"null")
+
+
+_usual_request_of = msgspec.json.Decoder(_UsualRequest).decode
+
+
+def question_of(request: bytes) -> tuple[list[Message], list[Any] | None]:
+    """The messages and the tools of a request that is part of a row."""
+    try:
+        usual = _usual_request_of(request)
+    except msgspec.DecodeError:
+        usual = None
+    messages = usual and _messages_of_usual(usual.input)
+    if usual is None or not messages:
+        params = decode_part(request, 1)
+        return (prompt_of(params), tools_of(params)) if isinstance(params, dict) else ([], None)
+    tools = bytes(usual.tools)
+    return messages, None if tools == b"[]" else tools_of({"tools": decode_part(tools, 2)})
+
+
+def _messages_of_usual(turns: Sequence[_UsualTurn]) -> list[Message] | None:
+    """The messages of a prompt; None where some of them may have to be joined."""
+    messages: list[Message] = []
+    last = ""
+    for turn in turns:
+        role, words = _ROLES.get(turn.role, turn.role), _words_of(turn.content)
+        if words is None or (role == last != "user"):
+            return None
+        messages.append({"role": role, "content": words})
+        last = role
+    return messages
+
+
+def chat_of_usual(items: Sequence[UsualItem]) -> list[Message] | None:
+    """The same messages as `chat_of` finds in such items; None where it has to decide."""
+    messages: list[Message] = []
+    reasoning: list[str] = []
+    text: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for item in items:
+        kind = item.type
+        if kind == "reasoning":
+            reasoning += _spoken(item.summary) or _spoken(item.content)
+        elif kind == "message" and item.role == "assistant":
+            if (words := _words_of(item.content)) is None:
+                return None
+            text.append(words)
+        elif kind == "function_call" and item.name is not None:
+            arguments = "{}" if item.arguments is None else item.arguments
+            calls.append(tool_call(item.name, arguments, item.call_id or ""))
+        elif (other := _turn_of_others(item)) is not None:
+            if reasoning or text or calls:
+                messages.append(_turn_of_model(text, reasoning, calls))
+                reasoning, text, calls = [], [], []
+            messages.append(other)
+        else:
+            return None
+    if reasoning or text or calls:
+        messages.append(_turn_of_model(text, reasoning, calls))
+    return messages
+
+
+def _spoken(parts: str | list[_Part] | list[_Thought] | None) -> list[str]:
+    """The reasoning in parts; a text is none."""
+    if not isinstance(parts, list):
+        return []
+    return [words for part in parts if (words := part.text.strip())]
+
+
+def _words_of(content: str | list[_Part] | None) -> str | None:
+    if not isinstance(content, list):
+        return content or ""
+    words = ""
+    for part in content:
+        if part.type == "reasoning_text":
+            return None
+        words += part.text
+    return words
+
+
+def _turn_of_others(item: UsualItem) -> Message | None:
+    """A message of anyone but the model."""
+    if item.type == "function_call_output":
+        call_id = item.call_id or ""
+        return {"role": "tool", "content": item.output or "", "tool_call_id": call_id}
+    words = _words_of(item.content)
+    if item.type != "message" or item.role is None or item.name is not None or words is None:
+        return None
+    return {"role": _ROLES.get(item.role, item.role), "content": words}
+
+
+def _turn_of_model(text: list[str], reasoning: list[str], calls: list[dict[str, Any]]) -> Message:
+    message: Message = {"role": "assistant", "content": "".join(text)}
+    if reasoning:
+        message["reasoning_content"] = "\n".join(reasoning)
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
 class _Chat:
     """Collects items; those of the model wait until another role follows."""
 
@@ -133,12 +288,7 @@ class _Chat:
     def finish(self) -> list[Message]:
         """All messages, including the one that is waiting."""
         if self.reasoning or self.text or self.calls:
-            message: Message = {"role": "assistant", "content": "".join(self.text)}
-            if self.reasoning:
-                message["reasoning_content"] = "\n".join(self.reasoning)
-            if self.calls:
-                message["tool_calls"] = self.calls
-            self.messages.append(message)
+            self.messages.append(_turn_of_model(self.text, self.reasoning, self.calls))
             self._clear()
         return self.messages
 

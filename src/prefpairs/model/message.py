@@ -21,7 +21,7 @@ _ROLES = {
     "tool": "tool",
     "function": "tool",
 }
-_PLAIN = {"role", "content"}
+_PLAIN = {"role", "content", "type"}
 _SHAREGPT = {"system": "system", "human": "user", "gpt": "assistant"}
 """The roles in the `from` / `value` form of many published datasets."""
 
@@ -88,7 +88,11 @@ def read_message(value: Any, field: str) -> Message:
     """One message in chat-completions form."""
     if not isinstance(value, dict):
         raise BadField(field, value, "a message")
-    if value.keys() == _PLAIN and isinstance(value["content"], str) and (role := _role_of(value)):
+    if (
+        value.keys() <= _PLAIN
+        and isinstance(value.get("content"), str)
+        and (role := _role_of(value))
+    ):
         return {"role": role, "content": value["content"]}
     if "role" not in value and "from" in value:
         value = {**value, "role": _SHAREGPT.get(str(value["from"])), "content": value.get("value")}

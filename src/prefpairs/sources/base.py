@@ -11,10 +11,10 @@ from prefpairs.model.candidate import Candidate
 if TYPE_CHECKING:
     from prefpairs.model.candidate import Trace
 
-IndexedRow = tuple[bytes, float, int | None, bytes]
+IndexedRow = tuple[bytes, float, int | None, bytes, tuple[str, ...]]
 """What the index stores of a row with one candidate: a digest of its question, its score, its
-index, and the digest of its response. Rows with equal questions have equal group, prompt and
-tools."""
+index, and the digest of its response; and what has to be noticed. Rows with equal questions have
+equal group, prompt and tools."""
 
 
 class Native(NamedTuple):

@@ -48,7 +48,7 @@ from prefpairs.sources.detect import SOURCE_COLUMNS
 
 _FEW = 4
 _SHORT = 15
-"""As in nemo_gym_fast.py."""
+"""The length of digests: Python stores 15 bytes in 48, and more than that in 64."""
 
 _TOOLS = "tools"
 _Score = Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
@@ -279,7 +279,7 @@ class _FastReader:
             question = b"\0".join(self._question(row)) if self._log is not None else row.prompt
             if question != last:  # rows of one prompt are often adjacent
                 last, short = question, sha256(question).digest()[:_SHORT]
-            found.append((short, round_score(row.score), None, digest_turn(row.response, "")))
+            found.append((short, round_score(row.score), None, digest_turn(row.response, ""), ()))
         return found
 
     def read(self, record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:

@@ -196,6 +196,6 @@ def test_nothing_else_is_a_digest() -> None:
         "model/identity.py",
         "stages/digest_table.py",  # slots of a table that compares the digests themselves
         "sources/generic_fast.py",  # the question of the row before, by SHA-256
-        "sources/nemo_gym_fast.py",
+        "sources/nemo_gym.py",
         "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it
     }

@@ -139,7 +139,7 @@ def test_question_that_the_fast_reader_cannot_read(read_question: Any) -> None:
     """What was scanned counts for nothing; the row is read as every source reads it."""
 
     def scan_all(lines: Sequence[bytes]) -> list[IndexedRow | None]:
-        return [(b"?", 9.0, 9, bytes(16)) for _ in lines]
+        return [(b"?", 9.0, 9, bytes(16), ()) for _ in lines]
 
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
     run = Run(how._replace(fast_reader=FastReader(scan_all, lambda _, __: None, read_question)))

@@ -9,7 +9,10 @@ from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
 from prefpairs.sources.nemo_gym import open_reader
-from prefpairs.sources.nemo_gym_fast import index_rows, read
+
+USUAL = open_reader([], ReadOptions(), "r.jsonl").fast_reader
+assert USUAL
+read, index_rows = USUAL.read, USUAL.index_rows
 
 USER = {"role": "user", "content": "Q"}
 TOOL = {"type": "function", "name": "add", "parameters": {}, "strict": True}
@@ -73,8 +76,8 @@ def test_what_the_index_remembers() -> None:
     assert second
     assert blank is None
     assert first[0] == second[0]
-    assert first[1:] == (-1.0, 0, digest_response("A"))
-    assert second[1:] == (1.0, 7, digest_response("B"))
+    assert first[1:] == (-1.0, 0, digest_response("A"), ())
+    assert second[1:] == (1.0, 7, digest_response("B"), ())
 
 
 @pytest.mark.parametrize(
@@ -122,15 +125,13 @@ def test_groups(more: dict[str, Any], group: str) -> None:
         ([{"role": "system", "content": "S"}] * 2, [{"role": "system", "content": "S\n\nS"}]),
         ([USER, {"role": "system", "content": "S"}], [USER, {"role": "system", "content": "S"}]),
         ([{**USER, "name": "n"}], [{**USER, "name": "n"}]),
-        ([{"role": "assistant", "content": "", "reasoning": "hm"}, USER], None),
     ],
 )
 def test_prompts(asked: list[Any], prompt: Any) -> None:
     """What was asked, in any shape at all: prompts are read once for each task."""
     candidate = _read(_asked(*asked))
-    thinking = {"role": "assistant", "content": "", "reasoning_content": "hm"}
     assert candidate
-    assert candidate.prompt == (prompt or [thinking, USER])
+    assert candidate.prompt == prompt
 
 
 def test_prompt_as_text_with_instructions_and_tools() -> None:
@@ -141,6 +142,46 @@ def test_prompt_as_text_with_instructions_and_tools() -> None:
     assert candidate
     assert candidate.prompt == [{"role": "system", "content": "I"}, USER]
     assert candidate.tools == [{"type": "function", "function": {"name": "add", "parameters": {}}}]
+
+
+CALL = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
+RESULT = {"type": "function_call_output", "call_id": "x", "output": "4"}
+NUMBERED = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLED = {"role": "assistant", "content": "", "tool_calls": [NUMBERED]}
+ANSWERED = {"role": "tool", "content": "4", "tool_call_id": "call_1"}
+SAID = {"role": "assistant", "content": "A"}
+THOUGHT = {**SAID, "reasoning_content": "hm"}
+
+
+@pytest.mark.parametrize(
+    ("output", "response"),
+    [
+        ([_said("A"), _said()], [SAID]),
+        ([_thought(content=[{"type": "reasoning_text", "text": "hm"}]), _said("A")], [THOUGHT]),
+        ([_said("<think>hm</think>A")], [THOUGHT]),
+        ([_said("hm</thi", "nk>A")], [THOUGHT]),
+        ([_said("A"), CALL], [{**CALLED, "content": "A"}]),
+        ([CALL, RESULT, _thought("hm"), _said("A")], [CALLED, ANSWERED, THOUGHT]),
+        ([_said("A"), {"type": "message", **USER}, _said("A")], [SAID, USER, SAID]),
+    ],
+)
+def test_answers(output: list[Any], response: list[Any]) -> None:
+    """Calls, their results, and thinking wherever it is."""
+    row = _rollout(*output)
+    found = read(_line(row), "")
+    assert found
+    assert (found[0].response, found[1]) == (response, digest_response(response))
+    assert json.dumps(found[0].response) == json.dumps(response)  # the order of keys
+
+
+def test_an_answer_that_ends_in_a_result() -> None:
+    """The index notes that the result is cut; the row is read with that note."""
+    row = _line(_rollout(_said("A"), CALL, RESULT))
+    (found,) = index_rows([row])
+    assert found
+    assert found[3:] == (digest_response([{**CALLED, "content": "A"}]), ("trailing_turn_cut",))
+    assert open_reader([], ReadOptions(), "r.jsonl").read(row).noticed == ["trailing_turn_cut"]
+    assert read(row, "") is None
 
 
 UNUSUAL: dict[str, Any] = {
@@ -164,23 +205,17 @@ UNUSUAL: dict[str, Any] = {
     "no response": _rollout(response=None),
     "output as text": _rollout(response={"output": "A"}),
     "a list of lists": _rollout([_said("A")]),
-    "a call": _rollout(_said("A"), {"type": "function_call", "name": "f", "arguments": "{}"}),
     "a turn of the user": _rollout(_said("A"), {**_said("Q"), "role": "user"}),
     "a message without a type": _rollout({"role": "assistant", "content": "A"}),
-    "an empty message": _rollout(_said("A"), _said()),
     "a message with thoughts": _rollout(_said("A", reasoning_content="hm")),
     "a message with calls": _rollout(_said("A", tool_calls=[{"function": {"name": "f"}}])),
     "a refusal": _rollout(_said("A", content=[{"type": "refusal", "refusal": "No."}])),
-    "reasoning in its content": _rollout(
-        _thought(content=[{"type": "text", "text": "hm"}]), _said("A")
-    ),
     "thoughts that are no text": _rollout(_said("A"), _thought(summary=[{"text": 5}])),
     "thoughts alone": _rollout(_thought("hm")),
     "no words": _rollout(_said(" \n\u00a0")),
-    "thinking inside the words": _rollout(_said("<think>hm</think>A")),
-    "a closing tag that is cut in two": _rollout(_said("hm</thi", "nk>A")),
     "half an emoji in a field that is not read": _rollout(x="cut \ud83d"),
     "half an emoji in the request": _asked({"role": "user", "content": "cut \ud83d"}),
+    "a prompt that begins with the model": _asked({"role": "assistant", "content": "A"}, USER),
     "nothing asked": _asked({"role": "user", "content": " "}),
     "an empty input": _asked(),
     "an input that has no form": _asked(USER, {"type": "web_search_call"}),
@@ -195,7 +230,7 @@ UNUSUAL: dict[str, Any] = {
 @pytest.mark.parametrize("row", UNUSUAL.values(), ids=UNUSUAL)
 def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
     """Nothing is found; that does not mean that nothing is there."""
-    assert read(_line(row)) is None
+    assert read(_line(row), "") is None
 
 
 @pytest.mark.parametrize(
@@ -214,13 +249,13 @@ def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
 )
 def test_lines_that_are_no_json(line: bytes) -> None:
     """What is wrong with them is told by who reads everything, unread fields included."""
-    assert (read(line), index_rows([line])) == (None, [None])
+    assert (read(line, ""), index_rows([line])) == (None, [None])
 
 
 def test_keys_that_repeat() -> None:
     """The last one counts, as everywhere."""
     line = _line(_rollout()).replace(b'"reward": 1.0', b'"reward": 5.0, "re\\u0077ard": 0.5')
-    found = read(line)
+    found = read(line, "")
     assert found
     assert found[0].score == 0.5
 

@@ -1,14 +1,16 @@
-"""The fast reader of NeMo Gym finds what the general reader finds, and leaves all else to it."""
+"""NeMo Gym rows read as typed structs: what is found is what the decoded row says, or nothing."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from corrupted_rows import FUNCTION
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rollouts_of_any_format import gym_rows
 from run_in_process import Row
-from usual_rollouts import message, plain_lines, usual_rollouts
+from usual_rollouts import ITEMS, message, plain_lines, usual_rollouts
 
 from hypothesis_examples import examples
 from prefpairs.errors import NotJson
@@ -16,41 +18,58 @@ from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
-from prefpairs.sources import nemo_gym, nemo_gym_fast
+from prefpairs.sources import nemo_gym
 from prefpairs.sources.base import RecordReader
+from prefpairs.sources.nemo_gym import read_question
 from scan_in_process import indexed
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
 ACCEPTED = {
-    "physics_with_judge": 25,
-    "text_to_sql": 15,
-    "multichallenge": 0,
-    "tavily_search": 0,
+    "anyswe_claude_code": 5,
     "aviary": 0,
+    "blackjack": 5,
+    "example_multi_step": 5,
+    "example_tool_call_multireward": 5,
+    "google_search": 5,
+    "graphwalks": 5,
+    "multichallenge": 0,
+    "physics_with_judge": 25,
+    "tau2_synth": 5,
+    "tavily_search": 0,
+    "text_to_sql": 15,
 }
+
 
 OPTIONS = [ReadOptions(), ReadOptions(cast_score=True), ReadOptions(step_name="x")]
 OPTIONS += [ReadOptions(keep_rows=frozenset({"masked", "failed", "incomplete", "no_score"}))]
 
 
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
-    """Whether the fast reader knows a row; if so, hold what it finds against the whole truth."""
+    """Whether a row is of the usual shape; if so, hold what is found against the whole truth."""
     assert is_default_reading(options)
-    (scanned,) = nemo_gym_fast.index_rows([line])
-    plain = nemo_gym_fast.read(line, "r.jsonl:1")
-    if plain is None or scanned is None:
+    how = nemo_gym.open_reader([], options, "r.jsonl")
+    assert how.fast_reader
+    (scanned,) = how.fast_reader.index_rows([line])
+    plain = how.fast_reader.read(line, "r.jsonl:1")
+    asked = None if scanned is None else read_question(line)
+    if scanned is None or asked is None:
         assert plain is None
-        assert scanned is None or nemo_gym_fast.read_question(line) is None
         return False
-    candidate, digest = plain
     whole = nemo_gym.read_any_shape(line, options, "r.jsonl")
-    assert repr(whole) == repr(RowOutcome([candidate._replace(origin="")], [1]))
-    assert candidate.origin == "r.jsonl:1"
-    assert digest == digest_response(whole.kept[0].response)
-    assert scanned[1:] == (candidate.score, candidate.index, digest)
-    asked = nemo_gym_fast.read_question(line)
+    assert repr(how.read(line)) == repr(whole)
+    (candidate,) = whole.kept
+    assert whole == RowOutcome([candidate], [1], noticed=[*scanned[4]])
+    digest = digest_response(candidate.response)
+    assert scanned[1:4] == (candidate.score, candidate.index, digest)
     assert asked == Candidate(candidate.group, candidate.prompt, [], 0.0, tools=candidate.tools)
+    if not whole.noticed:
+        assert plain == (candidate._replace(origin="r.jsonl:1"), digest)
     return True
+
+
+def _typed(item: Row) -> Row:
+    """An item as NeMo Gym writes it."""
+    return {"type": "message", "id": "m", "status": "completed", **item}
 
 
 @examples(300)
@@ -67,6 +86,31 @@ def test_rows_of_the_usual_shape_are_known(row: Row, *, ascii_only: bool) -> Non
 def test_the_shortcut_finds_the_same_or_nothing(line: bytes, options: ReadOptions) -> None:
     """Candidate, digest, score and index; where any shape finds a loss or a mend, nothing."""
     accepted(line, options)
+
+
+@examples(1500)
+@given(
+    items=st.lists(st.sampled_from([*ITEMS, *map(_typed, ITEMS)]), max_size=8),
+    place=st.integers(0, 8),
+    tools=st.sampled_from([None, [], [FUNCTION]]),
+)
+def test_calls_and_their_results(items: list[Row], place: int, tools: Any) -> None:
+    """Ids that occur twice, are missing, or belong to calls of the prompt; cut anywhere."""
+    asked = [{"role": "user", "content": "Q"}, *items[:place]]
+    request = {"input": asked, "tools": tools, "max_tool_calls": None}
+    for output in (items[place:], [*items[place:], message("A")]):
+        accepted(usual(responses_create_params=request, response={"output": output}))
+
+
+@examples(600)
+@given(rows=gym_rows(), ascii_only=st.booleans(), options=st.sampled_from(OPTIONS))
+def test_rows_with_tools_and_several_turns(
+    rows: list[Row], options: ReadOptions, *, ascii_only: bool
+) -> None:
+    """The same for rows that are made to be alike, tied and unfit often."""
+    for row in rows:
+        line = json.dumps(row, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+        accepted(line, options)
 
 
 @examples(400)
@@ -88,7 +132,13 @@ def test_rows_that_nemo_gym_published() -> None:
         path.name.split("__")[0]: sum(map(accepted, path.read_bytes().splitlines(keepends=True)))
         for path in sorted(SAMPLES.glob("*.jsonl"))
     }
-    assert {name: counts[name] for name in ACCEPTED} == ACCEPTED
+    assert counts == ACCEPTED
+
+
+def read_fast(line: bytes) -> Any:
+    """What is found in a row of the usual shape."""
+    usual_reader = nemo_gym.open_reader([], ReadOptions(), "r.jsonl").fast_reader
+    return usual_reader and usual_reader.read(line, "")
 
 
 def usual(**more: Any) -> bytes:
@@ -122,11 +172,11 @@ def test_numbers_too_long_to_be_read_do_no_harm_where_nobody_reads_them() -> Non
     line = usual(x=0).replace(b'"x": 0', b'"x": ' + b"1" * 4301)
     with pytest.raises(NotJson):
         nemo_gym.read_any_shape(line, OPTIONS[0], "")
-    assert nemo_gym_fast.read(line) == nemo_gym_fast.read(usual(x=0))
+    assert read_fast(line) == read_fast(usual(x=0))
 
 
 def test_nesting_at_the_limit_of_the_stack() -> None:
     """At one depth a row passes as a whole, and its request does not; that is no crash."""
     for depth in range(800, 1000):
         nested = b"[" * depth + b"]" * depth
-        nemo_gym_fast.read(usual().replace(b'{"input"', b'{"x": ' + nested + b', "input"'))
+        read_fast(usual().replace(b'{"input"', b'{"x": ' + nested + b', "input"'))
