@@ -61,7 +61,8 @@ stress: $(BIN)/.developer native  ## faults of the file system, kills, signals, 
 	$(BIN)/pytest -n 2 --hypothesis-profile thorough -m 'stress or hypothesis'
 
 test-integration: $(BIN)/.developer  ## run trainers' own code on what we export; TRAINERS=quick for less
-	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py tests/integration/test_nemo_rl.py
+	TRAINERS=$(TRAINERS) $(BIN)/pytest -n 2 tests/integration/test_trainers.py tests/integration/test_nemo_rl.py \
+		tests/integration/test_nat_customizer.py
 
 test-browser: $(BIN)/.browser  ## open the page of `report` in Chromium, which is installed where that is possible
 	@scripts/ensure_chromium

@@ -155,6 +155,8 @@ def test_large_files_go_by_lfs(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         sent = (folder / PATHS["customizer"][0]).read_bytes()
         assert double.objects[hashlib.sha256(sent).hexdigest()] == sent
+        puts = [seen for seen in double.seen if seen.method == "PUT"]
+        assert [seen.headers["x-upload"] for seen in puts] == ["signed-sekret"] * 2
         assert double.repositories["games/moves"][PATHS["customizer"][0]] == sent
         assert "sekret" not in done.stdout
 
