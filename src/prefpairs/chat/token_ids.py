@@ -84,6 +84,28 @@ def tokens_of(chat: RenderedChat, encode: Callable[[str], Encoded]) -> TokenSide
     return TokenSide([*ids[:start]], [*ids[start:]], list(_mask(offsets[start:], chat.spans)))
 
 
+def refuse_unknown(
+    encode: Callable[[str], Encoded], unknown: tuple[int, str]
+) -> Callable[[str], Encoded]:
+    """Encode as before, but raise CannotExport if characters become the unknown token.
+
+    `unknown` is its id and its text. A text that spells it out does not lose anything.
+
+    >>> refuse_unknown(lambda text: ([0], [(0, 5)]), (0, "<unk>"))("<unk>")
+    ([0], [(0, 5)])
+    """
+
+    def refusing(text: str) -> Encoded:
+        ids, offsets = encode(text)
+        number, spelled = unknown
+        for one, (start, stop) in zip(ids, offsets, strict=True):
+            if one == number and text[start:stop] != spelled:
+                raise CannotExport("characters_lost")
+        return ids, offsets
+
+    return refusing
+
+
 def _mask(offsets: Sequence[Span], spans: Sequence[Span]) -> Iterator[int]:
     """1 for each token inside a span, 0 for each other token.
 

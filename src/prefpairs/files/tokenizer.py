@@ -186,6 +186,15 @@ class Tokens:
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
+    def unknown(self) -> tuple[int, str] | None:
+        """The id and the text of the token for characters that are not in the vocabulary."""
+        model = self._tokenizer.model
+        token = getattr(model, "unk_token", None)
+        number = None if token is None else self.id_of(token)
+        if type(model).__name__ == "Unigram":  # it has the id, and tells it only in its state
+            number = decode(model.__getstate__()).get("unk_id")
+        return None if number is None else (number, self._tokenizer.id_to_token(number))
+
     def marks(self) -> list[str]:
         """The texts that are always one token, such as the end of a turn."""
         added = self._tokenizer.get_added_tokens_decoder()

@@ -270,7 +270,7 @@ def _tokenization(
         return None
     from prefpairs.chat.rendered_chat import ChatRenderer
     from prefpairs.chat.template import compiled
-    from prefpairs.chat.token_ids import Tokenization
+    from prefpairs.chat.token_ids import Tokenization, refuse_unknown
     from prefpairs.files.option_files import read_template
     from prefpairs.files.tokenizer import Tokens, special_tokens
 
@@ -287,4 +287,6 @@ def _tokenization(
     tokens = Tokens(model.tokenizer, exact=True)
     pad = tokens.id_of(specials.get("pad_token", ""))
     chat = ChatRenderer(source, specials, tokens.marks())
-    return Tokenization(encode=tokens.encode, chat=chat, pad_id=pad or 0)
+    unknown = tokens.unknown()
+    encode = tokens.encode if unknown is None else refuse_unknown(tokens.encode, unknown)
+    return Tokenization(encode=encode, chat=chat, pad_id=pad or 0)

@@ -7,7 +7,7 @@ import pytest
 from target_rows import TOKENS, calling, letters, model, pair, rows_of, told, user
 
 from prefpairs.chat.rendered_chat import RenderedChat, Span
-from prefpairs.chat.token_ids import tokens_of
+from prefpairs.chat.token_ids import refuse_unknown, tokens_of
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Row
@@ -191,6 +191,22 @@ def test_lost_characters() -> None:
     assert _reason(tokenization=replace(TOKENS, encode=without("y"))) == "characters_lost"
     assert _reason(tokenization=replace(TOKENS, encode=without(">"))) == "characters_lost"
     assert tokens_of(_spoken("Q a", 1, (1, 3)), without(" ")).ids == [ord("a")]
+
+
+def test_unknown_characters_are_lost() -> None:
+    """Their id would be trained on. An answer that spells the unknown token out keeps it."""
+
+    def encode(text: str) -> Any:
+        ids, offsets = letters(text)
+        return [
+            0 if text[start] == "y" else one for one, (start, _) in zip(ids, offsets, strict=True)
+        ], offsets
+
+    def with_unknown(spelled: str) -> Any:
+        return replace(TOKENS, encode=refuse_unknown(encode, (0, spelled)))
+
+    assert _reason(tokenization=with_unknown("<unk>")) == "characters_lost"
+    assert _row(tokenization=with_unknown("y"))["chosen_ids"][1] == 0
 
 
 # What validate makes of rows --------------------------------------------------------------

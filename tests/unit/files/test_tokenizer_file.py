@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders
-from tokenizers.models import WordLevel
+from tokenizers.models import BPE, Unigram, WordLevel, WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
@@ -43,6 +43,25 @@ def _saved(folder: Path) -> str:
 def test_count(tmp_path: Path, text: str, count: int) -> None:
     """Tokens of the text alone, without what is put around it."""
     assert open_tokenizer(_saved(tmp_path))(text) == count
+
+
+@pytest.mark.parametrize(
+    ("model", "unknown"),
+    [
+        (WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>"), (1, "<unk>")),  # noqa: S106
+        (WordPiece({"a": 0, "[UNK]": 1}, unk_token="[UNK]"), (1, "[UNK]")),  # noqa: S106
+        (BPE({"a": 0, "<unk>": 1}, [], unk_token="<unk>"), (1, "<unk>")),  # noqa: S106
+        (BPE({"a": 0, "<unk>": 1}, []), None),
+        (BPE({"a": 0}, [], unk_token="<unk>"), None),  # noqa: S106
+        (Unigram([("<unk>", 0.0), ("a", -1.0)], unk_id=0), (0, "<unk>")),
+        (Unigram([("a", -1.0)]), None),
+    ],
+)
+def test_unknown_token(tmp_path: Path, model: Any, unknown: tuple[int, str] | None) -> None:
+    """Each kind of model tells it in its own way."""
+    path = tmp_path / "tokenizer.json"
+    Tokenizer(model).save(str(path))
+    assert Tokens(str(path), exact=True).unknown() == unknown
 
 
 @pytest.mark.parametrize(
