@@ -4,13 +4,13 @@ Pairs that the rollouts already contain come first.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 
 from prefpairs.engine.candidate_columns import group_key
 from prefpairs.engine.candidate_reader import candidates_of, reading_inputs
-from prefpairs.engine.candidate_store import CandidatesInMemory, CandidateStore, Numbers
+from prefpairs.engine.candidate_store import Candidates, CandidatesInMemory, CandidateStore, Numbers
 from prefpairs.engine.decide import (
     decide,
     group_order,
@@ -107,9 +107,9 @@ class PairsFromCandidates:
 
     def _put_new(self, numbers: Iterable[Numbers], sink: Sink, threads: int = 1) -> None:
         """Write the pairs of these candidates, by the native core if it can."""
-        core = self.candidates.core()
+        core = None if self._plan.options.num_candidates else self.candidates.core()
         if core is None or not isinstance(sink, PairLines):
-            self._put(map(self.candidates.fetch_pair, numbers), sink)
+            self._put(map(self._fetch_from(self.candidates), numbers), sink)
             return
         from prefpairs.engine.native_pairs import NativePairs
 
@@ -131,7 +131,7 @@ class PairsFromCandidates:
                 reader.formats.facts.check_answers(group.columns.constant_groups)
                 constant += group.columns.constant_groups()
                 numbers = pairs_of_groups(group, plan, ledger, range(1))
-                self._put(map(group.fetch_pair, numbers), sink)
+                self._put(map(self._fetch_from(group), numbers), sink)
             reader.formats.facts.check_answers(lambda: constant)  # rivals may come in later rows
         self._put(self._ready.pairs(), sink)
 
@@ -151,7 +151,21 @@ class PairsFromCandidates:
     def _pair(self, entry: IndexedPair) -> Pair:
         if entry.place >= _READY:
             return self._ready.pair(entry.place - _READY)
-        return self.candidates.fetch_pair((entry.place >> _REJECTED, entry.place & _NUMBER))
+        fetch = self._fetch_from(self.candidates)
+        return fetch((entry.place >> _REJECTED, entry.place & _NUMBER))
+
+    def _fetch_from(self, candidates: Candidates) -> Callable[[Numbers], Pair]:
+        """What makes the pair of two candidates, with the size of their group if it is wanted."""
+        if not self._plan.options.num_candidates:
+            return candidates.fetch_pair
+        columns = candidates.columns
+
+        def counted(numbers: Numbers) -> Pair:
+            pair = candidates.fetch_pair(numbers)
+            size = len(columns.members(columns.group_number(numbers[0])))
+            return pair._replace(meta={**(pair.meta or {}), "num_candidates": size})
+
+        return counted
 
     def line(self, _entry: IndexedPair) -> None:
         """Return None: a new pair has no line in a file."""

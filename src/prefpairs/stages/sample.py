@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import islice, takewhile
+from math import fsum
 from typing import Self
 
-from prefpairs.errors import UsageError
+from prefpairs.errors import OptionNeeds, UsageError
 from prefpairs.ledger import StageCounts
 from prefpairs.model.identity import draw
 from prefpairs.model.pair import as_written
@@ -23,6 +24,7 @@ _END = 2**32 - 1
 _FEWEST_PRUNED = 1024
 
 _SAMPLE = "Sampling"
+_BY_GAP = ("easy-first", "hard-first")
 
 
 @options
@@ -50,6 +52,13 @@ class Sample:
         help="Order of the output: as in the input, random, or by gap, widest or narrowest "
         "first. Pairs without a gap come last.",
     )
+    per: str = option(
+        "pair",
+        choices=("pair", "group"),
+        panel=_SAMPLE,
+        help="easy-first and hard-first: order by the gap of each pair, or by the average gap of "
+        "its group, whose pairs then stay together.",
+    )
     seed: int = option(0, metavar="N", panel=_SAMPLE, help="Seed of random draws.")
 
     name = "sample"
@@ -61,6 +70,8 @@ class Sample:
         if (self.max_pairs, self.fraction, self.per_group, self.order) == (*[None] * 3, "input"):
             hint = "--max-pairs N, --fraction F, --per-group N or --order"
             raise UsageError("sample needs a size or an order", hint)
+        if self.per == "group" and self.order not in _BY_GAP:
+            raise OptionNeeds("--per group", "--order easy-first or hard-first")
 
     def with_files(self, _: StageFiles) -> Self:
         """The same stage: it names no files."""
@@ -79,7 +90,8 @@ class Sample:
     @property
     def needs(self) -> frozenset[str]:
         """The digests that it uses."""
-        return frozenset({"id"} if self.per_group is None else {"id", "group"})
+        by_group = self.per_group is not None or self.per == "group"
+        return frozenset({"id", "group"} if by_group else {"id"})
 
     def select(
         self,
@@ -136,13 +148,25 @@ class Sample:
         """The slots in the requested order; ties are broken by id."""
         if self.order == "input":
             return columns.arrived(slots)
-        return sorted_slots(columns.arrived(slots), partial(self._rank, columns))
+        rank = partial(self._rank, columns)
+        if self.per == "pair":
+            return sorted_slots(columns.arrived(slots), rank)
+        averages = _average_gaps(columns, slots)
+
+        def rank_of_group(slot: int) -> tuple[float, bytes, float, bytes]:
+            group = columns.digest("group", slot)
+            return (self._by_gap(averages.get(group)), group, *rank(slot))
+
+        return sorted_slots(columns.arrived(slots), rank_of_group)
 
     def _rank(self, columns: PairColumns, slot: int) -> tuple[float, bytes]:
-        identity, gap = columns.digest("id", slot), columns.gap(slot)
+        identity = columns.digest("id", slot)
         if self.order == "shuffle":
             return draw(self.seed, "shuffle", identity), identity
-        return (descending(gap) if self.order == "easy-first" else _rising(gap)), identity
+        return self._by_gap(columns.gap(slot)), identity
+
+    def _by_gap(self, gap: float | None) -> float:
+        return descending(gap) if self.order == "easy-first" else _rising(gap)
 
 
 def bound_of(share: float) -> int:
@@ -152,6 +176,15 @@ def bound_of(share: float) -> int:
     (True, True)
     """
     return int(Fraction(repr(share)) * DRAWS)
+
+
+def _average_gaps(columns: PairColumns, slots: Iterable[int]) -> dict[bytes, float]:
+    """The average of the known gaps of each group; their order changes nothing."""
+    gaps: dict[bytes, array[float]] = {}
+    for slot in slots:
+        if (gap := columns.gap(slot)) is not None:
+            gaps.setdefault(columns.digest("group", slot), array("d")).append(gap)
+    return {group: fsum(known) / len(known) for group, known in gaps.items()}
 
 
 def _rising(gap: float | None) -> float:

@@ -48,6 +48,9 @@ class PairOptions:
         panel=_PAIR,
         help="With --across-prompts: N rejected answers for each chosen one.",
     )
+    num_candidates: bool = flag(
+        panel=_PAIR, help="Write the number of candidates of each group to meta.num_candidates."
+    )
     seed: int = option(0, metavar="N", panel=_PAIR, help="Seed of random draws.")
     yes_all: bool = flag(panel=_PAIR, help="Allow more than 10 million pairs.")
     order: str = option(

@@ -212,3 +212,45 @@ def test_digests_are_handed_on(stage: Sample) -> None:
         expected.prompt,
         expected.rejected,
     )
+
+
+def test_order_by_the_average_of_a_group() -> None:
+    """Groups stay together, the easiest first; in each, the widest pair comes first."""
+    gaps = [("x", 0.9), ("y", 0.6), ("x", 0.1), ("y", 0.8), ("z", None), ("w", 0.6), ("z", 0.65)]
+    rows = [row_of(f"Q{place}", gap=gap, group=name) for place, (name, gap) in enumerate(gaps)]
+    easy = [gaps[place] for place in _places(Sample(order="easy-first", per="group"), rows)]
+    assert easy == [
+        ("y", 0.8),
+        ("y", 0.6),
+        ("z", 0.65),
+        ("z", None),
+        ("w", 0.6),
+        ("x", 0.9),
+        ("x", 0.1),
+    ]
+    hard = [gaps[place] for place in _places(Sample(order="hard-first", per="group"), rows)]
+    assert hard == [
+        ("x", 0.1),
+        ("x", 0.9),
+        ("w", 0.6),
+        ("z", 0.65),
+        ("z", None),
+        ("y", 0.6),
+        ("y", 0.8),
+    ]
+
+
+def test_groups_without_gaps_come_last() -> None:
+    """Nothing is known of how easy they are."""
+    rows = [row_of("P", group="x"), row_of("Q", gap=0.1, group="y"), row_of("R", group="x")]
+    assert _places(Sample(order="easy-first", per="group"), rows)[0] == 1
+    assert _places(Sample(order="hard-first", per="group"), rows)[0] == 1
+
+
+def test_order_by_group_is_that_of_shuffled_rows() -> None:
+    """Averages do not depend on the order of arrival."""
+    shuffled = ROWS[:]
+    random.Random(7).shuffle(shuffled)  # noqa: S311 - a fixed shuffle
+    sieve = Sample(order="easy-first", per="group", max_pairs=9)
+    expected = [ROWS[place] for place in _places(sieve)]
+    assert [shuffled[place] for place in _places(sieve, shuffled)] == expected

@@ -9,7 +9,7 @@ from command_call import called
 
 from prefpairs.cli.commands.sample import sample
 from prefpairs.engine.files_for_stages import with_files
-from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.errors import OptionNeeds, UnknownWord, UsageError
 from prefpairs.option import filled
 from prefpairs.stages.sample import Sample
 
@@ -19,6 +19,13 @@ def test_sample_of_no_size(words: dict[str, Any]) -> None:
     """All of it is no sample."""
     with pytest.raises(UsageError, match="sample needs a size or an order"):
         with_files(filled(Sample, words))
+
+
+@pytest.mark.parametrize("words", [{"max_pairs": 5}, {"order": "shuffle"}])
+def test_average_of_a_group_needs_an_order_by_gap(words: dict[str, Any]) -> None:
+    """It would change nothing."""
+    with pytest.raises(OptionNeeds):
+        filled(Sample, {**words, "per": "group"})
 
 
 def test_unknown_order() -> None:

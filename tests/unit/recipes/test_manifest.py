@@ -119,7 +119,7 @@ def test_manifest() -> None:
             "sha256": "991ac0e642049e2ab832c052959681acf1aa5dc6b423473150cf6710420ff959",
         },
         "stages": {
-            "sample": {"max_pairs": 5, "order": "input", "seed": 0},
+            "sample": {"max_pairs": 5, "order": "input", "per": "pair", "seed": 0},
             "read": {
                 "max_line": "64MB",
                 "on_error": "fail",

@@ -95,6 +95,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "low_threshold": 0.1,
         "across_prompts": True,
         "rejected_per_chosen": 3,
+        "num_candidates": True,
         "seed": 11,
         "yes_all": True,
         "order": "key",
@@ -131,6 +132,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "fraction": 0.5,
         "per_group": 2,
         "order": "hard-first",
+        "per": "group",
         "seed": 3,
     },
     "split": {
@@ -768,7 +770,9 @@ def test_settled_words() -> None:
     recipe = _recipe("[sample]\nmax-pairs = 5\n", "sample.seed=2")
     assert recipe.settled == {}
     recipe.group("sample", Sample)
-    assert recipe.settled == {"sample": {"max_pairs": 5, "order": "input", "seed": 2}}
+    assert recipe.settled == {
+        "sample": {"max_pairs": 5, "order": "input", "per": "pair", "seed": 2}
+    }
     recipe.groups("read", *OF_PAIRS)
     assert recipe.settled["read"] == {"max_line": "64MB", "on_error": "fail", "from": "auto"}
 

@@ -161,13 +161,19 @@ def test_manifest_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
         "low_threshold": 0.4,
         "across_prompts": False,
         "rejected_per_chosen": 1,
+        "num_candidates": False,
         "seed": 0,
         "yes_all": False,
         "order": "input",
         "assume_grouped": False,
     }
     assert manifest["stages"]["dedupe"] == {"by": "chosen", "conflicts": "keep"}
-    assert manifest["stages"]["sample"] == {"per_group": 2, "order": "shuffle", "seed": 7}
+    assert manifest["stages"]["sample"] == {
+        "per_group": 2,
+        "order": "shuffle",
+        "per": "pair",
+        "seed": 7,
+    }
     assert manifest["stages"]["split"] == {
         "val_fraction": 0.5,
         "test_fraction": 0.0,
