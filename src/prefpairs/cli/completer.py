@@ -12,7 +12,7 @@ from prefpairs.cli.typed_command import TypedCommand
 from prefpairs.option import Option
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")
-_FOLDERS = ("DIR", "OLD_DIR")
+_FOLDERS = ("DIR", "OLD_DIR", "DATASET|JOB")
 _EVERYWHERE_SAYS = "All about it."
 _ANYWHERE = {"--help": "All commands.", "--version": "The version."}
 

@@ -79,6 +79,7 @@ class GitStore:
         sizes = ", ".join(f"{file.name} as base64" for file in files if file.name not in large)
         body = StreamedBody(
             sum(_size_of(body) for body in bodies),
+            sum(file.size for file in files if file.name not in large),
             lambda: _chunks(bodies),
             f"{message}; {sizes or 'large files by their SHA-256'}",
         )
@@ -157,7 +158,7 @@ class GitStore:
     def _send(self, asks: Asks, file: DatasetFile, action: Any) -> None:
         if not isinstance(action, dict) or not isinstance(action.get("href"), str):
             raise ServiceRefused("upload", f"the store does not say where {file.name} goes")
-        body = StreamedBody(file.size, file.blocks, f"the bytes of {file.name}")
+        body = StreamedBody(file.size, file.size, file.blocks, f"the bytes of {file.name}")
         asks.ask(Request("upload", "PUT", action["href"], body, _STREAM, _headers(action)))
 
 

@@ -33,7 +33,7 @@ class HttpClient:
         self,
         origins: frozenset[str],
         timeout: float,
-        on_sent: Callable[[int], None] = lambda _: None,
+        on_sent: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._origins = origins
         self._timeout = timeout
@@ -112,7 +112,7 @@ class HttpClient:
     def _counted(self, body: StreamedBody) -> Iterator[bytes]:
         for chunk in body.chunks():
             yield chunk
-            self._on_sent(len(chunk))
+            self._on_sent(len(chunk) * body.content_size / max(1, body.size))
 
     def _answer(
         self,

@@ -90,7 +90,7 @@ class PlatformService:
             asks.ask(self._request("upload", "DELETE", self._file(name)), _NOT_FOUND)
         for file in files:
             url = f"{self._options.entity_host}/apis/{self._file(file.name)}"
-            body = StreamedBody(file.size, file.blocks, f"the bytes of {file.name}")
+            body = StreamedBody(file.size, file.size, file.blocks, f"the bytes of {file.name}")
             kind = "application/octet-stream"
             asks.ask(Request("upload", "PUT", url, body, kind, with_token=True))
 

@@ -105,7 +105,7 @@ class Service(Asks):
 
 
 def connect(
-    options: SubmitOptions, token: Token, on_sent: Callable[[int], None] = lambda _: None
+    options: SubmitOptions, token: Token, on_sent: Callable[[float], None] = lambda _: None
 ) -> Service:
     """The service that options name; nothing connects yet."""
     hosts = [options.entity_host, options.datastore_host, *(options.storage_host or [])]

@@ -16,6 +16,8 @@ class StreamedBody:
     """A body that is read from files while it is sent."""
 
     size: int
+    content_size: int
+    """How many bytes of files are in it; base64 makes a third more of them."""
     chunks: Callable[[], Iterator[bytes]]
     """Its bytes; called again if the request is repeated."""
     shown: str

@@ -119,7 +119,9 @@ def test_a_token_that_expires_is_read_again(tmp_path: Path) -> None:
         assert done.returncode == 5
         assert "old-token" not in done.stderr
         place.write_text("new-token\n")
-        assert submit(double, folder, "--resume", "--no-wait", "--token-from", str(place))
+        words = ("--resume", "--no-wait", "--token-from", str(place))
+        assert submit(double, folder, *words).returncode == 0
+        assert len(double.jobs) == 2
 
 
 @both

@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from prefpairs.cli.terminal.safe_text import plural, printable, write_stderr
@@ -12,9 +14,11 @@ from prefpairs.submit.dataset_files import DatasetFile
 from prefpairs.submit.service_request import Request, StreamedBody
 
 _WIDTH = 12
+_PERIOD = 0.1
+"""Seconds between two lines about an upload."""
 _CLEAR = "\r\x1b[K"
 _LIVE = ("watch", "deploy", "uploading", "unanswered")
-"""Steps whose line is replaced by the next one."""
+"""Steps whose line is replaced by the next one about the same."""
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -25,13 +29,14 @@ class Teller:
         self._for_people = not quiet and sys.stderr is not None and sys.stderr.isatty()
         to_screen = sys.stdout is not None and sys.stdout.isatty()
         self._output = None if quiet or to_screen else StandardOutput(styled=False)
-        self._is_live = False
-        self._sent = self._total = 0
+        self._live = ""
+        """What the last line is about, if the next one may replace it."""
+        self._sent, self._total, self._drawn = 0.0, 0, 0.0
 
     def tell(self, step: str, facts: dict[str, Any]) -> None:
         """Tell what happened in a step."""
         if step == "uploading":
-            self._sent, self._total = 0, int(facts["bytes"])
+            self._sent, self._total = 0.0, int(facts["bytes"])
         if self._output is not None:
             try:
                 self._output.write(json.dumps({"step": step, **facts}).encode() + b"\n")
@@ -41,10 +46,12 @@ class Teller:
         if self._for_people:
             self._line(event_line(step, facts), live=step in _LIVE)
 
-    def sent(self, count: int) -> None:
-        """Count bytes that were sent."""
+    def sent(self, count: float) -> None:
+        """Count bytes of files that were sent."""
         self._sent += count
-        if self._for_people and self._total:
+        now = time.monotonic()
+        if self._for_people and self._total and now - self._drawn >= _PERIOD:
+            self._drawn = now
             done = min(self._sent, self._total)
             share = f"{size_text(done)} of {size_text(self._total)}, {done / self._total:.0%}"
             self._line(_labelled("upload", share), live=True)
@@ -56,14 +63,20 @@ class Teller:
 
     def end(self) -> None:
         """Leave the last line as it is."""
-        if self._is_live:
+        if self._live:
             write_stderr("\n")
-        self._is_live = False
+        self._live = ""
 
     def _line(self, text: str, *, live: bool) -> None:
-        clear = _CLEAR if self._is_live else ""
-        write_stderr(f"{clear}{printable(text)}" + ("" if live else "\n"))
-        self._is_live = live
+        """Write a line, in place of the last one if that was about the same."""
+        label = text[:_WIDTH]
+        if self._live != label:
+            self.end()
+        shown = printable(text)
+        if live:
+            shown = shown[: get_terminal_size().columns - 1]
+        write_stderr(f"{_CLEAR if self._live else ''}{shown}" + ("" if live else "\n"))
+        self._live = label if live else ""
 
 
 def _labelled(label: str, text: str) -> str:
