@@ -12,6 +12,7 @@ LOSSES = {
     "other_agent": "another agent than the trained one spoke, such as a judge or simulated user",
     "branched": "the conversation has several ends (it was compacted or rewritten on the way), so "
     "no single prompt leads to what was scored",
+    "no_samples": "the log holds no samples",
     "no_task": "nothing in the row says which task it is a rollout of",
     "placeholder": "a placeholder line instead of a rollout",
     "prompt_truncated": "the prompt was too long for the model, so there is no answer",

@@ -251,6 +251,18 @@ RUNS = [
         "prefpairs pair --max-line 1KB rollouts.jsonl",
     ),
     Run(
+        r"printf '{\n\"prompt\":\"Q\",\"rollouts\":[{\"text\":\"A\",\"score\":1},"
+        r"{\"text\":\"B\",\"score\":0}]\n}\n' > document.json; "
+        "prefpairs pair --max-line 10B document.json",
+        "--max-line SIZE allows longer ones",
+        "prefpairs pair --max-line 1KB document.json",
+    ),
+    Run(
+        "prefpairs pair --score-map C=one rollouts.jsonl",
+        "as in --score-map C=1,P=0.5,I=0",
+        "prefpairs pair --score-map C=1,P=0.5,I=0 rollouts.jsonl",
+    ),
+    Run(
         "prefpairs validate --to trl --max-line 10B pairs.jsonl",
         "--max-line SIZE allows longer lines",
         "prefpairs validate --to trl --max-line 1KB dataset.jsonl",

@@ -10,6 +10,8 @@ from typing import Any
 from backports import zstd
 from fuzz_seeds import rows, seeds, tables
 
+from prefpairs.sources import SOURCES
+
 _PRIVATE = "\ue000"
 """Where the bytes of a value will be put: no seed holds it."""
 
@@ -248,7 +250,7 @@ def mutant(target: str, chance: Random) -> bytes:
     """Something for a target to read, made of what it begins with."""
     if target in OF_FILES:
         return mutant_file(tables(target), chance)
-    if target in ("candidates", "nemo-gym", "nat", "traces", "trinity", "generic", "pairs"):
+    if target in (*SOURCES, "pairs"):
         row = mutant_row(rows(target), chance)
         return row if chance.randrange(10) else bent(row, chance)
     if target == "elements":

@@ -67,6 +67,10 @@ def seeds(target: str) -> tuple[bytes, ...]:
 def _seeds(target: str) -> Iterator[bytes]:
     if target == "parquet":
         yield from _tables()
+    elif target == "archive":
+        yield from (data for data in files().values() if data.startswith(b"PK"))
+    elif target == "document":
+        yield from (data[1:] for data in files().values() if data.startswith(b"{\n"))
     elif target in ("frames", "database"):
         yield from _of_trinity(target)
     elif target == "words":

@@ -44,7 +44,8 @@ from prefpairs.fields.make_candidate import RowOutcome, read_candidate
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files import json_array
-from prefpairs.files.input_file import Input
+from prefpairs.files.document_reader import document_records, rows_of_document
+from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.json_array import array_elements
 from prefpairs.files.lines import Record, Refused
 from prefpairs.files.open_input import CONTAINERS, open_input
@@ -53,13 +54,14 @@ from prefpairs.files.parquet_reader import parquet_rows
 from prefpairs.files.sqlite_reader import sqlite_rows
 from prefpairs.files.tokenizer import open_encoder
 from prefpairs.files.trxp_reader import trxp_rows
+from prefpairs.files.zip_reader import zip_records
 from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.model.candidate import candidate_line
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
 from prefpairs.option import filled
-from prefpairs.sources import SOURCES, source_named
+from prefpairs.sources import LAYOUTS, SOURCES, source_named
 from prefpairs.sources.detect import source_of
 from prefpairs.targets import PAIR_FORMATS, target_named
 from prefpairs.targets import TARGETS as TRAINERS
@@ -125,6 +127,34 @@ def _elements(data: bytes) -> list[tuple[int, bytes]] | None:
         return list(array_elements(io.BytesIO(data), 0, Input("rows.json", "rows.json")))
     except BadInput:
         return None
+
+
+def archive(data: bytes) -> None:
+    """A zip archive gives members that its own library finds, too, or is refused."""
+    layout = LAYOUTS[0]._replace(records=re.compile(""))
+    try:
+        source = Input("rows.eval", "rows.eval", Limits(line=100_000), (layout,))
+        found = [*zip_records(io.BytesIO(data), source)]
+    except BadInput as error:
+        _words(error)
+    except (EOFError, zlib.error, zstd.ZstdError):
+        return
+    else:
+        assert all(record.member or record.data for record in found)
+
+
+def document(data: bytes) -> None:
+    """An object over several lines is one record, however it is printed."""
+    source = Input("rows", "rows.json", layouts=LAYOUTS)
+    data = b"{\n" + data
+    try:
+        found = [*document_records(io.BytesIO(data), 0, source)]
+        listed = [*rows_of_document(io.BytesIO(data), source, "a")]
+    except BadInput as error:
+        _words(error)
+        return
+    assert all(data[record.offset :].startswith(record.data) for record in found)
+    assert [json.loads(record.data) for record in listed] or not listed
 
 
 def parquet(data: bytes) -> None:
@@ -545,6 +575,8 @@ TARGETS: dict[str, Target] = {
     "lines": lines,
     "packed": packed,
     "elements": elements,
+    "archive": archive,
+    "document": document,
     "parquet": parquet,
     "frames": frames,
     "database": database,

@@ -35,14 +35,20 @@ FILES = [
     Sample("verifiers", f"{TRACES}/all/traces.jsonl", "verifiers"),
     Sample("verifiers", f"{TRACES}/all/traces.jsonl", "verifiers", path="prime-rl/rollouts"),
     Sample("verifiers", f"{TRACES}/effective/traces.jsonl", "verifiers"),
+    Sample("inspect", "scene_a.eval", "inspect-ai", ("--score", "includes")),
+    Sample("inspect", "scene_a_small.json", "inspect-ai", ("--score", "includes")),
+    Sample("inspect", "real_popularity.eval", "inspect-ai"),
+    Sample("inspect", "real_log_formats.eval", "inspect-ai"),
 ]
 
 
-def _names(origin: str) -> set[str]:
-    """What the answers call the rollout with this origin."""
-    _, _, place = origin.rpartition(":")
+def _names(group: str, index: int | None, origin: str) -> set[str]:
+    """What the answers may call a rollout: by line, trace, sample and epoch, or trial."""
+    holder, _, place = origin.rpartition(":")
     line, _, number = place.partition("#")
-    return {f"L{line}", f"L{line}.{int(number or 1) - 1}"}
+    names = {f"L{line}", f"L{line}.{int(number or 1) - 1}", Path(holder).parent.name}
+    parts = json.loads(group)
+    return names | {f"{part}/{index}" for part in parts}
 
 
 def _rows(output: bytes) -> list[dict[str, Any]]:
@@ -62,7 +68,8 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
     groups: dict[str, dict[str, float]] = {}
     for candidate in _rows(done.stdout):
         members = groups.setdefault(candidate["group"], {})
-        members[_known(candidate["origin"], answer)] = candidate["score"]
+        name = _known(candidate["group"], candidate["index"], candidate["origin"], answer)
+        members[name] = candidate["score"]
     expected = [
         {one["id"]: one["score"] for one in group["rollouts"] if "drop" not in one}
         for group in answer["detail"]
@@ -76,7 +83,8 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
     of_groups = [group["pair"] for group in answer["detail"] if group["pair"]]
     for pair in pairs:
         chosen, rejected = (
-            _known(pair[f"{side}_origin"], answer) for side in ("chosen", "rejected")
+            _known(pair["group"], pair[f"{side}_index"], pair[f"{side}_origin"], answer)
+            for side in ("chosen", "rejected")
         )
         (known,) = [one for one in of_groups if chosen in one["chosen"]]
         assert rejected in known["rejected"]
@@ -84,8 +92,8 @@ def test_rollouts_groups_scores_and_pairs(sample: Sample, tmp_path: Path) -> Non
         assert scores == (known["chosen_score"], known["rejected_score"], known["gap"])
 
 
-def _known(origin: str, answer: dict[str, Any]) -> str:
+def _known(group: str, index: int | None, origin: str, answer: dict[str, Any]) -> str:
     """The one name of a rollout that the answers have."""
-    known = {one["id"] for group in answer["detail"] for one in group["rollouts"]}
-    (name,) = known & _names(origin)
+    known = {one["id"] for task in answer["detail"] for one in task["rollouts"]}
+    (name,) = known & _names(group, index, origin)
     return str(name)

@@ -127,7 +127,7 @@ class CandidateReader:
             yield RowRead(record, reading, label)
 
     def _count(self, record: Record, reading: RowOutcome, label: str) -> None:
-        place = f"{label}:{record.number}"
+        place = f"{record.within(label)}:{record.number}"
         try:
             self.formats.book(record.data, reading)
         except TwoReadings as error:
@@ -201,4 +201,4 @@ def candidates_of(rows: Iterable[RowRead]) -> Iterator[Candidate]:
     """The candidates of rows, each with its origin."""
     for record, reading, label in rows:
         for slot in range(len(reading.kept)):
-            yield with_origin(reading, slot, label, record.number)
+            yield with_origin(reading, slot, record.within(label), record.number)

@@ -55,11 +55,12 @@ class Rows:
         try:
             return read(record.complete())
         except TwoReadings as error:
-            raise error.at(f"{label}:{record.number}") from None
+            raise error.at(f"{record.within(label)}:{record.number}") from None
         except BadRecord as error:
-            self.ledger.add_bad(f"{label}:{record.number}", error)
+            holder = record.within(label)
+            self.ledger.add_bad(f"{holder}:{record.number}", error)
             if self.quarantine is not None:
-                self.quarantine.write(_quarantine_line(error, record, label))
+                self.quarantine.write(_quarantine_line(error, record, holder))
             return None
 
     def settle(self) -> None:

@@ -167,6 +167,12 @@ def _score(answer: Answer, options: ReadOptions) -> float:
         if "no_score" not in options.keep_rows:
             raise Unusable("no_score")
         return 0.0
+    if options.score_map:
+        grades: dict[Any, float] = dict(options.score_map)
+        scores = [
+            (path, weight, grades.get(value, value) if isinstance(value, str) else value)
+            for path, weight, value in scores
+        ]
     parts = [
         weight * read_score(value, path, cast=options.cast_score) for path, weight, value in scores
     ]

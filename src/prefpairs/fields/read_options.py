@@ -1,7 +1,7 @@
 """The options that say what is read out of rows: scores, prompts, responses, groups."""
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import Literal, Protocol, cast
 
 from prefpairs.errors import OptionsConflict, UsageError
@@ -53,6 +53,23 @@ def _score(word: str) -> tuple[str, float]:
     return (path if colon else word), factor
 
 
+def _score_map(words: list[str] | None) -> tuple[tuple[str, float], ...]:
+    """What texts count as, in the order in which they were given."""
+    grades: dict[str, float] = {}
+    for word in split_words(words):
+        text, sign, number = word.rpartition("=")
+        try:
+            grade = float(number) if sign else nan
+        except ValueError:
+            grade = nan
+        if not isfinite(grade):
+            problem = f"--score-map {word}: expected a text and a number"
+            raise UsageError(problem, "as in --score-map C=1,P=0.5,I=0")
+        if grades.setdefault(text, grade) != grade:
+            raise UsageError(f"--score-map gives {text} twice, as {grades[text]:g} and {grade:g}")
+    return tuple(grades.items())
+
+
 def _group_by(word: str) -> GroupBy:
     if word in ("auto", "prompt", "file"):
         return cast("GroupBy", word)
@@ -82,9 +99,18 @@ class ReadOptions:
         panel=READ,
         repeated=True,
         convert=_scores,
-        help="Dotted path of the score. Several scores are added, multiplied by their weights.",
+        help="Dotted path of the score, or its name where the format has named scores. Several "
+        "scores are added, multiplied by their weights.",
     )
     lower_is_better: bool = flag(panel=READ, help="Lower scores are better.")
+    score_map: tuple[tuple[str, float], ...] = option(
+        (),
+        metavar="TEXT=NUMBER,...",
+        panel=READ,
+        repeated=True,
+        convert=_score_map,
+        help="What scores that are written as text count as, such as C=1,P=0.5,I=0.",
+    )
     cast_score: bool = flag(panel=READ, help='Read scores that are written as text ("0.7").')
     prompt: str | None = option(
         None, metavar="PATH", panel=READ, help="Path of the prompt (text or messages)."

@@ -102,11 +102,16 @@ def _open_gzip(stream: io.RawIOBase) -> io.BufferedIOBase:
 
 
 def _open_zstd(compressed: CountedStream, source: Input) -> io.BufferedIOBase:
+    return io.BufferedReader(_Frames(compressed, zstd_decompressor(), source), _BUFFER)
+
+
+def zstd_decompressor() -> Callable[[], Any]:
+    """What begins to decompress a zstd frame."""
     try:
         from backports import zstd
     except ImportError:
-        raise missing_library("reading .zst", "zstd") from None
-    return io.BufferedReader(_Frames(compressed, zstd.ZstdDecompressor, source), _BUFFER)
+        raise missing_library("reading zstd", "zstd") from None
+    return zstd.ZstdDecompressor
 
 
 class _Frames(io.RawIOBase):

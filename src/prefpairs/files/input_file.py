@@ -11,6 +11,7 @@ from typing import NamedTuple
 from prefpairs.errors import BadInput
 from prefpairs.files.file_system import exists
 from prefpairs.limited_process import memory_taken
+from prefpairs.model.record_layout import RecordLayout
 
 STDIN = "-"
 _UNPACKED, _MOST_TIMES = 1_000_000_000, 200
@@ -74,11 +75,20 @@ def _memory_left() -> int | None:
 
 
 class Input(NamedTuple):
-    """One input: its path, its short name in messages, and how much of it may be read."""
+    """One input: its path, its short name in messages, and how much of it may be read.
+
+    Inputs of rollouts have the known layouts; then an object over several lines is a record, too.
+    Datasets are read as their loaders read them, which is line by line.
+    """
 
     path: str
     label: str
     limits: Limits = Limits()
+    layouts: tuple[RecordLayout, ...] = ()
+    rows: str | None = None
+    """Where a document holds the list of its rows."""
+    beside: tuple[str, str] | None = None
+    """The key under which another file is added to the record, and the path of that file."""
 
     @property
     def is_stdin(self) -> bool:

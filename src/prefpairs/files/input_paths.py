@@ -13,10 +13,11 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from prefpairs.errors import BadInput, EmptyName, FileError, UsageError
-from prefpairs.files.file_system import is_folder
+from prefpairs.files.file_system import exists, is_folder
 from prefpairs.files.input_file import STDIN, Input, Limits, labels, within_memory
+from prefpairs.model.record_layout import RecordLayout
 
-_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp")
+_SUFFIXES = (".jsonl", ".json", ".ndjson", ".parquet", ".trxp", ".eval")
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _AROUND = ("manifest.json", "job.json", "dataset_info.json")
 """Files without rows in the directories we write."""
@@ -41,32 +42,50 @@ ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """The errors of a path where nothing exists, or of a broken link."""
 
 
-def find_inputs(words: Sequence[str], limits: Limits = Limits()) -> list[Input]:  # noqa: B008
+def find_inputs(
+    words: Sequence[str],
+    limits: Limits = Limits(),  # noqa: B008
+    layouts: tuple[RecordLayout, ...] = (),
+    rows: str | None = None,
+) -> list[Input]:
     """The inputs of a command, in order: files as given, patterns and directories sorted."""
     limits = within_memory(limits)
-    paths = [path for word in words or [STDIN] for path in _paths_of(word)]
+    paths = [path for word in words or [STDIN] for path in _paths_of(word, layouts)]
     seen: set[object] = set()
     for path in paths:
         if (identity := _identity(path)) in seen:
             raise UsageError(f"{path} is named twice", "name each input once")
         seen.add(identity)
-    return [Input(path, label, limits) for path, label in zip(paths, labels(paths), strict=True)]
+    return [
+        Input(path, label, limits, layouts, rows, _beside(path, layouts))
+        for path, label in zip(paths, labels(paths), strict=True)
+    ]
 
 
-def _paths_of(word: str) -> list[str]:
+def _beside(path: str, layouts: Sequence[RecordLayout]) -> tuple[str, str] | None:
+    """The file that is part of the record in this file, and its key."""
+    for layout in layouts:
+        if _is_record(path, layout):
+            for other in layout.beside:
+                found = os.path.join(os.path.dirname(path), other)
+                if exists(found):
+                    return layout.key, found
+    return None
+
+
+def _is_record(path: str, layout: RecordLayout) -> bool:
+    return path != STDIN and layout.records.search(os.path.abspath(path)) is not None
+
+
+def _paths_of(word: str, layouts: Sequence[RecordLayout] = ()) -> list[str]:
     there = None if word == STDIN else _status_of(word)
     if word == STDIN or (there is not None and not stat.S_ISDIR(there.st_mode)):
         _refuse_table(word)
         return [word]
     if there is not None:
-        found = _data_in(word)
-        folders = [word]
-        seen: set[object] = set()
-        while not found and folders:  # rollouts may be many folders deep
-            folders = [inner for folder in folders for inner in _folders_in(folder, seen)]
-            found = [path for folder in folders for path in _data_in(folder)]
+        found = _nearest_files(word, layouts)
         if not found:
-            problem = "no .jsonl, .json, .parquet or .trxp file in this directory"
+            problem = "no .jsonl, .json, .parquet, .trxp or .eval file in this directory"
             if others := databases_in([word]):
                 problem += f"; {others[0]} is read if it is named itself"
             raise FileError(word, problem)
@@ -74,7 +93,27 @@ def _paths_of(word: str) -> list[str]:
     matches = paths_like(word) if is_pattern(word) else []
     if not matches:
         raise _absence(word)
-    return [path for match in matches for path in _paths_of(match)]
+    return [path for match in matches for path in _paths_of(match, layouts)]
+
+
+def _nearest_files(folder: str, layouts: Sequence[RecordLayout]) -> list[str]:
+    """The data files in a folder, or else in the nearest folders in it that have some.
+
+    Where these are the records of a layout, its other files are left out.
+    """
+    folders, seen = [folder], set[object]()
+    found: list[str] = []
+    while folders:
+        files = [path for folder in folders for path in _data_in(folder)]
+        for layout in layouts:
+            if records := [path for path in files if _is_record(path, layout)]:
+                return records
+        found = found or files
+        names = {os.path.basename(path) for path in files}
+        if found and not any(layout.marker in names for layout in layouts):
+            break
+        folders = [inner for folder in folders for inner in _folders_in(folder, seen)]
+    return found
 
 
 def _status_of(word: str) -> os.stat_result | None:

@@ -23,7 +23,8 @@ class Record(NamedTuple):
     """The bytes of one row, its number in the file (from 1), and its offset.
 
     Of a row that is longer than the limit there is only the head. Of one that its container
-    cannot give, there is only the reason.
+    cannot give, there is only the reason. `member` is the part of the file in which the number
+    counts: a file in an archive, or a list in a document.
     """
 
     number: int
@@ -31,6 +32,11 @@ class Record(NamedTuple):
     data: bytes
     whole: bool = True
     refused: str | None = None
+    member: str = ""
+
+    def within(self, label: str) -> str:
+        """The name of what holds the record, in the file with this label."""
+        return f"{label}!{self.member}" if self.member else label
 
     def is_blank(self) -> bool:
         """Whether the line is blank. One that is too long is not."""

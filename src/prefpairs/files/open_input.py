@@ -7,15 +7,24 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 from prefpairs.errors import BadInput, FileError, InputChanged, NotJson
 from prefpairs.files.decompression import COMPRESSED, HEAD, CountedStream, decompressed, with_head
+from prefpairs.files.document_reader import (
+    document_records,
+    is_document,
+    rows_of_document,
+    whole,
+)
 from prefpairs.files.file_stamps import record_input
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import Record, Refused, lines_in, lines_of, record_of
 from prefpairs.files.nonblocking import CountBytes, CountingFile
+from prefpairs.files.zip_reader import MAGIC as ZIP
+from prefpairs.files.zip_reader import zip_records
 from prefpairs.model.json_codec import decode
+from prefpairs.model.record_layout import joined
 
 OLD_PICKLE = (
     "a pickle, as Trinity-RFT before 0.5.2 wrote experiences; it holds code, and is not read"
@@ -25,7 +34,7 @@ NEWER_FRAMES = "newer releases of Trinity-RFT write frames (TRXP), which hold no
 _PARQUET, _TRXP, _SQLITE, _BOM = b"PAR1", b"TRXP", b"SQLite format 3\0", b"\xef\xbb\xbf"
 PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 """How pickles of protocols 2 to 5 begin."""
-CONTAINERS = (*COMPRESSED, _PARQUET, _TRXP, _SQLITE, *PICKLES)
+CONTAINERS = (*COMPRESSED, _PARQUET, _TRXP, _SQLITE, *ZIP, *PICKLES)
 """How files begin that do not consist of lines."""
 _WINDOW = "Frame requires too much memory"
 _SMALLER_WINDOW = "`zstd -dc --long=31 FILE | zstd > NEW` compresses it again"
@@ -94,7 +103,7 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
         content = _all_of(descriptor, seen.st_size, count_bytes)
     if content is not None:
         bom = len(_BOM) if content.startswith(_BOM) else 0
-        if not content.startswith(CONTAINERS) and not _is_array(content[bom:]):
+        if not content.startswith(CONTAINERS) and _is_lines(content[bom:], source):
             records = lines_in(content, bom, source.limits.line)
             return OpenInput(records, descriptor, seen, True, lines_from=bom, content=content)
         stream: io.BufferedReader = io.BufferedReader(io.BytesIO(content), len(content))
@@ -103,9 +112,9 @@ def _opened(source: Input, descriptor: int, count_bytes: CountBytes | None) -> O
         start = stream.tell() if regular else 0
         stream = stream if regular else with_head(stream)
     head = stream.peek(len(_PARQUET))
-    seekable = regular and not head.startswith(CONTAINERS)
+    seekable = regular and not head.startswith(CONTAINERS) and not (source.rows or source.beside)
     bom = len(_BOM) if head.startswith(_BOM) else 0
-    lines_from = start + bom if seekable and not _is_array(head[bom:HEAD]) else None
+    lines_from = start + bom if seekable and _is_lines(head[bom:HEAD], source) else None
     records = _records(stream, start, source)
     return OpenInput(records, descriptor, seen, seekable, head.startswith(_PARQUET), lines_from)
 
@@ -139,24 +148,52 @@ def _unnamed_records(stream: io.BufferedReader, start: int, source: Input) -> It
         compressed = CountedStream(stream)
         stream = decompressed(compressed, head, source)
     begin = stream.peek(len(_PARQUET))[:HEAD]  # as much of a pipe as can be peeked at
-    if (rows := _rows_of_container(stream, begin, source, compressed)) is not None:
+    if source.rows and begin.startswith(CONTAINERS):
+        raise BadInput(source.label, f"--rows {source.rows} is for files of one JSON document")
+    if begin.startswith(ZIP):
+        yield from zip_records(cast("IO[bytes]", stream), source)
+    elif (rows := _rows_of_container(stream, begin, source, compressed)) is not None:
         for number, row in enumerate(rows, 1):
             if isinstance(row, Refused):
                 yield Record(number, 0, b"", refused=row.problem)
             else:
                 yield record_of(number, 0, row, source.limits.line)
-        return
-    if begin.startswith(_BOM):
-        start += len(stream.read(len(_BOM)))
-        begin = begin[len(_BOM) :]
-    if _is_array(begin):
+    else:
+        bom = stream.read(len(_BOM)) if begin.startswith(_BOM) else b""
+        yield from _records_of_text(stream, start + len(bom), begin[len(bom) :], source)
+
+
+def _records_of_text(
+    stream: io.BufferedReader, start: int, begin: bytes, source: Input
+) -> Iterator[Record]:
+    """The records of a file of JSON: of a document, an array or lines."""
+    if source.rows:
+        yield from rows_of_document(stream, source, source.rows)
+    elif source.beside:
+        yield _with_file_beside(whole(stream, source), source, *source.beside)
+    elif _is_array(begin):
         from prefpairs.files.json_array import array_elements
 
         elements = array_elements(stream, start, source)
         for number, (offset, element) in enumerate(elements, 1):
             yield record_of(number, offset, element, source.limits.line)
+    elif source.layouts and is_document(begin):
+        yield from document_records(stream, start, source)
     else:
         yield from lines_of(stream, start, source.limits.line, blank=False)
+
+
+def _with_file_beside(record: bytes, source: Input, key: str, path: str) -> Record:
+    """A record to which the content of another file is added."""
+    other = source._replace(path=path, label=path, rows=None, beside=None)
+    with InputErrorsNamed(other):
+        record_input(path)
+        with io.BufferedReader(CountingFile(path, None)) as file:
+            seen = os.fstat(file.fileno())
+            content = whole(file, other)
+            if fingerprint(os.fstat(file.fileno())) != fingerprint(seen):
+                raise InputChanged(path)
+    return record_of(1, 0, joined(record, key, content), 2 * source.limits.line)
 
 
 def _rows_of_container(
@@ -179,6 +216,12 @@ def _rows_of_container(
     if begin.startswith(PICKLES):
         raise BadInput(source.label, f"byte 0: {OLD_PICKLE}", NEWER_FRAMES)
     return None
+
+
+def _is_lines(begin: bytes, source: Input) -> bool:
+    """Whether a file consists of lines, each of them a row."""
+    document = source.rows or source.beside or (source.layouts and is_document(begin))
+    return not document and not _is_array(begin)
 
 
 def _is_array(begin: bytes) -> bool:

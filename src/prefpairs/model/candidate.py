@@ -78,7 +78,7 @@ def read_tools(value: Any, field: str) -> list[Any] | None:
         return None
     if not isinstance(value, list):
         raise BadField(field, value, "a list of tool schemas")
-    tools = [_from_text(tool, f"{field}.{place}") for place, tool in enumerate(value)]
+    tools = [_from_text(tool, field) for tool in value]
     if not all(isinstance(tool, dict) for tool in tools):
         raise BadField(field, value, "a list of tool schemas")
     return tools or None

@@ -16,7 +16,7 @@ from prefpairs.files.input_file import Input, Limits
 from prefpairs.files.input_paths import databases_in, find_inputs
 from prefpairs.files.standard_output import refuse_stdout
 from prefpairs.option import argument, option, options, size_of
-from prefpairs.sources import SOURCES, TRACES, check_source, companions_of
+from prefpairs.sources import LAYOUTS, SOURCES, TRACES, check_source, companions_of
 from prefpairs.strategies.options import PairOptions
 from prefpairs.targets import OF_TRACES, PAIR_FORMATS
 
@@ -90,10 +90,17 @@ class InputPlan:
         key="inputs",
         metavar="[INPUT]...",
         help="Files, directories, globs, or - for standard input (the default). JSON lines, JSON "
-        "arrays, Parquet, TRXP or SQLite; gzip and zstd are decompressed.",
+        "arrays, a JSON document, Parquet, TRXP, SQLite or Inspect logs; gzip and zstd are "
+        "decompressed.",
     )
     limit: int | None = option(
         None, "-n", "--limit", metavar="N", least=0, panel=READ, help="Read only the first N rows."
+    )
+    rows: str | None = option(
+        None,
+        metavar="PATH",
+        panel=READ,
+        help="Path of the list of rows in a file that is one JSON document.",
     )
     on_error: str = option(
         "fail",
@@ -145,7 +152,8 @@ class InputPlan:
         if not self.paths and sys.stdin is not None and sys.stdin.isatty():
             raise UsageError("no input", "name files, or pipe rows into standard input")
         limits = limits_of(self.max_line, self.max_unpacked)
-        return replace(self, inputs=find_inputs(self.paths or [], limits))
+        inputs = find_inputs(self.paths or [], limits, LAYOUTS, self.rows)
+        return replace(self, inputs=inputs)
 
 
 @options

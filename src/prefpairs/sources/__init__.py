@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from prefpairs.errors import UnknownWord
+from prefpairs.model.record_layout import RecordLayout
 
 if TYPE_CHECKING:
     from prefpairs.sources.base import Source
@@ -20,6 +21,7 @@ SOURCES = {
     "trinity": "Trinity-RFT experiences: eid, prompt_text and response_text or messages, reward",
     "verifiers": "verifiers 0.4 and prime-rl: traces.jsonl, an episode a line",
     "verifiers-v0": "verifiers before 0.4: results.jsonl, a rollout a line",
+    "inspect-ai": "Inspect logs (.eval, .json): the samples of an evaluation, several epochs each",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -39,6 +41,7 @@ KEY_COLUMNS = {
     "trinity": ("eid",),
     "verifiers": ("traces",),
     "verifiers-v0": ("example_id",),
+    "inspect-ai": ("eval", "epoch"),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
@@ -68,6 +71,17 @@ _COMPANIONS = {
     ),
     "verifiers-v0": Companions("verifiers", re.compile(r"(^|/)metadata\.json$"), "results.jsonl"),
 }
+
+
+LAYOUTS = (
+    RecordLayout(
+        "Inspect",
+        re.compile(r"^samples/[^/]+\.json\Z"),
+        "header.json",
+        ("../header.json", "../_journal/start.json"),
+    ),
+)
+"""Where the records of formats are that are more than a line of one file."""
 
 
 def companions_of(source: str) -> list[Companions]:

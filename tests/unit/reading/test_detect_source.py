@@ -63,6 +63,8 @@ VALUES = {
     "eid": {},
     "traces": [{"nodes": []}],
     "example_id": 1,
+    "eval": {"task": "t"},
+    "epoch": 1,
 }
 
 
@@ -72,7 +74,8 @@ VALUES = {
 def test_sources_know_rows_by_their_signs(columns: tuple[str, ...]) -> None:
     """No row is passed over by looking at its columns first."""
     fields = {"group": "g", "prompt": "Q", "response": "A", "score": 1, "prompt_length": 1}
-    fields |= {"completion": "A", "timing": {}}
+    fields |= {"completion": "A", "timing": {}, "samples": []}
+    fields |= {"input": "Q", "target": "T", "messages": [], "scores": {}}
     record = json.dumps({**fields, **{column: VALUES[column] for column in columns}}).encode()
     knowing = [name for name in SOURCES if source_named(name).looks_like(record)]
     assert knowing[0] == source_of(record) != GENERIC

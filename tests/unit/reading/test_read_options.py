@@ -12,6 +12,7 @@ from prefpairs.files.input_file import Input
 from prefpairs.option import filled
 from prefpairs.plan import InputPlan, ReadPlan
 from prefpairs.plan.input_plan import TempDir
+from prefpairs.sources import LAYOUTS
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +229,8 @@ def test_companions_of_other_sources_are_files() -> None:
 def test_inputs_of_pairs() -> None:
     """Companions of rollouts are inputs like any other there."""
     assert _inputs(paths=["*.jsonl"]).inputs == [
-        Input(name, name) for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
+        Input(name, name, layouts=LAYOUTS)
+        for name in ("r.jsonl", "r_failures.jsonl", "r_materialized_inputs.jsonl")
     ]
 
 

@@ -39,6 +39,7 @@ INPUT_WORDS = {
     "max_errors": "0.5%",
     "max_line": "1GB",
     "max_unpacked": "20GB",
+    "rows": "data.rows",
     "temp_dir": ".",
 }
 TELL_WORDS = {
@@ -71,6 +72,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "score": ["judge:0.5", "style"],
         "lower_is_better": True,
         "cast_score": True,
+        "score_map": ["C=1", "I=0"],
         "prompt": "q",
         "response": "a",
         "group_by": "task,turn",
