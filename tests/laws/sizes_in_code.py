@@ -26,6 +26,10 @@ _BUFFERS = (64, 100, 1000)
 
 SIZES: dict[str, Size] = {
     "engine.decide._MOST_CACHED": Size(_ANY, "100,000 rollouts across prompts"),
+    "engine.native_pairs._PAIRS": Size(_ANY, "any 2,049 pairs"),
+    "engine.native_pairs._BYTES": Size((1, 1000, 10_000), "any megabyte of candidates"),
+    "engine.native_pairs._MOST_OPEN": Size(_ANY, "40 shards"),
+    "engine.pairs_from_files._AT_ONCE": Size((1, 500, 5000), "any megabyte of pairs"),
     "engine.row_buffer._BLOCK": Size(_ANY, "100,000 pairs exported"),
     "files.fetch_records._MOST_CACHED": Size(_ANY, "any 256 pairs"),
     "files.fetch_records._MOST_CACHED_BYTES": Size((1, 300, 1000), "100,000 long answers"),

@@ -173,7 +173,8 @@ class Formats:
         """The same for rows that a fast reader may have read; few of them have to be decoded."""
         if not self._unseen:
             return
-        names = [path.partition(".")[0].partition("[")[0].encode() for _, path in self._unseen]
+        first_keys = (path.partition(".")[0].partition("[")[0] for _, path in self._unseen)
+        names = [key.encode("utf-8", "surrogateescape") for key in first_keys]
         for line in lines:
             if b"\\u" in line or any(name in line for name in names):  # as text or escaped
                 self.look_for_paths(line)

@@ -204,10 +204,10 @@ def test_lines_that_are_not_wanted(tmp_path: Path, keep: Keep) -> None:
 def test_line_that_changed_behind_the_clocks_back(tmp_path: Path, other: bytes) -> None:
     """Whatever changed in it, an error, never a wrong line."""
     path = tmp_path / "0.jsonl"
-    with _filed(tmp_path, OURS[0]) as pairs:
-        (entry,), status = list(pairs.entries()), path.stat()
+    with _filed(tmp_path, OURS[0] + OURS[1]) as pairs:
+        (entry, _), status = list(pairs.entries()), path.stat()
         changed = OURS[0].replace(b'"chosen_score":1.0', other) if other else b"[" + OURS[0][1:]
-        path.write_bytes(changed.ljust(len(OURS[0])))
+        path.write_bytes(changed.ljust(len(OURS[0])) + OURS[1])
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         with pytest.raises(InputChanged) as caught:
             pairs.line(entry)

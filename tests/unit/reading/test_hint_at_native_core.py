@@ -22,7 +22,7 @@ Run = Callable[..., str]
 @pytest.fixture(autouse=True)
 def _long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each run takes long, and the core is not installed."""
-    monkeypatch.setattr(run_with_summary, "LONG", 0.0)
+    monkeypatch.setattr(run_with_summary, "LONG", -1.0)
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(native, "_found", {"1": None, "0": None})
 
