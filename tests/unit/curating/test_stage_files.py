@@ -16,8 +16,8 @@ from backports import zstd
 from pyarrow.parquet import write_table
 from rows_and_output import Lines, Row, data_of
 
-from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.native import VARIABLE
+from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadRecords, InputChanged, NothingCameOut
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair_fast
 from prefpairs.files.input_paths import find_inputs
