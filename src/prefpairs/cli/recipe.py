@@ -160,6 +160,21 @@ class Recipe:
 
 def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
     """The recipe of a file, with what --set changes in it."""
+    from prefpairs.cli.submit_config import is_nat_config, nat_recipe
+
+    recipe = Recipe(path, nat_recipe(path)) if is_nat_config(path) else _read_toml(path)
+    told: dict[tuple[str, str], str] = {}
+    for setting in settings:
+        changed = _set(recipe, setting)
+        if changed in told:
+            raise given_twice(f"--set {'.'.join(changed)}", told[changed], setting)
+        told[changed] = setting
+    _check_order(recipe)
+    return recipe
+
+
+def _read_toml(path: str) -> Recipe:
+    """The tables of a file and the lines of their words."""
     try:
         text = TextIOWrapper(BytesIO(read_small_input(path)), "utf-8-sig").read()
     except UnicodeDecodeError:
@@ -181,13 +196,6 @@ def read_recipe(path: str, settings: Sequence[str]) -> Recipe:
                 place = f"{name}.{spelled(key)}"
                 raise given_twice(place, repr(words[spelled(key)]), repr(value)).at(path)
             words[spelled(key)] = value
-    told: dict[tuple[str, str], str] = {}
-    for setting in settings:
-        changed = _set(recipe, setting)
-        if changed in told:
-            raise given_twice(f"--set {'.'.join(changed)}", told[changed], setting)
-        told[changed] = setting
-    _check_order(recipe)
     return recipe
 
 

@@ -40,17 +40,31 @@ _ELSEWHERE = {
 """Options of the toolkit that are about other steps, and what does it here."""
 
 
+IN_RECIPES = frozenset(
+    {
+        *("dataset_output_dir", "use_full_message_history", "ttc_step_name", "exhaustive_pairs"),
+        *("min_score_diff", "max_pairs_per_turn", "deduplicate_pairs", "max_pairs"),
+    }
+)
+"""Those that `run` carries out when the configuration is its recipe."""
+
+_RESULTS, _DATASET = ".tmp/nat/finetuning/eval", "customizer-data"
+_VALIDATION = 0.2
+"""As much as the toolkit keeps for validation."""
+
+
 class Configured(NamedTuple):
     """What the command line and a configuration say together."""
 
     options: SubmitOptions
     token: Token
-    notes: list[str]
+    notes: dict[str, str]
+    """What is said of options that belong to other steps, by their names."""
 
 
 def configured(asked: SubmitOptions) -> Configured:
     """The options, those of the command line first, then those of a file, then the defaults."""
-    notes: list[str] = []
+    notes: dict[str, str] = {}
     path: str | None = None
     values: dict[str, Any] = {}
     lines: dict[tuple[str, str], str] = {}
@@ -93,11 +107,11 @@ def _read_toml(path: str) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
     return {key: _with_variables(value, path, key) for key, value in flat.items()}, lines
 
 
-def _read_nat(path: str) -> tuple[dict[str, Any], list[str]]:
+def _read_nat(path: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The options of the trainer adapter that the configuration uses, and notes on all others."""
     parsed = _parsed_yaml(path)
     finetuning = _mapping(parsed.get("finetuning"))
-    notes: list[str] = []
+    notes: dict[str, str] = {}
     adapter_name, adapter = _section(
         parsed, "trainer_adapters", _ADAPTER, finetuning.get("trainer_adapter"), path
     )
@@ -114,22 +128,68 @@ def _read_nat(path: str) -> tuple[dict[str, Any], list[str]]:
         if key in known - ONLY_TYPED:
             values[key] = _with_variables(value, path, key)
         else:
-            notes.append(_note(f"trainer_adapters.{adapter_name}.{key}", key))
+            notes[key] = _note(f"trainer_adapters.{adapter_name}.{key}", key)
     trainer_name, trainer = _section(parsed, "trainers", _TRAINER, finetuning.get("trainer"), path)
     for key, value in (trainer or {}).items():
         if key == "wait_for_completion":
             values[key] = _with_variables(value, path, key)
         elif key != "_type":
-            notes.append(_note(f"trainers.{trainer_name}.{key}", key))
+            notes[key] = _note(f"trainers.{trainer_name}.{key}", key)
     builder_name, builder = _section(
         parsed, "trajectory_builders", _BUILDER, finetuning.get("trajectory_builder"), path
     )
-    notes += [
-        _note(f"trajectory_builders.{builder_name}.{key}", key)
+    notes |= {
+        key: _note(f"trajectory_builders.{builder_name}.{key}", key)
         for key in builder or {}
         if key != "_type"
-    ]
+    }
     return {key: value for key, value in values.items() if value is not None}, notes
+
+
+def is_nat_config(path: str) -> bool:
+    """Whether a recipe is a configuration of the toolkit, by its name."""
+    return path.endswith((".yml", ".yaml"))
+
+
+def nat_recipe(path: str) -> dict[str, dict[str, Any]]:
+    """A configuration of the toolkit as the tables of a recipe, from rollouts to the model.
+
+    Its [submit] names the file itself, so that no secret of it gets into a recipe.
+    """
+    parsed = _parsed_yaml(path)
+    finetuning = _mapping(parsed.get("finetuning"))
+    _, builder = _section(
+        parsed, "trajectory_builders", _BUILDER, finetuning.get("trajectory_builder"), path
+    )
+    _, trainer = _section(parsed, "trainers", _TRAINER, finetuning.get("trainer"), path)
+    _, adapter = _section(
+        parsed, "trainer_adapters", _ADAPTER, finetuning.get("trainer_adapter"), path
+    )
+    pairing, training, sending = builder or {}, trainer or {}, adapter or {}
+    general = _mapping(_mapping(parsed.get("eval")).get("general"))
+    folder = _with_variables(general.get("output_dir") or _RESULTS, path, "output_dir")
+    tables: dict[str, dict[str, Any]] = {
+        "read": {"inputs": [f"{str(folder).rstrip('/')}/workflow_output.json"], "from": "nat"},
+        "pair": {},
+    }
+    if "ttc_step_name" in pairing:
+        tables["read"]["step_name"] = pairing["ttc_step_name"]
+    every = pairing.get("exhaustive_pairs", True)
+    tables["pair"]["strategy"] = "exhaustive" if every else "best-vs-worst"
+    if pairing.get("min_score_diff"):
+        tables["pair"]["min_gap"] = pairing["min_score_diff"]
+    if every and pairing.get("max_pairs_per_turn") is not None:
+        tables["pair"]["max_pairs_per_group"] = pairing["max_pairs_per_turn"]
+    if training.get("deduplicate_pairs", True):
+        tables["dedupe"] = {}
+    if training.get("max_pairs") is not None:
+        tables["sample"] = {"max_pairs": training["max_pairs"]}
+    tables["split"] = {"by": "meta.example_id", "val_fraction": _VALIDATION}
+    last_message = not sending.get("use_full_message_history", False)
+    tables["export"] = {"to": "customizer", "last_message": last_message}
+    tables["submit"] = {"nat_config": path}
+    tables["write"] = {"out_dir": sending.get("dataset_output_dir") or _DATASET}
+    return tables
 
 
 def _parsed_yaml(path: str) -> Mapping[str, Any]:

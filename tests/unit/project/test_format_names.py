@@ -32,6 +32,8 @@ ALLOWED = {
     "cli/commands/pair.py": "an example in the help of a command",
     "cli/commands/rehearse.py": "the one trainer whose own code is run",
     "cli/commands/split.py": "an example in the help of a command",
+    "cli/commands/run.py": "the configuration of one toolkit is a recipe, too",
+    "cli/recipe.py": "the configuration of one toolkit is a recipe, too",
     "cli/commands/submit.py": "the one training service that datasets are submitted to",
     "cli/submit_config.py": "the configuration of one toolkit",
     "submit/microservices.py": "the API of one training service",

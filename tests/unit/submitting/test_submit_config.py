@@ -295,3 +295,38 @@ def test_a_recipe_that_is_only_shown(tmp_path: Path) -> None:
         assert double.seen == []
     assert done.returncode == 0
     assert 'submit      config = "customizer.toml", resume = true' in done.stdout
+
+
+def test_the_configuration_of_nat_as_a_recipe(tmp_path: Path) -> None:
+    """From the file that `nat eval` wrote to the job; only what nobody does is noted."""
+    (tmp_path / "eval").mkdir()
+    shutil.copy(SAMPLE, tmp_path / "eval" / "workflow_output.json")
+    text = YAML.format(model=MODEL) + "eval: {general: {output_dir: eval}}\n"
+    (tmp_path / "config.yml").write_text(text.replace("${TOK:-}", "sekret"))
+    with running_double(token="sekret") as double:  # noqa: S106
+        env = {"HOST": double.url, "EPOCHS": "5"}
+        words = (
+            "run",
+            "config.yml",
+            "--set",
+            "split.exact=true",
+            "--set",
+            "split.val_fraction=0.5",
+        )
+        shown = run(*words, "--dry-run", cwd=tmp_path, env=env)
+        assert shown.returncode == 0
+        assert double.seen == []
+        done = run(*words, cwd=tmp_path, env=env)
+        assert done.returncode == 0
+        assert double.bodies("POST /v1/customization/jobs")[0]["hyperparameters"]["epochs"] == 5
+    assert b'pair        strategy = "exhaustive", min_gap = 0.05' in shown.stdout
+    assert b"sample      max_pairs = 5000" in shown.stdout
+    notes = [line for line in done.stderr.decode().splitlines() if "no meaning" in line]
+    assert notes == [
+        (
+            "note: trainers.nemo_trainer.num_runs has no meaning here: "
+            "pair reads the files of several runs: --group-by file"
+        )
+    ]
+    for path in (tmp_path / "customizer-data").rglob("*"):
+        assert path.is_dir() or b"sekret" not in path.read_bytes()

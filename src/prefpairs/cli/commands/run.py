@@ -69,7 +69,8 @@ def run(*, asked: RunOptions) -> None:
     they run, and the keys are options of those commands; `read` names the inputs, `write` the
     output. The result has the same bytes as the same commands in a pipe.
 
-    A last table `submit` submits the dataset to a training service.
+    A last table `submit` submits the dataset to a training service. A recipe named .yml or .yaml is
+    a configuration of the NeMo Agent Toolkit: it is run from its rollouts to its trained model.
 
     manifest.json, next to the output, lists what was read and written; `prefpairs verify` checks
     the files against it.
@@ -108,9 +109,11 @@ def run(*, asked: RunOptions) -> None:
         run_with_summary(plan)
     if submission is not None:
         from prefpairs.cli.commands.submit import submit_folder
+        from prefpairs.cli.submit_config import IN_RECIPES, is_nat_config
 
         folder, to, options = submission
-        submit_folder(folder, to, replace(options, quiet=write.quiet))
+        done = IN_RECIPES if is_nat_config(recipe.path) else ()
+        submit_folder(folder, to, replace(options, quiet=write.quiet), done)
 
 
 def _submission(recipe: "Recipe", plan: Plan) -> "tuple[str, str, SubmitOptions] | None":

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -94,13 +94,19 @@ def submit(*, words: WhatToSubmit, asked: SubmitOptions) -> None:
         _about_job(action, words.subject, asked)
 
 
-def submit_folder(folder: str, to: str, asked: SubmitOptions) -> None:
-    """Submit the dataset in a directory, and see it through."""
+def submit_folder(
+    folder: str, to: str, asked: SubmitOptions, carried_out: Collection[str] = ()
+) -> None:
+    """Submit the dataset in a directory, and see it through.
+
+    What of a configuration belongs to other steps is noted, unless those carried it out.
+    """
     given = configured(asked)
     check_options(given.options, to)
     teller = Teller(quiet=given.options.quiet or given.options.dry_run)
-    for note in given.notes:
-        teller.note(note)
+    for key, note in given.notes.items():
+        if key not in carried_out:
+            teller.note(note)
     files = files_of_dataset(folder, target_named(to))
     rows = _check_dataset(folder, to)
     teller.tell("check", {"rows": rows, "files": listed(files)})
