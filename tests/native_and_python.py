@@ -73,13 +73,13 @@ def known_by(reader: Core, line: bytes, told: RowOutcome | None) -> bool:
     if isinstance(found, int):
         assert found == 0
         return False
-    columns, rows, counts = found
+    columns, rows, counts, items = found
     assert told is not None
     assert (rows, told.lost, told.pairs, told.row_lost) == (1, [], [], None)
-    assert counts == Counter(told.noticed)
+    assert (counts, items) == (Counter(told.noticed), told.item or b"")
     assert Block(*columns) == _block_of(told.kept, len(line))
-    if len(told.kept) == 1:
-        paired(line, told.kept[0], reader)
+    for slot in range(len(told.kept)):
+        paired(line, told.kept, reader, slot)
     return True
 
 
@@ -94,21 +94,22 @@ def known_like(sample: bytes, line: bytes, source: str) -> bool:
     return False
 
 
-def paired(line: bytes, candidate: Candidate, reader: Core | None = None) -> bool:
+def paired(line: bytes, kept: list[Candidate], reader: Core, slot: int = 0) -> bool:
     """Whether the core makes pairs of a row's candidate; if so, the line is the one of Python.
 
     The candidate is paired with itself: all that is read of either side is in that line.
     """
-    columns = _columns_of([candidate], len(line))
-    numbers = array("I", [0])
+    columns = _columns_of(kept, len(line))
+    numbers = array("I", [slot])
     label, data = 'a "name".jsonl', b" " * _OFFSET + line
-    done, made = (reader or core()).pairs(
+    done, made = reader.pairs(
         numbers, numbers, columns.by_name(), lambda _: (data, label), LONGEST, 1, 1
     )
     assert done == 1
     if made == [0]:
         return False
-    candidate = candidate._replace(origin=candidate.origin or f"{label}:0")
+    number = f"#{slot + 1}" if len(kept) > 1 else ""
+    candidate = kept[slot]._replace(origin=kept[slot].origin or f"{label}:0{number}")
     ((written, *numbers_of_pair),) = made
     assert written == pair_line(make_pair(candidate, candidate))
     assert [array("d", column)[0] for column in numbers_of_pair] == [0.0, *[candidate.score] * 2]

@@ -37,8 +37,8 @@ class _Reader:
 
     def index(
         self, lines: Sequence[bytes], offsets: Sequence[int], longest: int
-    ) -> list[int | tuple[Columns, int, int, int]]:
-        """Columns of lines, with how many rows they are, and of how many turns were moved, and cut.
+    ) -> list[int | tuple[Columns, int, dict[str, int], bytes]]:
+        """Columns of lines: of how many rows, what to notice how often, and digests of items.
 
         Between them are the places of the lines that Python must read: longer ones, and those
         that hold anything unknown here.
@@ -88,6 +88,12 @@ class Generic(_Reader):
         Scores of `judged` rows are true or false, `narrow` rows have no other columns, and text in
         place of a prompt `of_chats` may be a chat.
         """
+
+@final
+class Nat(_Reader):
+    """Reads items of the NeMo Agent Toolkit, whose candidates are steps of this name."""
+
+    def __new__(cls, step_name: str) -> Nat: ...
 
 @final
 class Pairs:

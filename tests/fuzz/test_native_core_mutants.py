@@ -39,7 +39,7 @@ def test_mutants_of_pairs(seed: int) -> None:
     assert told["as written"] > MUTANTS // 20
 
 
-@pytest.mark.parametrize("source", ["candidates", "generic"])
+@pytest.mark.parametrize("source", ["candidates", "generic", "nat"])
 def test_mutants_of_other_formats(source: str) -> None:
     """The same of rows that are read by names, each like the first row that it was made of."""
     chance, given = Random(f"native {source}"), rows(source)  # noqa: S311 - no secret

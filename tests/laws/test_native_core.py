@@ -166,7 +166,7 @@ def test_all_that_nemo_gym_published_is_known() -> None:
     python = [reading for line in lines if (reading := read_by_python(line)) and reading.kept]
     assert (len(python), sum(map(known, lines))) == (80, 80)
     read = [(line, core().read(line, "")) for line in lines]
-    assert sum(paired(line, found[0]) for line, found in read if found) == 80
+    assert sum(paired(line, [found[0]], core()) for line, found in read if found) == 80
 
 
 def test_long_lines_and_deep_ones_are_handed_up() -> None:

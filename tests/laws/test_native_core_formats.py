@@ -1,4 +1,4 @@
-"""The native core finds in candidates and generic rows what Python finds, or nothing."""
+"""The native core finds in candidates, generic rows and items what Python finds, or nothing."""
 
 import json
 import os
@@ -11,9 +11,10 @@ from unittest.mock import patch
 from chats_with_calls import TURNS, turns
 from hypothesis import given
 from hypothesis import strategies as st
-from rollouts_of_any_format import candidate_rows, generic_rows, rollout_lines
+from nat_items import plain_items, usual_items
+from rollouts_of_any_format import candidate_rows, generic_rows, nat_rows, rollout_lines
 from rows_of_any_columns import rows_of_any_names
-from run_in_process import Asked, Row, extract_lines, pair_lines
+from run_in_process import Asked, Row, extract_lines, pair_array, pair_lines, pair_packed
 from test_generic_fast_reader import NAMES, READINGS, SAMPLE
 from usual_rows import plain_rows, usual_rows
 
@@ -23,7 +24,7 @@ from prefpairs.engine.native import VARIABLE
 from prefpairs.errors import BadRecord, PrefpairsError, TwoReadings
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.sources import candidates, generic
+from prefpairs.sources import candidates, generic, nat
 from prefpairs.sources.base import RecordReader
 from prefpairs.sources.detect import source_of
 from prefpairs.strategies.options import PairOptions
@@ -158,30 +159,85 @@ def test_pairs_are_made_of_usual_rows() -> None:
     for more in ({}, {"origin": "a:3", "tools": TOOLS}, {"prompt": "Q"}, {"response": [TURNS[3]]}):
         how = candidates.open_reader([], ReadOptions(), "r.jsonl")
         line = json.dumps({**row, **more}).encode() + b"\n"
-        assert paired(line, how.read(line).kept[0], core(how))
+        assert paired(line, how.read(line).kept, core(how))
     how = generic.open_reader([json.dumps(SAMPLE).encode()], ReadOptions(), "r.jsonl")
     line = json.dumps({**SAMPLE, "question": TURNS[:2]}).encode() + b"\n"
-    assert paired(line, how.read(line).kept[0], core(how))
+    assert paired(line, how.read(line).kept, core(how))
+
+
+def nat_known(line: bytes) -> bool:
+    """Whether the core knows an item, all of whose candidates are kept."""
+    how = nat.open_reader([], ReadOptions(), "w.json")
+    is_known = known_by(core(how), line, told(how, line))
+    assert not is_known or source_of(line) == "nat"
+    return is_known
+
+
+@examples(300)
+@given(item=usual_items(), ascii_only=st.booleans())
+def test_items_of_the_usual_shape_are_known(item: Row, *, ascii_only: bool) -> None:
+    """All of their candidates, of several turns; none is handed up."""
+    assert nat_known(json.dumps(item, ensure_ascii=ascii_only, indent=1).encode())
+
+
+@examples(1500)
+@given(line=plain_items(), rows=nat_rows())
+def test_items(line: bytes, rows: list[Row]) -> None:
+    """Nearly usual ones, and others: losses, other steps, prompts that hold their answer."""
+    nat_known(line)
+    for row in rows:
+        nat_known(json.dumps(row).encode())
+
+
+def test_pairs_are_made_of_items() -> None:
+    """Of candidates of one turn, with the id of the example and of the turn."""
+    steps = [{"payload": {**STEP, "data": {**DATA, "input": TURNS[:2]}}}] * 2
+    line = json.dumps({"id": 7, "intermediate_steps": steps}).encode()
+    how = nat.open_reader([], ReadOptions(), "w.json")
+    for slot in range(2):
+        assert paired(line, how.read(line).kept, core(how), slot)
+
+
+STEP = {"event_type": "TTC_END", "name": "dpo_candidate_move"}
+DATA = {"turn_id": "t", "output": "A", "score": 1.0, "candidate_index": 0}
+
+
+@examples(1000)
+@given(
+    prompts=st.lists(
+        st.one_of(st.sampled_from(["Q", " ", None, [], {"a": 1}]), turns(4)), min_size=1
+    ),
+    more=st.dictionaries(st.sampled_from([*DATA, "x"]), st.sampled_from(ODD), max_size=2),
+    item_id=st.sampled_from([0, -1, "0", "é", 2**63, 1.0, None, True]),
+    place=st.integers(0, 4),
+)
+def test_prompts_of_items(prompts: list[Any], more: Row, item_id: Any, place: int) -> None:
+    """Of every kind, also with the answer at their end."""
+    given_data = [{**DATA, "input": prompt} for prompt in prompts]
+    given_data[place % len(prompts)] |= more
+    steps = [{"payload": {**STEP, "data": data}} for data in given_data]
+    nat_known(json.dumps({"id": item_id, "intermediate_steps": steps}).encode())
 
 
 @examples(200)
 @given(
     given_lines=st.one_of(
         rollout_lines(),
-        st.one_of(candidate_rows(), generic_rows()).map(
+        st.one_of(candidate_rows(), generic_rows(), nat_rows(), st.lists(usual_items())).map(
             lambda rows: [json.dumps(row).encode() + b"\n" for row in rows]
         ),
     ),
     strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+    pair=st.sampled_from([pair_lines, pair_array, pair_packed]),
 )
-def test_runs(given_lines: list[bytes], strategy: str) -> None:
+def test_runs(given_lines: list[bytes], strategy: str, pair: Any) -> None:
     """Pairs, candidates, counts and notes of whole runs are the same with both engines."""
     asked = Asked(strategy=strategy, options=PairOptions(), read=ReadOptions())
-    assert _run("require", given_lines, asked) == _run("0", given_lines, asked)
+    assert _run("require", given_lines, asked, pair) == _run("0", given_lines, asked, pair)
 
 
-def _run(word: str, given_lines: list[bytes], asked: Asked) -> list[object]:
-    runs = partial(pair_lines, given_lines, asked), partial(extract_lines, given_lines, asked.read)
+def _run(word: str, given_lines: list[bytes], asked: Asked, pair: Any) -> list[object]:
+    runs = partial(pair, given_lines, asked), partial(extract_lines, given_lines, asked.read)
     told_by: list[object] = []
     with patch.dict(os.environ, {VARIABLE: word}):
         for run in runs:

@@ -12,7 +12,7 @@ pub struct Group {
 }
 
 /// What an index remembers of a candidate.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
     /// The number of its group, in order of arrival.
     pub group: u32,
@@ -23,6 +23,10 @@ pub struct Found {
     pub moved: bool,
     /// Whether turns behind the model's last word were cut.
     pub cut: bool,
+    /// Whether its prompt held the answer.
+    pub held: bool,
+    /// What is the same in rows that should not occur twice; of the first candidate of a row.
+    pub item: Option<Digest>,
 }
 
 /// Reads the rows of a format.
@@ -53,6 +57,10 @@ pub struct Columns {
     pub moved: usize,
     /// In how many rows turns behind the model's last word were cut.
     pub cut: usize,
+    /// How many prompts held the answer.
+    pub held: usize,
+    /// What rows have that should not occur twice.
+    pub items: Vec<u8>,
 }
 
 /// What became of consecutive lines.
@@ -104,6 +112,8 @@ impl Columns {
             self.lines.push(place as u32);
             self.moved += usize::from(found.moved);
             self.cut += usize::from(found.cut);
+            self.held += usize::from(found.held);
+            self.items.extend(found.item.iter().flatten());
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod chat;
 pub mod generic;
 pub mod identity;
 pub mod json;
+pub mod nat;
 pub mod nemo_gym;
 pub mod numbers;
 pub mod one_answer;

@@ -98,7 +98,7 @@ impl Rows for Reader {
             self.add_group(group, question, (!row.moved).then_some(row.asked));
         }
         let (group, Row { score, index, moved, cut, .. }) = (question.group, row);
-        found.push(Found { group, score, index, response, moved, cut });
+        found.push(Found { group, score, index, response, moved, cut, ..Found::default() });
         Ok(())
     }
 

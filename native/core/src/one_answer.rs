@@ -175,8 +175,8 @@ impl<S: Shape> Rows for Reader<S> {
             self.groups += 1;
             self.questions.insert(asked, question);
         }
-        let (group, moved, cut) = (question.group, false, false);
-        found.push(Found { group, score: row.score, index: row.index, response, moved, cut });
+        let (group, Row { score, index, .. }) = (question.group, row);
+        found.push(Found { group, score, index, response, ..Found::default() });
         Ok(())
     }
 

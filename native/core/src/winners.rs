@@ -16,6 +16,11 @@ const MOST_BYTES_KEPT: usize = 1 << 22;
 pub trait Winners: Send {
     /// What a pair takes of a row; `No` where Python must read it.
     fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()>;
+
+    /// The same for another candidate of the row that was read last.
+    fn again(&mut self, _slot: u32, _found: &mut Winner) -> Result<()> {
+        Err(No::Odd)
+    }
 }
 
 /// Rows of most formats have one candidate.
@@ -43,6 +48,8 @@ pub struct Winner {
     pub tools: String,
     pub response: String,
     pub response_is_text: bool,
+    /// What is known of it besides, as JSON; empty where there is nothing.
+    pub meta: String,
     /// Where an earlier command found it; empty where that is its line.
     pub origin: String,
     /// Its number among the answers of its row, from 1; 0 for the only one.
@@ -54,6 +61,7 @@ impl Winner {
     pub fn clear(&mut self) {
         self.response.clear();
         self.origin.clear();
+        self.meta.clear();
         (self.prompt_is_text, self.response_is_text, self.number) = (false, false, 0);
     }
 
@@ -69,7 +77,8 @@ impl Winner {
     }
 
     fn size(&self) -> usize {
-        let texts = [&self.group, &self.prompt, &self.tools, &self.response, &self.origin];
+        let texts =
+            [&self.group, &self.prompt, &self.tools, &self.response, &self.meta, &self.origin];
         texts.map(String::len).iter().sum()
     }
 }
@@ -136,12 +145,14 @@ pub struct PairWriter<R> {
     bytes_kept: usize,
     free: Vec<Winner>,
     buffer: Vec<u8>,
+    /// The source and offset of the row that was read last.
+    last: Option<(usize, u64)>,
 }
 
 impl<R: Winners> PairWriter<R> {
     pub fn new(reader: R) -> Self {
         let (kept, free, buffer) = (HashMap::new(), Vec::new(), Vec::new());
-        PairWriter { reader, kept, bytes_kept: 0, free, buffer }
+        PairWriter { reader, kept, bytes_kept: 0, free, buffer, last: None }
     }
 
     /// The lines of pairs, each of a chosen and a rejected candidate. `names` are those of the sources.
@@ -154,6 +165,7 @@ impl<R: Winners> PairWriter<R> {
     ) -> Vec<Segment> {
         let mut segments = Vec::new();
         let mut written = Written::default();
+        self.last = None; // sources have other numbers than before
         for (place, (chosen, rejected)) in pairs.iter().enumerate() {
             if self.write_pair(sources, names, chosen, rejected, &mut written).is_err() {
                 segments.push(Segment::Written(std::mem::take(&mut written)));
@@ -181,7 +193,7 @@ impl<R: Winners> PairWriter<R> {
         }
         let sides = [chosen, rejected].map(|place| (place, self.kept.get(&place.number)));
         let [(_, Some(better)), (_, Some(worse))] = sides else { return Err(No::Odd) };
-        if better.question != worse.question {
+        if better.question != worse.question || better.meta != worse.meta {
             return Err(No::Odd);
         }
         let gap = gap_between(better.score, worse.score)?;
@@ -198,11 +210,20 @@ impl<R: Winners> PairWriter<R> {
         if self.kept.contains_key(&place.number) {
             return Ok(());
         }
-        let source = sources.get(place.source).ok_or(No::Odd)?;
-        let line = source.read(place, &mut self.buffer).ok_or(No::Odd)?;
-        let text = simdutf8::basic::from_utf8(line).map_err(|_| No::Odd)?;
         let mut winner = self.free.pop().unwrap_or_default();
-        let read = self.reader.winner(text, place.slot, &mut winner);
+        let row = (place.source, place.offset);
+        let mut read = Err(No::Odd);
+        if self.last == Some(row) {
+            read = self.reader.again(place.slot, &mut winner);
+        }
+        if read.is_err() {
+            self.last = None;
+            let source = sources.get(place.source).ok_or(No::Odd)?;
+            let line = source.read(place, &mut self.buffer).ok_or(No::Odd)?;
+            let text = simdutf8::basic::from_utf8(line).map_err(|_| No::Odd)?;
+            read = self.reader.winner(text, place.slot, &mut winner);
+            self.last = Some(row);
+        }
         let same = winner.score == place.score
             && winner.response_digest == place.response
             && winner.question == place.question;
@@ -275,6 +296,10 @@ fn write_line(
     if *tools != ABSENT {
         lines.extend_from_slice(b",\"tools\":");
         lines.extend_from_slice(chosen.tools.as_bytes());
+    }
+    if !chosen.meta.is_empty() {
+        lines.extend_from_slice(b",\"meta\":");
+        lines.extend_from_slice(chosen.meta.as_bytes());
     }
     lines.extend_from_slice(b"}\n");
     Ok(())

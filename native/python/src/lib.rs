@@ -8,6 +8,7 @@ use prefpairs_core::candidates;
 use prefpairs_core::chat::{Chat, Message};
 use prefpairs_core::generic;
 use prefpairs_core::identity::{Digest, ABSENT};
+use prefpairs_core::nat;
 use prefpairs_core::nemo_gym::{Reader, Whole};
 use prefpairs_core::numbers::NO_INDEX;
 use prefpairs_core::one_answer;
@@ -70,13 +71,13 @@ impl NemoGym {
     }
 }
 
-/// Reads rows of a format with one question and one answer.
-macro_rules! reader_of_one_answer {
-    ($name:ident, $shape:ty, $new:item) => {
+/// A class that reads rows of a format; for further threads it makes readers like its own.
+macro_rules! reader_class {
+    ($name:ident, $reader:ty, $like:expr, $new:item) => {
         #[pyclass]
         struct $name {
-            reader: one_answer::Reader<$shape>,
-            writers: Vec<PairWriter<one_answer::Reader<$shape>>>,
+            reader: $reader,
+            writers: Vec<PairWriter<$reader>>,
         }
 
         #[pymethods]
@@ -107,25 +108,26 @@ macro_rules! reader_of_one_answer {
                 threads: usize,
             ) -> PyResult<(usize, Bound<'py, PyList>)> {
                 let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
-                let shape = self.reader.shape().clone();
-                let reader = || one_answer::Reader::new(shape.clone());
+                let reader = || ($like)(&self.reader);
                 winners::make_pairs(py, &batch, &mut self.writers, threads, reader)
             }
         }
     };
 }
 
-reader_of_one_answer!(
+reader_class!(
     Candidates,
-    candidates::Candidates,
+    one_answer::Reader<candidates::Candidates>,
+    |_: &_| one_answer::Reader::new(candidates::Candidates),
     fn new() -> Self {
         Candidates { reader: one_answer::Reader::new(candidates::Candidates), writers: Vec::new() }
     }
 );
 
-reader_of_one_answer!(
+reader_class!(
     Generic,
-    generic::Columns,
+    one_answer::Reader<generic::Columns>,
+    |own: &one_answer::Reader<generic::Columns>| one_answer::Reader::new(own.shape().clone()),
     /// The columns that matter, each with what it may hold.
     fn new(
         columns: Vec<(String, String)>,
@@ -140,6 +142,15 @@ reader_of_one_answer!(
         let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
         Ok(Generic { reader: one_answer::Reader::new(shape), writers: Vec::new() })
+    }
+);
+
+reader_class!(
+    Nat,
+    nat::Reader,
+    |own: &nat::Reader| nat::Reader::new(own.step_name()),
+    fn new(step_name: &str) -> Self {
+        Nat { reader: nat::Reader::new(step_name), writers: Vec::new() }
     }
 );
 
@@ -265,7 +276,18 @@ fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, Py
         bytes(slots.iter().flat_map(|slot| slot.to_ne_bytes()).collect()),
         bytes(columns.lines.iter().flat_map(|line| line.to_ne_bytes()).collect()),
     ];
-    (PyTuple::new(py, found)?, columns.rows, columns.moved, columns.cut).into_pyobject(py)
+    let noticed = PyDict::new(py);
+    for (reason, times) in [
+        ("leading_turn_moved", columns.moved),
+        ("trailing_turn_cut", columns.cut),
+        ("prompt_held_answer", columns.held),
+    ] {
+        if times > 0 {
+            noticed.set_item(reason, times)?;
+        }
+    }
+    let items = PyBytes::new(py, &columns.items);
+    (PyTuple::new(py, found)?, columns.rows, noticed, items).into_pyobject(py)
 }
 
 fn row_of<'py>(py: Python<'py>, whole: &Whole, chat: &Chat) -> PyResult<Bound<'py, PyTuple>> {
@@ -331,5 +353,6 @@ fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NemoGym>()?;
     module.add_class::<Candidates>()?;
     module.add_class::<Generic>()?;
+    module.add_class::<Nat>()?;
     module.add_class::<Pairs>()
 }

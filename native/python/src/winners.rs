@@ -15,6 +15,8 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 
 const DIGEST: usize = 16;
 const QUESTION: usize = 3 * DIGEST;
+/// Of a row that was just read, another candidate is taken to be such a part.
+const OF_SAME_ROW: u64 = 16;
 
 /// A file that the core reads from, whatever becomes of the descriptor that it was opened with.
 #[pyclass(frozen)]
@@ -100,13 +102,18 @@ pub fn gather(
         sources: HashMap::new(),
         batch: Batch::default(),
     };
-    let mut taken = 0;
+    let (mut taken, mut last) = (0, (usize::MAX, 0));
     for (better, worse) in cells(py, &chosen)?.iter().zip(cells(py, &rejected)?) {
         if taken > size {
             break;
         }
         let pair = (gathering.place(better.get())?, gathering.place(worse.get())?);
-        taken += u64::from(pair.0.length) + u64::from(pair.1.length);
+        for place in [pair.0, pair.1] {
+            let row = (place.source, place.offset);
+            let share = if row == last { OF_SAME_ROW } else { 1 };
+            taken += u64::from(place.length) / share;
+            last = row;
+        }
         gathering.batch.pairs.push(pair);
     }
     Ok(gathering.batch)

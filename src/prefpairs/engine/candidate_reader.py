@@ -15,6 +15,7 @@ from prefpairs.files.lines import Record
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.candidate import Candidate
+from prefpairs.model.identity import DIGEST
 from prefpairs.model.pair import Pair
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import RecordReader
@@ -38,6 +39,8 @@ class CandidateInput(NamedTuple):
     format: Format
     bytes_before: int
     """How many bytes had been read before this input."""
+    records: Iterator[Record]
+    """All of its records; whoever takes them leaves `rows` alone."""
     rows: Iterator[RowRead]
 
 
@@ -87,7 +90,7 @@ class CandidateReader:
                     ledger.note(f"{source.label} is empty")
                 records = chain(_consumed(first), opened.records)
                 rows = self._rows(records, found.how, source.label)
-                yield CandidateInput(source, opened, found, before, rows)
+                yield CandidateInput(source, opened, found, before, records, rows)
                 ledger.sources += [(source.label, name) for name in found.sources]
         self.formats.tell()
         self.rows.settle()
@@ -112,6 +115,7 @@ class CandidateReader:
         how: RecordReader,
         candidates: int,
         noticed: Mapping[str, int] = _NOTHING,
+        items: bytes = b"",
     ) -> None:
         """Count rows that the fast reader or the native core has read; no candidate was lost."""
         if how.fast_reader is not None:
@@ -120,6 +124,8 @@ class CandidateReader:
         self.ledger.rows_used += rows
         self.ledger.candidates_found += candidates
         self.ledger.noticed.update(noticed)
+        for place in range(0, len(items), DIGEST):
+            self._count_item(items[place : place + DIGEST])
 
     def _rows(self, records: Iterator[Record], how: RecordReader, label: str) -> Iterator[RowRead]:
         for record, reading in self.rows.read(records, how.read, label):
@@ -154,13 +160,16 @@ class CandidateReader:
     def _count_items_and_tasks(self, reading: RowOutcome) -> None:
         """Notice ids that occur in several rows, and groups that several tasks share."""
         if reading.item is not None:
-            if reading.item in self._items:
-                self.ledger.noticed["repeated_item_id"] += 1
-            self._items.add(reading.item)
+            self._count_item(reading.item)
         for candidate in reading.kept:
             task = candidate.meta and candidate.meta.get(TASK)
             if task and self._task_of.setdefault(candidate.group, task) != task:
                 self._groups_of_several_tasks.add(candidate.group)
+
+    def _count_item(self, item: bytes) -> None:
+        if item in self._items:
+            self.ledger.noticed["repeated_item_id"] += 1
+        self._items.add(item)
 
     def _pass_on_pairs(self, reading: RowOutcome, origin: str) -> None:
         if self.pairs is not None:

@@ -151,7 +151,7 @@ class CandidateStore(Candidates):
                 if not given.opened.seekable:
                     self._index_by_spool(given)
                 elif given.opened.lines_from is None or self._plan.read.limit is not None:
-                    self._index_records(given)
+                    self._index_records(given, groups, reader)
                 else:
                     self._index_lines(given, groups, reader)
             reader.formats.facts.check_answers(self.columns.constant_groups)
@@ -164,9 +164,17 @@ class CandidateStore(Candidates):
             line = candidate_line(candidate)
             self.columns.add_row([candidate], spool.append(line), len(line), 0)
 
-    def _index_records(self, given: CandidateInput) -> None:
+    def _index_records(
+        self, given: CandidateInput, groups: dict[bytes, int], reader: CandidateReader
+    ) -> None:
         """Index a file record by record."""
         self._begin_file(given)
+        core = None if self._plan.read.limit is not None else core_for(given.format.how)
+        if core is not None:
+            how = given.format.how
+            indexer = LineIndexer(how, given.source, self.columns, groups, reader)
+            indexer.index_records(core, given.records)
+            return
         for record, reading, _ in given.rows:
             length = len(record.data)
             self.columns.add_row(reading.kept, record.offset, length, record.number)

@@ -13,7 +13,7 @@ indexes that range itself, so that all a worker's counts need only be added up.
 import os
 from array import array
 from collections import Counter as Counts
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
@@ -26,7 +26,15 @@ from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.files.input_file import Input
-from prefpairs.files.lines import LongLine, Record, lines_between, lines_of, record_of
+from prefpairs.files.lines import (
+    AT_ONCE,
+    LongLine,
+    Record,
+    blocks_of,
+    lines_between,
+    lines_of,
+    record_of,
+)
 from prefpairs.files.open_input import Fingerprint, fingerprint, input_descriptor
 from prefpairs.ledger import Ledger, Progress, RowCounts
 from prefpairs.model import memory_guard
@@ -36,9 +44,6 @@ from prefpairs.sources.base import IndexedRow, RecordReader
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-
-_AT_ONCE = 1 << 19
-"""Bytes, so that long lines do not add up."""
 
 
 class IndexedRange(NamedTuple):
@@ -82,7 +87,7 @@ class LineIndexer:
         ledger = self._reader.ledger
         before = ledger.rows_read
         try:
-            while block := lines.readlines(_AT_ONCE):
+            while block := lines.readlines(AT_ONCE):
                 offsets = list(accumulate(map(len, block), initial=offset))
                 numbers = range(self.lines + 1, self.lines + 1 + len(block))
                 self._index_block(block, offsets, numbers)
@@ -108,7 +113,11 @@ class LineIndexer:
 
     def _index_block(self, lines: list[bytes], offsets: list[int], numbers: range) -> None:
         if self._core is not None:
-            self._index_with_core(self._core, lines, offsets, numbers)
+
+            def record_at(place: int) -> Record:
+                return record_of(numbers[place], offsets[place], lines[place], self._longest)
+
+            self._index_with_core(self._core, lines, offsets, numbers[0], record_at)
             return
         fast_reader = self._how.fast_reader
         light = lines
@@ -128,19 +137,36 @@ class LineIndexer:
             start = place + 1
         self._add_scanned(scanned[start:], offsets[start:], numbers[start:])
 
+    def index_records(self, core: Core, records: Iterator[Record]) -> None:
+        """Index the records of a file that is no file of lines."""
+        ledger = self._reader.ledger
+        before = ledger.rows_read
+        for block in blocks_of(records):
+            lines = [record.data if record.whole else b"" for record in block]
+            offsets = [record.offset for record in block]
+            self._index_with_core(core, lines, offsets, block[0].number, block.__getitem__)
+            self._reader.formats.look_for_paths_in(lines)
+        ledger.add_rows(self._label, ledger.rows_read - before)
+
     def _index_with_core(
-        self, core: Core, lines: list[bytes], offsets: list[int], numbers: range
+        self,
+        core: Core,
+        lines: list[bytes],
+        offsets: list[int],
+        first: int,
+        record_at: Callable[[int], Record],
     ) -> None:
+        """Index consecutive records, of which the first one has this number."""
         for found in core.index(lines, offsets, self._light):
             if isinstance(found, int):
-                record = record_of(numbers[found], offsets[found], lines[found], self._longest)
-                self._add_any(record)
+                self._add_any(record_at(found))
             else:
                 before = len(self._columns)
-                columns, rows, noticed = found
-                self._columns.add_block(Block(*columns), self._groups_of_core, numbers[0])
+                columns, rows, noticed, items = found
+                block = Block(*columns)
+                self._columns.add_block(block, self._groups_of_core, first)
                 candidates = len(self._columns) - before
-                self._reader.count_scanned(rows, self._how, candidates, noticed)
+                self._reader.count_scanned(rows, self._how, candidates, noticed, items)
 
     def _learn(self, question: bytes, line: bytes) -> bool:
         """Find the group of a new question from its first row; whether the fast reader can tell."""

@@ -11,7 +11,7 @@ from prefpairs import __version__
 
 TYPE_CHECKING = False  # `prefpairs --version` does not wait for typing to be loaded
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from prefpairs.fields.make_candidate import RowOutcome
@@ -76,19 +76,14 @@ class Core:
         self._candidate = native.candidate
 
     def index(
-        self, lines: "list[bytes]", offsets: "Sequence[int]", longest: int
-    ) -> "Iterator[int | tuple[Sequence[bytes], int, Mapping[str, int]]]":
-        """Lines to columns of candidates; of how many rows, and what has to be noticed of them.
+        self, lines: "Sequence[bytes]", offsets: "Sequence[int]", longest: int
+    ) -> "Iterable[int | tuple[Sequence[bytes], int, Mapping[str, int], bytes]]":
+        """Lines to columns of candidates: of how many rows, what to notice, and digests of items.
 
         Between them are the places of lines that Python must read, the longest among them.
         """
-        for found in self._reader.index(lines, offsets, longest):
-            if isinstance(found, int):
-                yield found
-            else:
-                columns, rows, moved, cut = found
-                noticed = {"leading_turn_moved": moved, "trailing_turn_cut": cut}
-                yield columns, rows, {reason: times for reason, times in noticed.items() if times}
+        found: list[Any] = self._reader.index(lines, offsets, longest)
+        return found
 
     def pairs(self, *asked: "Any") -> "tuple[int, list[Any]]":
         """The lines of pairs, as the stub of the core says."""

@@ -42,19 +42,19 @@ class NativePairs:
 
     def _put(self, pairs: list[Numbers], sink: PairLines) -> None:
         columns = self._store.columns.by_name()
-        while pairs:
-            chosen, rejected = map(array, "II", zip(*pairs, strict=True))
+        chosen, rejected = map(array, "II", zip(*pairs, strict=True))
+        while chosen:
             size = _BYTES * self._threads
             done, found = self._core.pairs(
                 chosen, rejected, columns, self._open, LIGHT, size, self._threads
             )
             for made in found:
                 if isinstance(made, int):
-                    sink.put(self._store.fetch_pair(pairs[made]), WHOLE)
+                    sink.put(self._store.fetch_pair((chosen[made], rejected[made])), WHOLE)
                 else:
                     lines, *scores = made
                     sink.put_lines(lines, *(array("d", column) for column in scores))
-            pairs = pairs[done:]
+            del chosen[:done], rejected[:done]
 
     def _open(self, file: int) -> Any:
         """Where the rows of a file are, and its name; None if Python has to read them."""

@@ -10,11 +10,11 @@ from prefpairs.engine.native import core_of_pairs
 from prefpairs.engine.pair_io import WHOLE, Sink
 from prefpairs.engine.row_reader import Rows
 from prefpairs.engine.trainer_rows import unwrap
-from prefpairs.errors import InputChanged, PrefpairsError
+from prefpairs.errors import InputChanged
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool
 from prefpairs.files.input_file import Input
-from prefpairs.files.lines import Record
+from prefpairs.files.lines import Record, blocks_of
 from prefpairs.files.open_input import OpenInput, open_input
 from prefpairs.ledger import Ledger
 from prefpairs.model.identity import digest
@@ -29,9 +29,6 @@ _FILE_SHIFT = 44
 """A place is an offset of up to 16 TB and, above it, the number of one of a million files."""
 
 _OFFSET = (1 << _FILE_SHIFT) - 1
-
-_AT_ONCE = 1 << 19
-"""Bytes that the native core reads at once, so that long lines do not add up."""
 
 Keep = Literal["nothing", "pairs", "lines"]
 """What will be asked for after all pairs have been read: nothing, the pairs, or their lines.
@@ -144,7 +141,7 @@ class PairsFromFiles:
         ledger, before = self._ledger, self._ledger.rows_read
         limit = self._rows.plan.limit
         most = None if limit is None else max(0, limit - before)
-        for block in _blocks(islice(records, most)):
+        for block in blocks_of(islice(records, most)):
             lines = [b"" if record.refused else record.data for record in block]
             places = [file << _FILE_SHIFT | record.offset for record in block]
             found = core.index(lines, places, ledger.rows_read + 1, LIGHT)
@@ -225,23 +222,6 @@ class PairsFromFiles:
             entry = entry._replace(line_crc=_crc(line))
         self._last = entry, pair, False
         return entry
-
-
-def _blocks(records: Iterator[Record]) -> Iterator[list[Record]]:
-    """Records, many at once; also those before an error."""
-    block: list[Record] = []
-    size = 0
-    try:
-        for record in records:
-            block.append(record)
-            size += len(record.data)
-            if size > _AT_ONCE:
-                yield block
-                block, size = [], 0
-    except PrefpairsError:
-        yield block
-        raise
-    yield block
 
 
 def _is_of(pair: Pair, entry: IndexedPair) -> bool:

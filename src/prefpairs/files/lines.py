@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from prefpairs.errors import BadRecord, NotJson
+from prefpairs.errors import BadRecord, NotJson, PrefpairsError
 from prefpairs.files.nonblocking import CountBytes
 from prefpairs.model import memory_guard
 
@@ -17,6 +17,10 @@ _HEAD_OF_LONG = 1 << 12
 """How much of a line that is too long is kept, to tell it from others."""
 
 _BUFFER = 1 << 18
+
+
+AT_ONCE = 1 << 19
+"""Bytes that are read or worked on at once, so that long lines do not add up."""
 
 
 class Record(NamedTuple):
@@ -123,6 +127,25 @@ def skip_line(stream: BinaryIO) -> int:
         if part.endswith(b"\n"):
             break
     return passed
+
+
+def blocks_of(records: Iterator[Record]) -> Iterator[list[Record]]:
+    """Records, as many as AT_ONCE allows; also those before an error."""
+    block: list[Record] = []
+    size = 0
+    try:
+        for record in records:
+            block.append(record)
+            size += len(record.data)
+            if size > AT_ONCE:
+                yield block
+                block, size = [], 0
+    except PrefpairsError:
+        if block:
+            yield block
+        raise
+    if block:
+        yield block
 
 
 def json_line(row: Any) -> bytes:

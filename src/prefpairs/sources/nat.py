@@ -21,7 +21,7 @@ from prefpairs.model.json_codec import decode, decode_counting, encode, finite
 from prefpairs.model.message import Text, is_messages, read_messages
 from prefpairs.model.number import read_score
 from prefpairs.sources import nat_fast
-from prefpairs.sources.base import RecordReader, Source
+from prefpairs.sources.base import Native, RecordReader, Source
 from prefpairs.sources.nat_fast import prompt_of, without_answer
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
@@ -54,7 +54,9 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
         plain = nat_fast.read(record, options.step_name)
         return plain or read_any_shape(record, options, label)
 
-    return RecordReader(read)
+    changed = options.context or options.ignore or options.unrender is not None
+    native = None if changed else Native("Nat", about=(options.step_name,))
+    return RecordReader(read, native=native)
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:

@@ -127,7 +127,7 @@ def test_who_asks_first_is_read(by: str) -> None:
     quick = FastReader(fast_reader.index_rows, fast_reader.read if by == "read_question" else read)
     if by == "read_question":
         quick = quick._replace(read_question=ask)
-    run = Run(how._replace(fast_reader=quick))
+    run = Run(how._replace(fast_reader=quick, native=None))
     rows = [_rollout(str(number), _ng_task_index=number % 2) for number in range(300)]
     run.lines(data_of(rows))
     assert asked == {data_of([rows[0]]): 1, data_of([rows[1]]): 1}

@@ -1,0 +1,386 @@
+//! Items of the NeMo Agent Toolkit: each has the candidates of several turns among its steps.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::block::{Found, Group, Rows};
+use crate::chat::{strip, Chat, Once, Role};
+use crate::identity::{digest, Digest, ABSENT};
+use crate::json::{write_str, Cursor, No, Result, Str};
+use crate::numbers::{number, read_index, read_score, NO_INDEX};
+use crate::winners::{Winner, Winners};
+
+const ENDED: &str = "TTC_END";
+/// Larger indexes are left to Python, which reads them as floats, too.
+const LARGEST_INDEX: u64 = 1 << 53;
+
+/// A step that ended a candidate.
+struct Step<'a> {
+    turn: Str<'a>,
+    input: &'a str,
+    output: Cow<'a, str>,
+    score: f64,
+    index: i64,
+}
+
+/// The candidates of an item, and its id as JSON.
+struct Item<'a> {
+    id: String,
+    steps: Vec<Step<'a>>,
+}
+
+/// A question as pairs have it.
+#[derive(Clone)]
+struct Asked {
+    group: Group,
+    name: String,
+    prompt: String,
+    is_text: bool,
+    meta: String,
+}
+
+/// Reads items; remembers the questions that they asked.
+pub struct Reader {
+    step_name: String,
+    /// The number of the group of each question that was asked in the same bytes.
+    questions: HashMap<Digest, u32>,
+    groups: HashMap<Digest, u32>,
+    fresh: Vec<Group>,
+    prompt: Chat,
+    /// Whether the prompt ends in an answer, or did: it may be that of the step.
+    ends_in_an_answer: bool,
+    /// All candidates of the item that was read last, for pairs.
+    winners: Vec<Option<Winner>>,
+}
+
+impl Reader {
+    pub fn new(step_name: &str) -> Self {
+        Reader {
+            step_name: step_name.to_owned(),
+            questions: HashMap::new(),
+            groups: HashMap::new(),
+            fresh: Vec::new(),
+            prompt: Chat::default(),
+            ends_in_an_answer: false,
+            winners: Vec::new(),
+        }
+    }
+
+    pub fn step_name(&self) -> &str {
+        &self.step_name
+    }
+
+    fn read<'a>(&self, line: &'a str) -> Result<Item<'a>> {
+        let mut cursor = Cursor::new(line);
+        let mut id: Option<&str> = None;
+        if cursor.peek() != b'{' {
+            return Err(No::Odd);
+        }
+        let mut found = None;
+        cursor.object(|cursor, key| match key.raw {
+            _ if key.escaped => Err(No::Odd),
+            "id" => {
+                if id.is_some() {
+                    return Err(No::Odd);
+                }
+                id = Some(cursor.raw()?);
+                Ok(())
+            }
+            "intermediate_steps" => {
+                if found.replace(self.read_steps(cursor)?).is_some() {
+                    return Err(No::Odd);
+                }
+                Ok(())
+            }
+            "responses_create_params" | "origin" => Err(No::Odd),
+            _ => cursor.skip(),
+        })?;
+        cursor.end()?;
+        match (id, found) {
+            (Some(id), Some(steps)) if !steps.is_empty() => Ok(Item { id: read_id(id)?, steps }),
+            _ => Err(No::Odd),
+        }
+    }
+
+    fn read_steps<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Vec<Step<'a>>> {
+        let mut steps = Vec::new();
+        if cursor.peek() != b'[' {
+            return Err(No::Odd);
+        }
+        cursor.list(|cursor| {
+            let mut seen = false;
+            if cursor.peek() != b'{' {
+                return Err(No::Odd);
+            }
+            cursor.object(|cursor, key| match key.raw {
+                _ if key.escaped => Err(No::Odd),
+                "payload" => {
+                    if std::mem::replace(&mut seen, true) {
+                        return Err(No::Odd);
+                    }
+                    steps.extend(self.read_payload(cursor)?);
+                    Ok(())
+                }
+                _ => cursor.skip(),
+            })?;
+            if seen {
+                Ok(())
+            } else {
+                Err(No::Odd)
+            }
+        })?;
+        Ok(steps)
+    }
+
+    /// The candidate of a step, if it ended one.
+    fn read_payload<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Option<Step<'a>>> {
+        let (mut kind, mut name): (Option<Str>, Option<Str>) = (None, None);
+        let mut data: Option<Cursor> = None;
+        if cursor.peek() != b'{' {
+            return Err(No::Odd);
+        }
+        cursor.object(|cursor, key| match key.raw {
+            _ if key.escaped => Err(No::Odd),
+            "event_type" => kind.once(cursor),
+            "name" => name.once(cursor),
+            "data" => data.once(cursor),
+            _ => cursor.skip(),
+        })?;
+        let kind = kind.filter(|kind| !kind.escaped).ok_or(No::Odd)?;
+        if kind.raw != ENDED || name.map(Str::text).as_deref() != Some(self.step_name.as_str()) {
+            return Ok(None);
+        }
+        read_data(data.ok_or(No::Odd)?).map(Some)
+    }
+
+    /// Read the prompt of a step, without the answer of the step itself at its end. Whether that
+    /// was there, and whether the prompt is text.
+    fn read_prompt(&mut self, step: &Step) -> Result<(bool, bool)> {
+        self.prompt.clear();
+        let mut cursor = Cursor::new(step.input);
+        let is_text = cursor.peek() != b'[';
+        match cursor.peek() {
+            b'"' => self.prompt.say_as_given(Role::User, cursor.string()?),
+            b'[' => self.prompt.read_messages(&mut cursor).map(drop)?,
+            b'{' => {
+                let mut text = String::new();
+                cursor.rewrite(&mut text)?;
+                self.prompt.say(Role::User, if text == "{}" { "" } else { &text });
+            }
+            _ => return Err(No::Odd),
+        }
+        let last = self.prompt.messages.last().copied();
+        let held = last.filter(|turn| turn.role == Role::Assistant).is_some_and(|turn| {
+            let said = strip(self.prompt.words_of(&turn));
+            self.prompt.calls_of(&turn).next().is_none() && said == strip(&step.output)
+        });
+        if held {
+            self.prompt.messages.pop();
+        }
+        if !self.prompt.messages.iter().any(|turn| self.prompt.says_something(turn)) {
+            return Err(No::Odd);
+        }
+        Ok((held, is_text))
+    }
+
+    /// The group of a step whose prompt was read, and its name.
+    fn group(&mut self, id: &str, step: &Step) -> Result<(Group, String)> {
+        let prompt = self.prompt.digest(None)?;
+        let mut name = format!("[{id},");
+        write_str(&step.turn.text(), &mut name);
+        name.push(']');
+        let key = digest(&[b"group\0", &prompt, &ABSENT, name.as_bytes()]);
+        let named = digest(&[b"name\0", name.as_bytes()]);
+        Ok((Group { key, question: [named, prompt, ABSENT] }, name))
+    }
+
+    /// The number of the group of a step, and whether its prompt held its answer.
+    fn number(&mut self, id: &str, step: &Step) -> Result<(u32, bool)> {
+        let pieces = [id, "\0", step.turn.raw, "\0", step.input];
+        let asked = digest(&pieces.map(str::as_bytes));
+        if let Some(known) = self.questions.get(&asked) {
+            return Ok((*known, false));
+        }
+        let (held, _) = self.read_prompt(step)?;
+        let (group, _) = self.group(id, step)?;
+        let next = self.groups.len() as u32;
+        let number = *self.groups.entry(group.key).or_insert(next);
+        if number == next {
+            self.fresh.push(group);
+        }
+        let turns = &self.prompt.messages;
+        if !held && turns.last().is_some_and(|turn| turn.role != Role::Assistant) {
+            self.questions.insert(asked, number); // no answer of the step can be in it
+        }
+        Ok((number, held))
+    }
+
+    fn asked(&mut self, id: &str, step: &Step) -> Result<Asked> {
+        let (held, is_text) = self.read_prompt(step)?;
+        let last = self.prompt.messages.last();
+        self.ends_in_an_answer = held || last.is_some_and(|turn| turn.role == Role::Assistant);
+        let (group, named) = self.group(id, step)?;
+        let (mut name, mut prompt) = (String::new(), String::new());
+        write_str(&named, &mut name);
+        match (&self.prompt.messages[..], is_text) {
+            ([words], true) => write_str(self.prompt.words_of(words), &mut prompt),
+            (turns, _) => self.prompt.write(turns, &self.prompt.answers(None), 0, &mut prompt),
+        }
+        let mut meta = format!("{{\"example_id\":{id},\"turn_id\":");
+        write_str(&step.turn.text(), &mut meta);
+        meta.push('}');
+        Ok(Asked { group, name, prompt, is_text, meta })
+    }
+
+    /// All candidates of an item as pairs have them.
+    fn read_winners(&mut self, line: &str) -> Result<()> {
+        self.winners.clear();
+        let item = self.read(line)?;
+        let mut last: Option<(&Step, Asked)> = None;
+        let mut winners = Vec::new();
+        for (place, step) in item.steps.iter().enumerate() {
+            let same = last.as_ref().is_some_and(|(before, _): &(&Step, Asked)| {
+                let same = (before.turn.raw, before.input) == (step.turn.raw, step.input);
+                same && !self.ends_in_an_answer
+            });
+            if !same {
+                last = Some((step, self.asked(&item.id, step)?));
+            }
+            let Some((_, asked)) = &last else { return Err(No::Odd) };
+            let mut response = String::new();
+            write_str(&step.output, &mut response);
+            winners.push(Some(Winner {
+                score: step.score,
+                index: step.index,
+                response_digest: response_digest(&step.output),
+                question: asked.group.question,
+                group: asked.name.clone(),
+                prompt: asked.prompt.clone(),
+                prompt_is_text: asked.is_text,
+                response,
+                response_is_text: true,
+                meta: asked.meta.clone(),
+                number: if item.steps.len() > 1 { place as u32 + 1 } else { 0 },
+                ..Winner::default()
+            }));
+        }
+        self.winners = winners;
+        Ok(())
+    }
+}
+
+impl Rows for Reader {
+    fn index(&mut self, line: &str, found: &mut Vec<Found>) -> Result<()> {
+        let item = self.read(line)?;
+        let before = self.groups.len();
+        for step in &item.steps {
+            match self.number(&item.id, step) {
+                Ok((group, held)) => found.push(Found {
+                    group,
+                    score: step.score,
+                    index: step.index,
+                    response: response_digest(&step.output),
+                    held,
+                    ..Found::default()
+                }),
+                Err(no) => {
+                    found.clear();
+                    self.forget_from(before);
+                    return Err(no);
+                }
+            }
+        }
+        if let Some(first) = found.first_mut() {
+            first.item = Some(digest(&[b"item\0", item.id.as_bytes()]));
+        }
+        Ok(())
+    }
+
+    fn fresh(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.fresh)
+    }
+}
+
+impl Reader {
+    /// Forget the groups of an item that Python must read: it may have none of them.
+    fn forget_from(&mut self, groups: usize) {
+        let added = self.groups.len() - groups;
+        self.fresh.truncate(self.fresh.len() - added);
+        self.groups.retain(|_, number| (*number as usize) < groups);
+        self.questions.retain(|_, number| (*number as usize) < groups);
+    }
+}
+
+impl Winners for Reader {
+    fn winner(&mut self, line: &str, slot: u32, found: &mut Winner) -> Result<()> {
+        self.read_winners(line)?;
+        self.again(slot, found)
+    }
+
+    fn again(&mut self, slot: u32, found: &mut Winner) -> Result<()> {
+        *found = self.winners.get_mut(slot as usize).and_then(Option::take).ok_or(No::Odd)?;
+        Ok(())
+    }
+}
+
+fn response_digest(words: &str) -> Digest {
+    digest(&[b"text\0assistant\0", words.as_bytes()])
+}
+
+/// An id as JSON: a number or text.
+fn read_id(raw: &str) -> Result<String> {
+    let mut cursor = Cursor::new(raw);
+    let mut id = String::new();
+    if cursor.peek() != b'"' {
+        let (text, integer) = number(&mut cursor.clone())?;
+        if !integer || text == "-0" {
+            return Err(No::Odd);
+        }
+    }
+    cursor.canonical(&mut id)?;
+    Ok(id)
+}
+
+/// What a step that ended a candidate says of it.
+fn read_data(mut cursor: Cursor) -> Result<Step> {
+    let (mut turn, mut output): (Option<Str>, Option<Str>) = (None, None);
+    let (mut input, mut score, mut index): (Option<&str>, _, _) = (None, None, None);
+    if cursor.peek() != b'{' {
+        return Err(No::Odd);
+    }
+    cursor.object(|cursor, key| match key.raw {
+        _ if key.escaped => Err(No::Odd),
+        "turn_id" => turn.once(cursor),
+        "output" => output.once(cursor),
+        "input" => {
+            if input.replace(cursor.raw()?).is_some() {
+                return Err(No::Odd);
+            }
+            Ok(())
+        }
+        "score" => {
+            if score.replace(read_score(cursor)?).is_some() {
+                return Err(No::Odd);
+            }
+            Ok(())
+        }
+        "candidate_index" => {
+            let read = read_index(cursor)?.unwrap_or(NO_INDEX);
+            if index.replace(read).is_some()
+                || (read != NO_INDEX && read.unsigned_abs() > LARGEST_INDEX)
+            {
+                return Err(No::Odd);
+            }
+            Ok(())
+        }
+        _ => cursor.skip(),
+    })?;
+    let (Some(turn), Some(output), Some(score), Some(input)) = (turn, output, score, input) else {
+        return Err(No::Odd);
+    };
+    let output = output.text();
+    if strip(&output).is_empty() || memchr::memmem::find(output.as_bytes(), b"think>").is_some() {
+        return Err(No::Odd);
+    }
+    Ok(Step { turn, input, output, score, index: index.unwrap_or(NO_INDEX) })
+}
