@@ -36,6 +36,8 @@ class Submission:
     job: dict[str, Any] | None = None
     """The job; its `state` is `asked` until its answer has come, then `submitted`."""
     deployment: dict[str, Any] | None = None
+    earlier_jobs: list[str] = field(default_factory=list)
+    """The jobs of this dataset that were submitted before, with --again."""
 
     def save(self) -> None:
         """Write it, complete or not at all; nowhere if it has no path."""

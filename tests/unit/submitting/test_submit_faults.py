@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
-from submit_kit import events, record_of, started, submit, told, write_dataset
+from submit_kit import events, options_for, record_of, started, submit, told, write_dataset
 
 from customizer_double import Double, running_double
+from prefpairs.cli.main import main
 
 DEPLOY = ("--deploy-on-completion", "true")
 WITH_TOKEN = ("--token-from", "env:TOK")
@@ -92,6 +93,22 @@ def test_a_lost_job_is_found_on_a_later_page(tmp_path: Path) -> None:
         assert [job for job in double.jobs if job.startswith("cust")] == ["cust-1"]
 
 
+def test_again_forgets_no_job(tmp_path: Path) -> None:
+    """Not those that are known, and none of which nobody knows yet whether it exists."""
+    folder = write_dataset(tmp_path)
+    with running_double() as double:
+        assert submit(double, folder).returncode == 0
+        assert submit(double, folder, "--again").returncode == 0
+        assert record_of(folder)["earlier_jobs"] == ["cust-1"]
+        job = len(double.seen) + 7
+        double.faults = dict.fromkeys(range(job, job + 60), "before")
+        assert submit(double, folder, "--again").returncode == 5
+        assert record_of(folder)["job"] == {"state": "asked"}
+        refused = submit(double, folder, "--again")
+        assert refused.returncode == 2
+        assert "nobody knows yet whether its job was submitted" in refused.stderr
+
+
 @pytest.mark.parametrize("kind", ["401", "403"])
 def test_no_entry(kind: str, tmp_path: Path) -> None:
     """Exit 5, and how a token is given."""
@@ -137,6 +154,25 @@ def test_secrets_are_nowhere(to: str, tmp_path: Path) -> None:
     record = (folder / "submission.json").read_text()
     for text in (done.stdout, done.stderr, dry.stdout, dry.stderr, record):
         assert "sekret-token" not in text
+
+
+def test_a_bug_shows_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tracebacks have code and places, no values."""
+    folder = write_dataset(tmp_path)
+
+    def broken(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("prefpairs.submit.http_client.HttpClient._answer", broken)
+    monkeypatch.setenv("TOK", "sekret-token")
+    with running_double() as double:
+        code = main(["submit", "customizer", str(folder), *options_for(double), *WITH_TOKEN])
+    told_all = "".join(capsys.readouterr())
+    assert code == 70
+    assert "Traceback" in told_all
+    assert "sekret-token" not in told_all
 
 
 @pytest.mark.parametrize("token", ["two words", "new\nline", "caf\u00e9"])

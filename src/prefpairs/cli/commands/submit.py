@@ -204,6 +204,12 @@ def _begun(
         submission = Submission(
             path=path, service=to, name=new_name(), files=files, options=_noted(chosen)
         )
+        if earlier is not None:
+            if earlier.job is not None and earlier.job_id is None:
+                problem = f"{path}: nobody knows yet whether its job was submitted"
+                raise UsageError(problem, "--resume finds out")
+            known = [earlier.job_id] if earlier.job_id else []
+            submission.earlier_jobs = [*earlier.earlier_jobs, *known]
         submission.save()
         return submission
     if not chosen.resume:
