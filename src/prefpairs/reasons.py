@@ -94,7 +94,7 @@ PAIRS = {
     "gap_too_large": "the gap is above --max-gap",
     "score_too_low": "a score is below its minimum",
     "score_too_high": "a score is above its maximum",
-    "score_unknown": "the pair has no score or gap to compare with the bounds",
+    "score_unknown": "the pair has no score or gap, which a bound or the target needs",
     "too_short": "a text is shorter than its minimum",
     "too_long": "a text is longer than its maximum",
     "length_ratio": "the ratio of the answers' lengths is too large",

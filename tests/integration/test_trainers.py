@@ -165,6 +165,16 @@ def test_together_takes_it(pairs: Path, tmp_path: Path) -> None:
 
 
 @quick
+def test_models_of_the_agent_toolkit_load_trajectories(pairs: Path, tmp_path: Path) -> None:
+    """Each line is a trajectory with one DPO item, and nothing of it is lost."""
+    for file in data_files(exported(pairs, tmp_path / "out", "nat")):
+        answer = told("nat_models", file)
+        assert (answer["error"], answer["rows_out"]) == (None, answer["rows_in"])
+        facts = answer["facts"]
+        assert (facts["rows_changed"], facts["finite_rewards"]) == (0, answer["rows_in"])
+
+
+@quick
 @pytest.mark.parametrize("environment", DATASETS)
 @pytest.mark.parametrize(
     ("target", "loader"),

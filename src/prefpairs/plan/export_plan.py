@@ -222,8 +222,8 @@ def _of_pairs(option: str, target: str) -> str:
 
 def _check(form: ExportOptions, target: "Target") -> None:
     """Raise for options that this target does not know."""
-    of_some = ("text", "last_message", "tokenizer", "max_tokens", "keep_end", "pad_to", "hints")
-    for word in of_some:
+    of_tokens = ("tokenizer", "max_tokens", "keep_end", "pad_to", "hints")
+    for word in ("text", "last_message", "reward", *of_tokens):
         if getattr(form, word) and word not in target.words:
             raise OptionsConflict(f"--{word.replace('_', '-')}", f"--to {target.name}")
     if form.template is not None and not target.templated:

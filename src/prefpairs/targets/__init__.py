@@ -17,6 +17,7 @@ TARGETS = {
     "nemo-rl-ranked": "NeMo RL: PreferenceDataset; ranked answers with tool calls",
     "customizer": "NeMo Customizer of NeMo Microservices: chosen_response, rejected_response",
     "customizer-rl": "NeMo Customizer of NeMo Platform and Helix, its rl backend",
+    "nat": "NeMo Agent Toolkit: a trajectory per line, with one DPO item",
     "trl-kto": "TRL: KTO; single answers with a label each",
     "openai": "OpenAI, Azure, Together and Fireworks: preferred_output, non_preferred_output",
     "llamafactory": "LLaMA-Factory: sharegpt form, with dataset_info.json",
@@ -30,7 +31,7 @@ TARGETS = {
 """Every target."""
 
 
-PAIR_FORMATS = tuple(name for name in TARGETS if name not in ("trl-kto", "tokens"))
+PAIR_FORMATS = tuple(name for name in TARGETS if name not in ("nat", "trl-kto", "tokens"))
 """The targets whose rows can be read back as pairs."""
 
 DEFAULT = "trl"

@@ -101,6 +101,12 @@ class ExportOptions:
         panel=FORM,
         help="customizer: write only the last message of a prompt, as the NeMo Agent Toolkit does.",
     )
+    reward: str | None = option(
+        None,
+        choices=("gap", "chosen-score"),
+        panel=FORM,
+        help="nat: the reward of a trajectory. Default: gap (reward_from_score_diff).",
+    )
     release: str | None = option(
         None,
         metavar="VERSION",

@@ -57,6 +57,7 @@ FORM_WORDS = {
     "system": "merge",
     "text": True,
     "last_message": True,
+    "reward": "chosen-score",
     "release": "0.5",
     "host": "azure",
     "tokenizer": "tokenizer.json",
