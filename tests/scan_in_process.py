@@ -1,24 +1,62 @@
 """What the columns hold of lines after they were indexed."""
 
+import tempfile
 from io import BytesIO
+from os import fstat
 from typing import Any
+from unittest.mock import patch
 
+from prefpairs.engine import native_index
 from prefpairs.engine.candidate_columns import Block, CandidateColumns
 from prefpairs.engine.candidate_reader import CandidateReader
 from prefpairs.engine.index_lines import LineIndexer
+from prefpairs.engine.native import core_for
+from prefpairs.engine.native_index import NativeIndexer
 from prefpairs.engine.row_reader import Rows
 from prefpairs.files.input_file import Input
+from prefpairs.files.open_input import OpenInput
 from prefpairs.ledger import Ledger
 from prefpairs.plan import ReadPlan
 from prefpairs.sources.base import RecordReader
 
+Indexed = tuple[list[Block], Any, list[str]]
+"""Columns, counts and bad rows."""
 
-def indexed(given_lines: list[bytes], how: RecordReader) -> tuple[list[Block], Any, list[str]]:
-    """The columns, the counts and the bad rows of the lines of a file."""
+
+def indexed(given_lines: list[bytes], how: RecordReader) -> Indexed:
+    """What Python finds in the lines of a file."""
     columns, ledger = CandidateColumns(), Ledger()
-    plan = ReadPlan(inputs=[])
-    reader = CandidateReader(plan, Rows(plan, ledger))
-    indexer = LineIndexer(how, Input("r.jsonl", "r.jsonl"), columns, {}, reader)
+    indexer = LineIndexer(how, INPUT, columns, {}, _reader(ledger))
     indexer.index(BytesIO(b"".join(given_lines)), 0)
+    return _found(columns, ledger)
+
+
+def indexed_by_core(
+    given_lines: list[bytes], how: RecordReader, at_once: int, threads: int
+) -> Indexed:
+    """What the native core finds in them, of which each thread reads so many bytes at a time."""
+    columns, ledger, passed = CandidateColumns(), Ledger(), [0]
+    data, core = b"".join(given_lines), core_for(how, {})
+    assert core
+    indexer = NativeIndexer(how, INPUT, columns, {}, _reader(ledger))
+    with tempfile.TemporaryFile() as file, patch.object(native_index, "_AT_ONCE", at_once):
+        file.write(data)
+        file.flush()
+        opened = OpenInput(iter(()), file.fileno(), fstat(file.fileno()), True, lines_from=0)
+        indexer.index_file(core, core.open_file(opened), opened, threads, passed.append)
+    assert sum(passed) == len(data)
+    return _found(columns, ledger)
+
+
+INPUT = Input("r.jsonl", "r.jsonl")
+
+
+def _reader(ledger: Ledger) -> CandidateReader:
+    plan = ReadPlan(inputs=[])
+    return CandidateReader(plan, Rows(plan, ledger))
+
+
+def _found(columns: CandidateColumns, ledger: Ledger) -> Indexed:
+    columns.begin_file(0)
     bad = [f"{place} {error.problem}" for place, error in ledger.first_bad]
     return list(columns.blocks()), ledger.row_counts(), bad

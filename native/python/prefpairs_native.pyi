@@ -32,6 +32,18 @@ class OpenFile:
 
     def __new__(cls, descriptor: int) -> OpenFile: ...
 
+def best_vs_worst(
+    columns: Mapping[str, Any], groups: array[int], /
+) -> list[int | tuple[bytes, bytes, int, list[tuple[str, int]]]]:
+    """The pairs of groups, each of its best candidate and its worst.
+
+    Chosen and rejected candidates (u32) of consecutive groups, the number of these groups, and why
+    some have no pair; between them the groups about which Python must decide.
+    """
+
+def by_group(group_of: array[int], groups: int, /) -> list[bytes]:
+    """All candidates, group by group in order of arrival, and where each group starts (u32)."""
+
 class _Reader:
     """Reads the rows of a format; remembers the questions that they asked."""
 
@@ -42,6 +54,24 @@ class _Reader:
 
         Between them are the places of the lines that Python must read: longer ones, and those
         that hold anything unknown here.
+        """
+    def index_file(
+        self,
+        opened: OpenFile | bytes,
+        lines: tuple[int, int],
+        start: int,
+        size: int,
+        longest: int,
+        threads: int,
+        /,
+    ) -> list[
+        tuple[int, list[tuple[Columns, int, dict[str, int], bytes] | tuple[int, int, bytes | None]]]
+    ]:
+        """What is in the lines that begin in a range of `size` bytes for each thread, from `start`.
+
+        All lines of the file are at `lines`. Each thread gives the number of its lines, and columns
+        as `index` does. Between them are place, offset and bytes of the lines that Python must
+        read: those that hold anything unknown here, and longer ones, whose bytes are not given.
         """
     def pairs(
         self,

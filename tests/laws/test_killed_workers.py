@@ -18,6 +18,7 @@ from rollouts_of_any_format import every_kind_of_gym_row
 from run_in_process import lines_of
 from test_workers import words_of_a_run
 
+from prefpairs.engine.native import VARIABLE
 from prefpairs.engine.processes import CAN_FORK, Counter, counts_for
 from prefpairs.files.fetch_records import Spool
 
@@ -82,16 +83,21 @@ MOMENTS = [
 
 @pytest.mark.parametrize(("kind", "name", "how"), MOMENTS)
 def test_a_worker_killed_at_any_moment_is_made_up_for(
-    tmp_path: Path, kind: type, name: str, how: Callable[..., None]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type,
+    name: str,
+    how: Callable[..., None],
 ) -> None:
     """Exit code, messages, summary and output are those of a run without workers."""
     path = tmp_path / "in.jsonl"
     path.write_bytes(b"".join(lines_of(*every_kind_of_gym_row(60))))
     alone = words_of_a_run(tmp_path, 1, str(path), *WORDS)
     assert alone[0] == 0
+    monkeypatch.setenv(VARIABLE, "0")  # the native core has no workers
     for at in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 40, MOST]:
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            killed = _killed(monkeypatch, kind, name, how, at)
+        with pytest.MonkeyPatch.context() as patch:
+            killed = _killed(patch, kind, name, how, at)
             assert words_of_a_run(tmp_path, 3, str(path), *WORDS) == alone, f"{name} {at}"
             assert killed[0] or at > 1
 

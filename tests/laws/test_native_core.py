@@ -28,7 +28,7 @@ from prefpairs.engine.native import VARIABLE, with_core
 from prefpairs.errors import PrefpairsError
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.strategies.options import PairOptions
-from scan_in_process import indexed
+from scan_in_process import indexed, indexed_by_core
 
 pytestmark = needs_core
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "nemo-gym"
@@ -93,17 +93,31 @@ def test_scores(score: float, digits: int) -> None:
 
 
 @examples(300)
-@given(given_lines=st.lists(plain_lines(), max_size=6), rows=gym_rows(), chance=st.randoms())
-def test_columns_counts_and_bad_rows_of_a_file(
-    given_lines: list[bytes], rows: list[Row], chance: object
+@given(
+    given_lines=st.lists(plain_lines(), max_size=6),
+    rows=gym_rows(),
+    chance=st.randoms(),
+    at_once=st.sampled_from([1, 7, 100, 1000, 5000, 1 << 20]),
+    threads=st.integers(1, 4),
+    end=st.sampled_from([b"", b"\n", b" " * 40_000 + b"\n\r\n"]),
+)
+def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and their ranges
+    *,
+    given_lines: list[bytes],
+    rows: list[Row],
+    chance: object,
+    at_once: int,
+    threads: int,
+    end: bytes,
 ) -> None:
     """The same with the core and without; rows that are handed up keep their place."""
     lines = [*given_lines, *map(line_of, rows)] * 2
     chance.shuffle(lines)  # type: ignore[attr-defined]
+    lines = [*lines, end, b"".join(lines[:1]).rstrip(b"\n")]
     quick = opened()
-    assert quick.fast_reader
-    slow = quick._replace(native=None)
-    assert indexed(lines, with_core(quick)) == indexed(lines, slow)
+    by_python = indexed(lines, quick._replace(native=None))
+    assert indexed(lines, with_core(quick)) == by_python
+    assert indexed_by_core(lines, with_core(quick), at_once, threads) == by_python
 
 
 @examples(150)
@@ -174,12 +188,12 @@ def test_long_lines_and_deep_ones_are_handed_up() -> None:
     line = rollout([{"role": "user", "content": "Q"}], SAID)
     long, deep = line[:-2] + b" " * LONGEST + b"}\n", line[:-2] + b',"x":' + b"[" * 200_000 + b"\n"
     given_lines = [line, long, deep, line]
-    found = [
-        one
-        for one in core().index(given_lines, [0] * len(given_lines), LONGEST)
-        if isinstance(one, int)
-    ]
+    found = [one for one in core().index(given_lines, [0] * 4, LONGEST) if isinstance(one, int)]
     assert found == [1, 2]
+    data = b"".join(given_lines)
+    ((number, parts),) = core().index_file(data, (0, len(data)), 0, len(data), LONGEST, 1)
+    handed_up = [(part[0], part[2]) for part in parts if isinstance(part[0], int)]
+    assert (number, handed_up) == (4, [(1, None), (2, deep)])
     assert core().read(long, "") is None
     assert core().read(deep, "") is None
 

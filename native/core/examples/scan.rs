@@ -1,7 +1,12 @@
 //! Index files, and say how fast: MB for each second of CPU, the best of seven (Linux).
 
-use prefpairs_core::block::{scan, Segment};
+use std::fs::File;
+
 use prefpairs_core::nemo_gym::Reader;
+use prefpairs_core::source::Source;
+use prefpairs_core::window::{Part, Window};
+
+const AT_ONCE: u64 = 1 << 20;
 
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
@@ -10,25 +15,28 @@ fn cpu() -> f64 {
 
 fn main() {
     for path in std::env::args().skip(1) {
-        let data = std::fs::read(&path).expect("a file");
-        let offsets = vec![0; memchr::memchr_iter(b'\n', &data).count() + 1];
+        let file = File::open(&path).expect("a file");
+        let size = file.metadata().expect("a file").len();
+        let window = Window { source: Source::File(&file), lines: 0..size, longest: 4_000_000 };
         let mut best = f64::MAX;
         let (mut rows, mut handed_up) = (0, 0);
         for _ in 0..7 {
             let mut reader = Reader::default();
             let start = cpu();
-            let lines = data.split_inclusive(|byte| *byte == b'\n');
-            let segments = scan(&mut reader, lines, &offsets, 4_000_000);
-            best = best.min(cpu() - start);
+            let mut buffer = Vec::new();
             (rows, handed_up) = (0, 0);
-            for segment in segments {
-                match segment {
-                    Segment::Columns(columns) => rows += columns.scores.len(),
-                    Segment::HandedUp(_) => handed_up += 1,
+            for from in (0..size).step_by(AT_ONCE as usize) {
+                let scanned = window.scan(&mut reader, from..from + AT_ONCE, &mut buffer);
+                for part in scanned.expect("a file").parts {
+                    match part {
+                        Part::Columns(columns) => rows += columns.scores.len(),
+                        Part::HandedUp(_) => handed_up += 1,
+                    }
                 }
             }
+            best = best.min(cpu() - start);
         }
-        let speed = data.len() as f64 / 1e6 / best;
+        let speed = size as f64 / 1e6 / best;
         println!("{path}: {rows} rows, {handed_up} handed up, {speed:.0} MB/s");
     }
 }

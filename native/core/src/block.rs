@@ -99,7 +99,7 @@ pub fn scan<'a>(
 
 impl Columns {
     /// Add the candidates of a row.
-    fn add(&mut self, found: &[Found], offset: u64, length: usize, place: usize) {
+    pub fn add(&mut self, found: &[Found], offset: u64, length: usize, place: usize) {
         self.rows += 1;
         for (slot, found) in found.iter().enumerate() {
             self.groups.push(found.group);

@@ -86,9 +86,9 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0, depth: 0, spaced: false }
     }
 
-    /// The text from an earlier offset to here.
-    pub fn since(&self, start: usize) -> &'a str {
-        &self.text[start..self.at]
+    /// The text from an earlier place to here.
+    pub fn since(&self, start: Cursor<'a>) -> &'a str {
+        &self.text[start.at..self.at]
     }
 
     /// The next byte that is no white space, not taken; 0 at the end.
@@ -305,10 +305,21 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Go past a value that was checked before and is written with the same bytes again. Nothing
+    /// can follow an object or a list that would make it a longer one.
+    pub fn skip_known(&mut self, known: &str) -> bool {
+        self.peek();
+        let same = self.text.as_bytes()[self.at..].starts_with(known.as_bytes());
+        if same {
+            self.at += known.len();
+        }
+        same
+    }
+
     /// The text of a value.
     pub fn raw(&mut self) -> Result<&'a str> {
         self.peek();
-        let start = self.at;
+        let start = *self;
         self.skip()?;
         Ok(self.since(start))
     }

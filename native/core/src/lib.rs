@@ -7,6 +7,7 @@
 pub mod block;
 pub mod candidates;
 pub mod chat;
+pub mod decide;
 pub mod generic;
 pub mod identity;
 pub mod json;
@@ -16,4 +17,6 @@ pub mod numbers;
 pub mod one_answer;
 pub mod pairs;
 pub mod panics;
+pub mod source;
+pub mod window;
 pub mod winners;

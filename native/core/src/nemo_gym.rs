@@ -9,6 +9,10 @@ use crate::json::{write_str, Cursor, No, Result, Str};
 use crate::numbers::{number, read_index, read_score, NO_INDEX};
 use crate::winners::{only, Winner, Winners};
 
+/// How many questions are kept, and how many bytes of each.
+const MOST_KEPT: usize = 16;
+const LONGEST_KEPT: usize = 1 << 16;
+
 /// What is known of a question, and what its answers must know of it.
 #[derive(Debug, Clone, Copy)]
 struct Question {
@@ -69,6 +73,63 @@ pub struct Reader {
     prompt: Chat,
     /// The question of the winner that was read last.
     last: LastQuestion,
+    recent: Recent,
+}
+
+/// Questions that were asked lately: rows of one task often stand near each other.
+#[derive(Default)]
+struct Recent {
+    asked: Vec<([String; 3], Question)>,
+    next: usize,
+    /// The tools that a response repeated last.
+    tools: String,
+}
+
+impl Recent {
+    /// Go past a request that was asked lately.
+    fn skip(&self, cursor: &mut Cursor) -> bool {
+        self.asked.iter().any(|([params, ..], _)| cursor.skip_known(params))
+    }
+
+    fn find(&self, asked: Asked) -> Option<Question> {
+        let raw = [asked.task, asked.agent, asked.params];
+        let known =
+            |given: &[String; 3]| given.iter().rev().zip(raw).all(|(one, other)| one == other);
+        self.asked.iter().find(|(given, _)| known(given)).map(|(_, question)| *question)
+    }
+
+    fn add(&mut self, asked: Asked, question: Question) {
+        let raw = [asked.params, asked.agent, asked.task];
+        if raw.map(str::len).iter().sum::<usize>() > LONGEST_KEPT {
+            return;
+        }
+        if self.asked.len() < MOST_KEPT {
+            self.asked.push((raw.map(str::to_owned), question));
+            return;
+        }
+        let (kept, known) = &mut self.asked[self.next];
+        for (kept, given) in kept.iter_mut().zip(raw) {
+            kept.clear();
+            kept.push_str(given);
+        }
+        *known = question;
+        self.next = (self.next + 1) % MOST_KEPT;
+    }
+
+    /// Go past the tools of a response, which are those of the last one in most rows.
+    fn skip_tools(&mut self, cursor: &mut Cursor) -> Result<()> {
+        if cursor.peek() != b'[' {
+            return cursor.skip();
+        }
+        if self.tools.is_empty() || !cursor.skip_known(&self.tools) {
+            let tools = cursor.raw()?;
+            self.tools.clear();
+            if tools.len() <= LONGEST_KEPT {
+                self.tools.push_str(tools);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A question as pairs have it. Winners of one group are read one after the other.
@@ -157,7 +218,8 @@ impl Reader {
         if cursor.peek() != b'{' {
             return Err(No::Odd);
         }
-        cursor.object(|cursor, key| fields.read_field(cursor, key, &mut self.answer))?;
+        let (answer, recent) = (&mut self.answer, &mut self.recent);
+        cursor.object(|cursor, key| fields.read_field(cursor, key, answer, recent))?;
         cursor.end()?;
         let (Some(params), Some(score), true) = (fields.params, fields.score, fields.output) else {
             return Err(No::Odd);
@@ -186,7 +248,11 @@ impl Reader {
 
     /// A question that was asked before is known by its bytes.
     fn question(&mut self, asked: Asked) -> Result<(Question, Option<Group>)> {
+        if let Some(known) = self.recent.find(asked) {
+            return Ok((known, None));
+        }
         if let Some(known) = self.questions.get(&asked.digest()) {
+            self.recent.add(asked, *known);
             return Ok((*known, None));
         }
         let (question, group, _) = self.new_question(asked, false)?;
@@ -236,6 +302,9 @@ impl Reader {
             kept.clear();
             kept.push_str(if row.moved { "" } else { given });
         }
+        if !row.moved {
+            self.recent.add(row.asked, question);
+        }
         self.last = last;
         Ok(())
     }
@@ -262,6 +331,7 @@ impl Reader {
         self.groups += 1;
         if let Some(asked) = asked {
             self.questions.insert(asked.digest(), question);
+            self.recent.add(asked, question);
         }
     }
 
@@ -315,6 +385,7 @@ impl<'a> Fields<'a> {
         cursor: &mut Cursor<'a>,
         key: Str<'a>,
         answer: &mut Chat,
+        recent: &mut Recent,
     ) -> Result<()> {
         if key.escaped {
             return Err(No::Odd);
@@ -325,11 +396,15 @@ impl<'a> Fields<'a> {
                 if cursor.peek() != b'{' {
                     return Err(No::Odd);
                 }
-                self.params = Some(cursor.raw()?);
+                let start = *cursor;
+                if !recent.skip(cursor) {
+                    cursor.skip()?;
+                }
+                self.params = Some(cursor.since(start));
             }
             "response" => {
                 self.first(1)?;
-                self.read_response(cursor, answer)?;
+                self.read_response(cursor, answer, recent)?;
             }
             "reward" => {
                 self.first(2)?;
@@ -365,7 +440,12 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn read_response(&mut self, cursor: &mut Cursor<'a>, answer: &mut Chat) -> Result<()> {
+    fn read_response(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        answer: &mut Chat,
+        recent: &mut Recent,
+    ) -> Result<()> {
         if cursor.peek() != b'{' {
             return Err(No::Odd);
         }
@@ -382,6 +462,7 @@ impl<'a> Fields<'a> {
                     read_output(cursor, answer)
                 }
                 "incomplete_details" => cursor.only_null(),
+                "tools" => recent.skip_tools(cursor),
                 _ => cursor.skip(),
             }
         })

@@ -1,12 +1,11 @@
 //! Chosen and rejected candidates, read again from where they were found, to the lines of pairs.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use crate::identity::{digest, hexadecimal, Digest, ABSENT};
 use crate::json::{write_double, write_str, No, Result};
 use crate::numbers::{gap_between, NO_INDEX};
+use crate::source::Source;
 
 /// Candidates that are kept for further pairs: so many, and so many bytes.
 const MOST_KEPT: usize = 256;
@@ -80,28 +79,6 @@ impl Winner {
         let texts =
             [&self.group, &self.prompt, &self.tools, &self.response, &self.meta, &self.origin];
         texts.map(String::len).iter().sum()
-    }
-}
-
-/// Where lines are.
-pub enum Source<'a> {
-    File(&'a File),
-    Memory(&'a [u8]),
-}
-
-impl Source<'_> {
-    fn read<'b>(&'b self, place: &Place, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
-        match self {
-            Source::File(file) => {
-                buffer.resize(place.length as usize, 0);
-                file.read_exact_at(buffer, place.offset).ok()?;
-                Some(buffer)
-            }
-            Source::Memory(bytes) => {
-                let from = usize::try_from(place.offset).ok()?;
-                bytes.get(from..from.checked_add(place.length as usize)?)
-            }
-        }
     }
 }
 
@@ -219,8 +196,10 @@ impl<R: Winners> PairWriter<R> {
         if read.is_err() {
             self.last = None;
             let source = sources.get(place.source).ok_or(No::Odd)?;
-            let line = source.read(place, &mut self.buffer).ok_or(No::Odd)?;
-            let text = simdutf8::basic::from_utf8(line).map_err(|_| No::Odd)?;
+            let range = place.offset..place.offset + u64::from(place.length);
+            self.buffer.clear();
+            source.append(range, &mut self.buffer).map_err(|_| No::Odd)?;
+            let text = simdutf8::basic::from_utf8(&self.buffer).map_err(|_| No::Odd)?;
             read = self.reader.winner(text, place.slot, &mut winner);
             self.last = Some(row);
         }

@@ -1,6 +1,8 @@
 //! What Python sees of the native core: lines of rollouts in, columns, messages and pairs out.
 #![forbid(unsafe_code)]
 
+mod decide;
+mod index;
 mod winners;
 
 use prefpairs_core::block::{scan, Columns, Rows, Segment};
@@ -16,15 +18,18 @@ use prefpairs_core::pairs;
 use prefpairs_core::panics::caught;
 use prefpairs_core::winners::PairWriter;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::index::{failed, OpenFile, Opened, Worker};
 
 /// Reads rollouts of NeMo Gym.
 #[pyclass]
 struct NemoGym {
     reader: Reader,
+    workers: Vec<Worker<Reader>>,
     writers: Vec<PairWriter<Reader>>,
 }
 
@@ -32,7 +37,7 @@ struct NemoGym {
 impl NemoGym {
     #[new]
     fn new() -> Self {
-        NemoGym { reader: Reader::default(), writers: Vec::new() }
+        NemoGym { reader: Reader::default(), workers: Vec::new(), writers: Vec::new() }
     }
 
     fn index<'py>(
@@ -43,6 +48,21 @@ impl NemoGym {
         longest: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         index_rows(py, &mut self.reader, &lines, &offsets, longest)
+    }
+
+    #[allow(clippy::too_many_arguments)] // they are one request
+    fn index_file<'py>(
+        &mut self,
+        py: Python<'py>,
+        opened: Opened,
+        lines: (u64, u64),
+        start: u64,
+        size: u64,
+        longest: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (workers, reader) = (&mut self.workers, Reader::default);
+        index::index(py, workers, opened, lines, start, size, longest, threads, reader)
     }
 
     #[allow(clippy::too_many_arguments)] // they are one request
@@ -77,6 +97,7 @@ macro_rules! reader_class {
         #[pyclass]
         struct $name {
             reader: $reader,
+            workers: Vec<Worker<$reader>>,
             writers: Vec<PairWriter<$reader>>,
         }
 
@@ -93,6 +114,22 @@ macro_rules! reader_class {
                 longest: usize,
             ) -> PyResult<Bound<'py, PyList>> {
                 index_rows(py, &mut self.reader, &lines, &offsets, longest)
+            }
+
+            #[allow(clippy::too_many_arguments)] // they are one request
+            fn index_file<'py>(
+                &mut self,
+                py: Python<'py>,
+                opened: Opened,
+                lines: (u64, u64),
+                start: u64,
+                size: u64,
+                longest: usize,
+                threads: usize,
+            ) -> PyResult<Bound<'py, PyList>> {
+                let reader = || ($like)(&self.reader);
+                let workers = &mut self.workers;
+                index::index(py, workers, opened, lines, start, size, longest, threads, reader)
             }
 
             #[allow(clippy::too_many_arguments)] // they are one request
@@ -120,7 +157,11 @@ reader_class!(
     one_answer::Reader<candidates::Candidates>,
     |_: &_| one_answer::Reader::new(candidates::Candidates),
     fn new() -> Self {
-        Candidates { reader: one_answer::Reader::new(candidates::Candidates), writers: Vec::new() }
+        Candidates {
+            reader: one_answer::Reader::new(candidates::Candidates),
+            workers: Vec::new(),
+            writers: Vec::new(),
+        }
     }
 );
 
@@ -141,7 +182,11 @@ reader_class!(
         };
         let columns: Vec<_> = columns.into_iter().map(known).collect::<PyResult<_>>()?;
         let shape = generic::Columns::new(columns.into_iter(), judged, narrow, of_chats);
-        Ok(Generic { reader: one_answer::Reader::new(shape), writers: Vec::new() })
+        Ok(Generic {
+            reader: one_answer::Reader::new(shape),
+            workers: Vec::new(),
+            writers: Vec::new(),
+        })
     }
 );
 
@@ -150,7 +195,7 @@ reader_class!(
     nat::Reader,
     |own: &nat::Reader| nat::Reader::new(own.step_name()),
     fn new(step_name: &str) -> Self {
-        Nat { reader: nat::Reader::new(step_name), writers: Vec::new() }
+        Nat { reader: nat::Reader::new(step_name), workers: Vec::new(), writers: Vec::new() }
     }
 );
 
@@ -255,7 +300,7 @@ fn entry_of<'py>(
 
 /// The result of work; a panic in it is a RuntimeError.
 fn sound<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    caught(work).map_err(|told| PyRuntimeError::new_err(format!("the native core failed: {told}")))
+    caught(work).map_err(failed)
 }
 
 fn columns_of<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyTuple>> {
@@ -349,7 +394,9 @@ fn message_of<'py>(
 fn prefpairs_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     std::panic::set_hook(Box::new(|_| {})); // Python tells what went wrong
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<winners::OpenFile>()?;
+    module.add_class::<OpenFile>()?;
+    module.add_function(wrap_pyfunction!(decide::best_vs_worst, module)?)?;
+    module.add_function(wrap_pyfunction!(decide::by_group, module)?)?;
     module.add_class::<NemoGym>()?;
     module.add_class::<Candidates>()?;
     module.add_class::<Generic>()?;

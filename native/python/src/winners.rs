@@ -1,37 +1,21 @@
 //! From columns of Python to pairs, and from their lines to Python.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::sync::Arc;
 
 use prefpairs_core::identity::{Digest, ABSENT};
-use prefpairs_core::panics::caught;
-use prefpairs_core::winners::{PairWriter, Place, Segment, Source, Winners};
+use prefpairs_core::source::Source;
+use prefpairs_core::winners::{PairWriter, Place, Segment, Winners};
 use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-const DIGEST: usize = 16;
+use crate::index::{in_threads, Opened};
+
+pub const DIGEST: usize = 16;
 const QUESTION: usize = 3 * DIGEST;
 /// Of a row that was just read, another candidate is taken to be such a part.
 const OF_SAME_ROW: u64 = 16;
-
-/// A file that the core reads from, whatever becomes of the descriptor that it was opened with.
-#[pyclass(frozen)]
-pub struct OpenFile {
-    file: Arc<File>,
-}
-
-#[pymethods]
-impl OpenFile {
-    #[new]
-    fn new(descriptor: u32) -> PyResult<Self> {
-        let file = Arc::new(File::open(format!("/dev/fd/{descriptor}"))?);
-        Ok(OpenFile { file })
-    }
-}
 
 /// The columns of candidates, by reference.
 #[derive(FromPyObject)]
@@ -58,11 +42,6 @@ pub struct Columns {
     file_starts: Vec<u32>,
 }
 
-enum Opened {
-    File(Arc<File>),
-    Memory(PyBackedBytes),
-}
-
 /// Pairs that are about to be made.
 #[derive(Default)]
 pub struct Batch {
@@ -71,9 +50,9 @@ pub struct Batch {
     pairs: Vec<(Place, Place)>,
 }
 
-type Cells<'a, T> = &'a [ReadOnlyCell<T>];
+pub type Cells<'a, T> = &'a [ReadOnlyCell<T>];
 
-fn cells<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>) -> PyResult<Cells<'a, T>> {
+pub fn cells<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>) -> PyResult<Cells<'a, T>> {
     buffer.as_slice(py).ok_or_else(|| PyValueError::new_err("a column is not contiguous"))
 }
 
@@ -184,12 +163,9 @@ impl Gathering<'_> {
         let given = self.open.call1((*file,))?;
         let mut source = usize::MAX;
         if !given.is_none() {
-            let (opened, name): (Bound<PyAny>, String) = given.extract()?;
+            let (opened, name): (Opened, String) = given.extract()?;
             source = self.batch.sources.len();
-            self.batch.sources.push(match opened.extract::<PyRef<OpenFile>>() {
-                Ok(file) => Opened::File(file.file.clone()),
-                Err(_) => Opened::Memory(opened.extract()?),
-            });
+            self.batch.sources.push(opened);
             self.batch.names.push(name);
         }
         self.sources.insert(*file, source);
@@ -197,7 +173,7 @@ impl Gathering<'_> {
     }
 }
 
-fn digest_at(cells: Cells<u8>, start: usize) -> Option<Digest> {
+pub fn digest_at(cells: Cells<u8>, start: usize) -> Option<Digest> {
     let cells = cells.get(start..start + DIGEST)?;
     Some(std::array::from_fn(|place| cells[place].get()))
 }
@@ -209,35 +185,12 @@ impl Batch {
 
     /// Make the pairs, in as many threads as there are writers.
     pub fn write<R: Winners>(&self, writers: &mut [PairWriter<R>]) -> PyResult<Vec<Segment>> {
-        let sources: Vec<Source> = self
-            .sources
-            .iter()
-            .map(|opened| match opened {
-                Opened::File(file) => Source::File(file),
-                Opened::Memory(bytes) => Source::Memory(bytes),
-            })
-            .collect();
-        let (sources, names) = (&sources[..], &self.names[..]);
+        let sources: Vec<Source> = self.sources.iter().map(Opened::source).collect();
         let each = self.pairs.len().div_ceil(writers.len()).max(1);
-        let parts = self.pairs.chunks(each).enumerate().zip(writers);
-        if self.pairs.len() <= each {
-            return Ok(parts
-                .flat_map(|((_, part), writer)| writer.write(sources, names, part, 0))
-                .collect());
-        }
-        let told = std::thread::scope(|scope| {
-            let threads: Vec<_> = parts
-                .map(|((place, part), writer)| {
-                    scope.spawn(move || caught(|| writer.write(sources, names, part, place * each)))
-                })
-                .collect();
-            let ended = threads.into_iter().map(|thread| thread.join());
-            ended
-                .map(|found| found.unwrap_or_else(|_| Err("a thread ended".to_owned())))
-                .collect::<Result<Vec<_>, _>>()
-        });
-        let segments = told
-            .map_err(|told| PyRuntimeError::new_err(format!("the native core failed: {told}")))?;
+        let parts = self.pairs.chunks(each).enumerate().collect();
+        let segments = in_threads(writers, parts, |writer, (place, part)| {
+            writer.write(&sources, &self.names, part, place * each)
+        })?;
         Ok(segments.into_iter().flatten().collect())
     }
 }

@@ -15,6 +15,7 @@ from itertools import accumulate, repeat
 from operator import sub
 from typing import Any, NamedTuple
 
+from prefpairs.engine.native import native_core
 from prefpairs.fields.make_candidate import TASK
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import (
@@ -252,6 +253,8 @@ class CandidateColumns:
             "slots": self._slots or None,
             "lines": self._lines,
             "groups": self._group_of,
+            "indexes": self._indexes,
+            "by_group": self._by_group,
             "questions": self._questions,
             "files": self._files,
             "file_starts": self._file_starts,
@@ -280,6 +283,10 @@ class CandidateColumns:
     @cached_property
     def _by_group(self) -> "tuple[array[int], array[int]]":
         """All candidates, group by group, and where each group starts."""
+        core = native_core()
+        if core is not None and len(self):
+            numbers, starts = map(array, "II", core.by_group(self._group_of, len(self._groups)))
+            return numbers, starts
         sizes = array("I", bytes(4 * (len(self._groups) + 1)))
         for group in self._group_of:
             sizes[group] += 1

@@ -6,7 +6,7 @@ record file where it was found, and compared with its digests.
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import Any, Self
 
 from prefpairs.engine.candidate_columns import CandidateColumns
 from prefpairs.engine.candidate_reader import (
@@ -31,6 +31,7 @@ from prefpairs.model.candidate import Candidate, candidate_line
 from prefpairs.model.identity import canonical, digest_prompt, digest_response, digest_tools
 from prefpairs.model.pair import Digests, Pair, make_pair
 from prefpairs.plan import PairPlan
+from prefpairs.sources.base import Native
 
 _WORTH_A_WORKER = 1 << 24
 """Bytes from which a worker saves time: reading 16 MB takes 30 ms, a fork 10."""
@@ -123,7 +124,8 @@ class CandidateStore(Candidates):
         self.records = RecordFetcher[RowOutcome]()
         self._plan = plan
         self._fast_readers: dict[int, ReadShortcut] = {}
-        self._cores: dict[int, Core] = {}
+        self._cores: dict[Native, Core] = {}
+        self._core_of: dict[int, Core] = {}
         self._cache = Cache[int, Candidate]()
 
     def __enter__(self) -> Self:
@@ -186,7 +188,11 @@ class CandidateStore(Candidates):
         source, opened = given.source, given.opened
         start, end = opened.lines_from or 0, opened.size
         number = processes_for(self._plan.options.workers, end - start, _WORTH_A_WORKER)
-        self._begin_file(given)
+        core = self._begin_file(given)
+        file = core and core.open_file(opened)
+        if core is not None and file is not None:
+            self._index_natively(core, file, given, number, reader)
+            return
         indexer = LineIndexer(given.format.how, source, self.columns, groups, reader)
         if opened.content is not None and number == 1:
             indexer.index(io.BytesIO(opened.content[start:]), start)
@@ -204,24 +210,38 @@ class CandidateStore(Candidates):
                     )
                     indexer.index(lines, begin)
 
-    def _begin_file(self, given: CandidateInput) -> None:
+    def _index_natively(
+        self, core: Core, file: Any, given: CandidateInput, threads: int, reader: CandidateReader
+    ) -> None:
+        """Index a file of lines by the native core."""
+        from prefpairs.engine.native_index import NativeIndexer
+
+        passed, progress = None, reader.ledger.progress
+        if given.opened.content is None:
+            passed, progress.own_bytes = progress.add_bytes, given.bytes_before
+        indexer = NativeIndexer(given.format.how, given.source, self.columns, {}, reader)
+        with InputErrorsNamed(given.source):
+            indexer.index_file(core, file, given.opened, threads, passed)
+
+    def _begin_file(self, given: CandidateInput) -> Core | None:
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
         number = self.records.add(file, given.format.how.read)
         if given.format.how.fast_reader is not None:
             self._fast_readers[number] = given.format.how.fast_reader.read
-        core = core_for(given.format.how)
-        if core is not None:
-            self._cores[number] = core
         self.columns.begin_file(number)
+        core = core_for(given.format.how, self._cores)
+        if core is not None:
+            self._core_of[number] = core
+        return core
 
     def core(self) -> Core | None:
         """The core's reader of the first input that it can read, if there is one."""
-        return next(iter(self._cores.values()), None)
+        return next(iter(self._core_of.values()), None)
 
     def is_read_by(self, file: int, core: Core) -> bool:
         """Whether a reader of the core knows the format of a file."""
-        return file in self._cores and self._cores[file].format == core.format
+        return self._core_of.get(file) is core
 
     # Fetch -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Python reader of its source, so errors, hints and rare shapes are in Python alon
 """
 
 import os
+from array import array
 from contextlib import suppress
 
 from prefpairs import __version__
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prefpairs.fields.make_candidate import RowOutcome
+    from prefpairs.files.open_input import OpenInput
     from prefpairs.model.candidate import Candidate
     from prefpairs.sources.base import Native, RecordReader
 
@@ -67,6 +69,18 @@ def engine() -> str:
     return f"native {__version__}" if native_core() else "python"
 
 
+def opened_again(source: "bytes | int") -> "Any":
+    """A file for the core: all its bytes, or the file of a descriptor; None if it cannot be opened.
+
+    It is opened by way of `/dev/fd`, so the user must have the right to read it.
+    """
+    if isinstance(source, int):
+        with suppress(OSError):
+            return native_core().OpenFile(source)
+        return None
+    return source
+
+
 class Core:
     """The core's reader of the rows of one source."""
 
@@ -74,6 +88,7 @@ class Core:
         self.format = native.reader, native.about
         self._reader = getattr(native_core(), native.reader)(*native.about)
         self._candidate = native.candidate
+        self._groups: list[array[int]] = []
 
     def index(
         self, lines: "Sequence[bytes]", offsets: "Sequence[int]", longest: int
@@ -84,6 +99,21 @@ class Core:
         """
         found: list[Any] = self._reader.index(lines, offsets, longest)
         return found
+
+    def open_file(self, opened: "OpenInput") -> "Any":
+        """A file for `index_file`: all its bytes, or itself; None if it cannot be opened again."""
+        return opened_again(opened.descriptor if opened.content is None else opened.content)
+
+    def index_file(self, *asked: "Any") -> "list[tuple[int, list[Any]]]":
+        """What each thread found in the lines of a file, as the stub of the core says."""
+        found: list[tuple[int, list[Any]]] = self._reader.index_file(*asked)
+        while len(self._groups) < len(found):
+            self._groups.append(array("I"))
+        return found
+
+    def groups_of(self, thread: int) -> "array[int]":
+        """The numbers that we gave to the groups of a thread."""
+        return self._groups[thread]
 
     def pairs(self, *asked: "Any") -> "tuple[int, list[Any]]":
         """The lines of pairs, as the stub of the core says."""
@@ -108,13 +138,16 @@ def core_of_pairs() -> "Any":
     return None if core is None or LIMITED else core.Pairs()
 
 
-def core_for(how: "RecordReader") -> Core | None:
-    """A reader of the core for the rows of a file, if it has one."""
+def core_for(how: "RecordReader", known: "dict[Native, Core] | None" = None) -> Core | None:
+    """A reader of the core for the rows of a file, if it has one; it may be a known one."""
     from prefpairs.model.memory_guard import LIMITED
 
     if native_core() is None or how.native is None or LIMITED:
         return None
-    return Core(how.native)
+    known = {} if known is None else known
+    if how.native not in known:
+        known[how.native] = Core(how.native)
+    return known[how.native]
 
 
 def with_core(how: "RecordReader") -> "RecordReader":

@@ -1,26 +1,36 @@
-"""Pairs whose lines the native core makes: many at a time, in several threads.
+"""Pairs that the native core makes: many at a time, their lines in several threads.
 
 The core reads both candidates again, compares them with the columns, and writes the line that
-`pair_line` would write. What it does not know exactly it leaves to `fetch_pair`, pair by pair, so
-that Python raises every error.
+`pair_line` would write. It decides best-vs-worst itself. What it does not know exactly it leaves to
+Python, pair by pair and group by group, so that Python raises every error.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from prefpairs.engine.candidate_store import CandidateStore, Numbers
-from prefpairs.engine.native import Core, native_core
+from prefpairs.engine.candidate_store import CandidateStore
+from prefpairs.engine.decide import decide, group_order, pairs_of_groups, refuse_too_many
+from prefpairs.engine.native import Core, native_core, opened_again
 from prefpairs.engine.pair_io import WHOLE, PairLines
 from prefpairs.errors import PrefpairsError
+from prefpairs.ledger import Ledger
 from prefpairs.model.memory_guard import LIGHT
+from prefpairs.plan import PairPlan
+from prefpairs.reasons import CONFLICTING
+from prefpairs.strategies import strategy_named
+from prefpairs.strategies.bounds import Bounds
 
-_PAIRS, _BYTES = 1 << 11, 1 << 20
-"""How many pairs are decided at a time, and how many bytes of candidates a thread reads."""
+_PAIRS, _GROUPS, _BYTES = 1 << 11, 1 << 11, 1 << 20
+"""How many pairs are written at a time, how many groups are decided, and how many bytes of
+candidates a thread reads."""
 
 _MOST_OPEN = 16
+
+Chosen = tuple["array[int]", "array[int]"]
+"""The numbers of chosen and of rejected candidates."""
 
 
 class NativePairs:
@@ -32,29 +42,68 @@ class NativePairs:
         self._threads = threads
         self._opened: dict[int, Any] = {}
 
-    def put(self, pairs: Iterable[Numbers], sink: PairLines) -> None:
-        """Write pairs, given by the numbers of their candidates."""
-        numbers = iter(pairs)
-        for first in islice(numbers, 1):  # an example, which is kept as values
-            sink.put(self._store.fetch_pair(first), WHOLE)
-        while some := list(islice(numbers, _PAIRS)):
-            self._put(some, sink)
+    def put_all(self, plan: PairPlan, ledger: Ledger, sink: PairLines) -> None:
+        """Decide and write all pairs, each of two answers to one prompt."""
+        waiting: Chosen = array("I"), array("I")
+        for decided in self._decided(plan, ledger):
+            for numbers, more in zip(waiting, decided, strict=True):
+                numbers.extend(more)
+            if len(waiting[0]) >= _PAIRS:
+                self._put(waiting, sink)
+                waiting = array("I"), array("I")
+        self._put(waiting, sink)
 
-    def _put(self, pairs: list[Numbers], sink: PairLines) -> None:
+    def _decided(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
+        strategy, _ = strategy_named(plan.options.strategy)
+        plain = not Bounds(plan.options) and CONFLICTING not in plan.read.options.drop_rows
+        if strategy == "best-vs-worst" and plain:
+            yield from self._widest(plan, ledger)
+            return
+        pairs = decide(self._store, plan, ledger)
+        while some := list(islice(pairs, _PAIRS)):
+            chosen, rejected = zip(*some, strict=True)
+            yield array("I", chosen), array("I", rejected)
+
+    def _widest(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
+        """The pairs of best-vs-worst, without a bound on scores or gaps."""
+        refuse_too_many(self._store, plan)
+        groups = group_order(self._store, plan)
         columns = self._store.columns.by_name()
-        chosen, rejected = map(array, "II", zip(*pairs, strict=True))
-        while chosen:
-            size = _BYTES * self._threads
+        for start in range(0, len(groups), _GROUPS):
+            some = array("I", groups[start : start + _GROUPS])
+            for found in native_core().best_vs_worst(columns, some):
+                if isinstance(found, int):
+                    pairs = list(pairs_of_groups(self._store, plan, ledger, [found]))
+                    for better, worse in pairs:
+                        yield array("I", [better]), array("I", [worse])
+                    continue
+                chosen, rejected, number, without = found
+                ledger.groups += number
+                for reason, times in without:
+                    ledger.groups_without_pair[reason] += times
+                yield array("I", chosen), array("I", rejected)
+
+    def _put(self, pairs: Chosen, sink: PairLines) -> None:
+        """Write the lines of pairs. The first one is an example, which is kept as values."""
+        chosen, rejected = pairs
+        columns, start = self._store.columns.by_name(), 0
+        if chosen and not sink.has_example:
+            sink.put(self._store.fetch_pair((chosen[0], rejected[0])), WHOLE)
+            start = 1
+        size = _BYTES * self._threads
+        while start < len(chosen):
             done, found = self._core.pairs(
-                chosen, rejected, columns, self._open, LIGHT, size, self._threads
+                *(chosen[start:], rejected[start:], columns),
+                *(self._open, LIGHT, size, self._threads),
             )
             for made in found:
                 if isinstance(made, int):
-                    sink.put(self._store.fetch_pair((chosen[made], rejected[made])), WHOLE)
+                    numbers = chosen[start + made], rejected[start + made]
+                    sink.put(self._store.fetch_pair(numbers), WHOLE)
                 else:
                     lines, *scores = made
                     sink.put_lines(lines, *(array("d", column) for column in scores))
-            del chosen[:done], rejected[:done]
+            start += done
 
     def _open(self, file: int) -> Any:
         """Where the rows of a file are, and its name; None if Python has to read them."""
@@ -68,9 +117,7 @@ class NativePairs:
         records = self._store.records
         if not self._store.is_read_by(file, self._core):
             return None
-        with suppress(PrefpairsError, OSError):  # Python meets them again, and says so
-            source = records.source(file)
-            if isinstance(source, int):
-                source = native_core().OpenFile(source)
-            return source, records.label(file)
+        with suppress(PrefpairsError):  # Python meets it again, and says so
+            source = opened_again(records.source(file))
+            return None if source is None else (source, records.label(file))
         return None

@@ -82,6 +82,11 @@ class PairLines:
         count_pair(pair, self._ledger)
         return True
 
+    @property
+    def has_example(self) -> bool:
+        """Whether a pair was written that serves as an example."""
+        return self._ledger.example is not None
+
     def put_lines(
         self,
         lines: bytes,

@@ -71,49 +71,50 @@ class PairsFromCandidates:
             yield self._entry(number, chosen, rejected)
 
     def put_all(self, sink: Sink) -> None:
-        """Write all pairs to the sink; several processes may write if it takes lines."""
+        """Write all pairs to the sink; several threads or processes may, if it takes lines."""
         if self._plan.options.assume_grouped:
             self._put_as_they_come(sink)
             return
         ledger, plan, store = self._ledger, self._plan, self.candidates
         store.index(ledger, self._ready)
         self._put(self._ready.pairs(), sink)
-        number = self._processes_worth()
-        if not isinstance(sink, PairLines) or number == 1:
-            ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
-            self._put_new(decide(store, plan, ledger), sink)
+        known = isinstance(sink, PairLines) and not plan.options.num_candidates
+        core = store.core() if known else None
+        number = self._workers_worth()
+        if core is None and isinstance(sink, PairLines) and number > 1 and CAN_FORK:
+            self._put_by_processes(sink, number)
             return
-        from prefpairs.engine.write_workers import WriteWorkers
+        ledger.progress.begin_step(partial(step_of_groups, "writing", store, plan, ledger))
+        if core is None or not isinstance(sink, PairLines) or plan.options.across_prompts:
+            self._put(map(self._fetch_from(store), decide(store, plan, ledger)), sink)
+            return
+        from prefpairs.engine.native_pairs import NativePairs
 
-        refuse_too_many(store, plan)
-        groups = group_order(store, plan)
-        workers = WriteWorkers(self._write_groups, groups, number, plan.temp_dir)
-        workers.write(sink.outputs, ledger)
+        NativePairs(store, core, number).put_all(plan, ledger, sink)
 
-    def _processes_worth(self) -> int:
-        """How many processes should write: one, unless each has enough to do."""
-        if self._plan.options.across_prompts or not CAN_FORK:
+    def _workers_worth(self) -> int:
+        """How many processes or threads should write: one, unless each has enough to do."""
+        if self._plan.options.across_prompts:
             return 1
         amount = len(self.candidates.columns)
         return processes_for(self._plan.options.workers, amount, _WORTH_A_PROCESS)
+
+    def _put_by_processes(self, sink: PairLines, number: int) -> None:
+        from prefpairs.engine.write_workers import WriteWorkers
+
+        plan, store = self._plan, self.candidates
+        refuse_too_many(store, plan)
+        groups = group_order(store, plan)
+        workers = WriteWorkers(self._write_groups, groups, number, plan.temp_dir)
+        workers.write(sink.outputs, self._ledger)
 
     def _write_groups(
         self, groups: Iterable[int], outputs: Mapping[str, Output], ledger: Ledger
     ) -> None:
         """Write the pairs of some groups, in this process or in a worker."""
         numbers = pairs_of_groups(self.candidates, self._plan, ledger, groups)
-        self._put_new(numbers, PairLines(outputs, ledger))
+        self._put(map(self._fetch_from(self.candidates), numbers), PairLines(outputs, ledger))
         self.candidates.check()
-
-    def _put_new(self, numbers: Iterable[Numbers], sink: Sink, threads: int = 1) -> None:
-        """Write the pairs of these candidates, by the native core if it can."""
-        core = None if self._plan.options.num_candidates else self.candidates.core()
-        if core is None or not isinstance(sink, PairLines):
-            self._put(map(self._fetch_from(self.candidates), numbers), sink)
-            return
-        from prefpairs.engine.native_pairs import NativePairs
-
-        NativePairs(self.candidates, core, threads).put(numbers, sink)
 
     def _put_as_they_come(self, sink: Sink) -> None:
         """Pair inputs whose groups are contiguous, with one group in memory at a time."""

@@ -12,6 +12,7 @@ from rows_and_output import Row, data_of
 from prefpairs.engine import candidate_store
 from prefpairs.engine.candidate_store import CandidateStore
 from prefpairs.engine.index_lines import IndexWorkers
+from prefpairs.engine.native import VARIABLE, Core
 from prefpairs.errors import FileError
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger
@@ -53,7 +54,8 @@ def _answers(candidates: list[Candidate]) -> list[tuple[str, float]]:
 
 @pytest.fixture(name="others")
 def _others(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many worker processes each file got."""
+    """How many worker processes each file got; the native core has none."""
+    monkeypatch.setenv(VARIABLE, "0")
     numbers = []
     before = IndexWorkers.__init__
 
@@ -140,6 +142,9 @@ def test_trouble_has_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(candidate_store, "byte_ranges", fail)
-    with pytest.raises(FileError) as caught:
-        _indexed(path, workers=2)
-    assert caught.value.args == ("r.jsonl", "Input/output error")
+    monkeypatch.setattr(Core, "index_file", fail)
+    for engine in ("0", "1"):
+        monkeypatch.setenv(VARIABLE, engine)
+        with pytest.raises(FileError) as caught:
+            _indexed(path, workers=2)
+        assert caught.value.args == ("r.jsonl", "Input/output error")

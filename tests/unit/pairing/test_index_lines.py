@@ -124,6 +124,7 @@ def test_who_asks_first_is_read(by: str) -> None:
         asked[line] += 1
         return fast_reader.read_question and fast_reader.read_question(line)
 
+    how = how._replace(native=None)
     quick = FastReader(fast_reader.index_rows, fast_reader.read if by == "read_question" else read)
     if by == "read_question":
         quick = quick._replace(read_question=ask)

@@ -16,6 +16,7 @@ from prefpairs.engine import index_lines, processes
 from prefpairs.engine.candidate_columns import Block
 from prefpairs.engine.candidate_reader import reading_inputs
 from prefpairs.engine.index_lines import IndexedRange, IndexWorkers, Job, LineIndexer
+from prefpairs.engine.native import VARIABLE
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.engine.processes import CAN_FORK, Counter
 from prefpairs.fields.read_options import ReadOptions
@@ -27,6 +28,13 @@ from prefpairs.strategies.options import PairOptions
 from run_plans import pair
 
 pytestmark = pytest.mark.full
+
+
+@pytest.fixture(autouse=True)
+def _python_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The native core has threads instead of workers."""
+    monkeypatch.setenv(VARIABLE, "0")
+
 
 ROWS: list[Row] = [
     {"prompt": f"Q{number // 4}", "response": f"A{number}", "score": number % 4}

@@ -1,0 +1,135 @@
+//! Decisions about groups, from columns of Python.
+
+use prefpairs_core::decide::{self, Candidates, Decided, NoPair};
+use prefpairs_core::identity::{Digest, ABSENT};
+use pyo3::buffer::{PyBuffer, ReadOnlyCell};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::winners::{cells, digest_at, Cells, DIGEST};
+
+/// The columns that decide, by reference.
+#[derive(FromPyObject)]
+pub struct Columns {
+    #[pyo3(item)]
+    scores: PyBuffer<f64>,
+    #[pyo3(item)]
+    digests: PyBuffer<u8>,
+    #[pyo3(item)]
+    indexes: PyBuffer<i64>,
+    #[pyo3(item)]
+    by_group: (PyBuffer<u32>, PyBuffer<u32>),
+}
+
+struct Read<'a> {
+    scores: Cells<'a, f64>,
+    digests: Cells<'a, u8>,
+    indexes: Cells<'a, i64>,
+}
+
+impl Candidates for Read<'_> {
+    fn score(&self, number: u32) -> f64 {
+        self.scores[number as usize].get()
+    }
+
+    fn index(&self, number: u32) -> i64 {
+        self.indexes[number as usize].get()
+    }
+
+    fn response(&self, number: u32) -> Digest {
+        digest_at(self.digests, DIGEST * number as usize).unwrap_or(ABSENT)
+    }
+}
+
+/// The pairs of groups, each of its best and its worst: for consecutive groups the chosen and the
+/// rejected candidates, how many groups these are, and why some of them have no pair; between them
+/// the numbers of groups about which Python must decide.
+#[pyfunction]
+pub fn best_vs_worst<'py>(
+    py: Python<'py>,
+    columns: Columns,
+    groups: PyBuffer<u32>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (numbers, starts) = (cells(py, &columns.by_group.0)?, cells(py, &columns.by_group.1)?);
+    let read = Read {
+        scores: cells(py, &columns.scores)?,
+        digests: cells(py, &columns.digests)?,
+        indexes: cells(py, &columns.indexes)?,
+    };
+    let found = PyList::empty(py);
+    let mut part = Part::default();
+    let mut members = Vec::new();
+    for group in cells(py, &groups)?.iter().map(ReadOnlyCell::get) {
+        let at = group as usize;
+        let range = starts.get(at).zip(starts.get(at + 1));
+        let range = range.map(|(start, end)| start.get() as usize..end.get() as usize);
+        let given = range.and_then(|range| numbers.get(range));
+        let given = given.ok_or_else(|| PyValueError::new_err("there is no such group"))?;
+        members.clear();
+        members.extend(given.iter().map(ReadOnlyCell::get));
+        match decide::best_vs_worst(&read, &mut members) {
+            Decided::Pair(better, worse) => {
+                part.chosen.extend(better.to_ne_bytes());
+                part.rejected.extend(worse.to_ne_bytes());
+            }
+            Decided::NoPair(reason) => part.count(reason),
+            Decided::Unclear => {
+                std::mem::take(&mut part).append_to(&found)?;
+                found.append(group)?;
+                continue;
+            }
+        }
+        part.groups += 1;
+    }
+    part.append_to(&found)?;
+    Ok(found)
+}
+
+/// Consecutive groups.
+#[derive(Default)]
+struct Part {
+    chosen: Vec<u8>,
+    rejected: Vec<u8>,
+    groups: usize,
+    /// In the order in which they came first.
+    without: Vec<(&'static str, usize)>,
+}
+
+impl Part {
+    fn count(&mut self, reason: NoPair) {
+        let reason = match reason {
+            NoPair::OneCandidate => "one_candidate",
+            NoPair::SameAnswer => "same_answer",
+            NoPair::AllTied => "all_tied",
+        };
+        match self.without.iter_mut().find(|known| known.0 == reason) {
+            Some(known) => known.1 += 1,
+            None => self.without.push((reason, 1)),
+        }
+    }
+
+    fn append_to(self, found: &Bound<PyList>) -> PyResult<()> {
+        let py = found.py();
+        let (chosen, rejected) = (PyBytes::new(py, &self.chosen), PyBytes::new(py, &self.rejected));
+        found.append((chosen, rejected, self.groups, self.without))
+    }
+}
+
+/// All candidates, group by group, and where each group starts (u32).
+#[pyfunction]
+pub fn by_group<'py>(
+    py: Python<'py>,
+    group_of: PyBuffer<u32>,
+    groups: usize,
+) -> PyResult<[Bound<'py, PyBytes>; 2]> {
+    let given = cells(py, &group_of)?;
+    if given.iter().any(|group| group.get() as usize >= groups) {
+        return Err(PyValueError::new_err("there is no such group"));
+    }
+    let sorted = decide::by_group(given.iter().map(ReadOnlyCell::get), groups);
+    Ok(sorted.map(|column| {
+        let bytes: Vec<u8> = column.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        PyBytes::new(py, &bytes)
+    }))
+}

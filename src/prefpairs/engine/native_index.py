@@ -1,0 +1,61 @@
+"""Lines of a file into the candidate columns by the native core, in several threads.
+
+The core takes a megabyte for each thread at a time, so a signal waits for a few milliseconds only.
+Lines that it does not know exactly come back, and are read as all lines are without it.
+"""
+
+import io
+from typing import Any
+
+from prefpairs.engine.candidate_columns import Block
+from prefpairs.engine.index_lines import LineIndexer
+from prefpairs.engine.native import Core
+from prefpairs.files.lines import lines_between, record_of
+from prefpairs.files.nonblocking import CountBytes
+from prefpairs.files.open_input import OpenInput
+from prefpairs.model.memory_guard import LIGHT
+
+_AT_ONCE = 1 << 20
+
+
+class NativeIndexer(LineIndexer):
+    """Indexes a file of lines, all at once."""
+
+    def index_file(
+        self, core: Core, file: Any, opened: OpenInput, threads: int, passed: CountBytes | None
+    ) -> None:
+        """Index all lines of a file, which the core has opened, too."""
+        ledger = self._reader.ledger
+        before = ledger.rows_read
+        first, end = lines = opened.lines_from or 0, opened.size
+        longest = min(self._longest, LIGHT)
+        for start in range(first, end, _AT_ONCE * threads):
+            found = core.index_file(file, lines, start, _AT_ONCE, longest, threads)
+            for thread, (number, parts) in enumerate(found):
+                for part in parts:
+                    self._add_part(core, thread, part, opened)
+                self.lines += number
+            if passed is not None:
+                passed(min(_AT_ONCE * threads, end - start))
+        ledger.add_rows(self._label, ledger.rows_read - before)
+
+    def _add_part(self, core: Core, thread: int, part: Any, opened: OpenInput) -> None:
+        """Add columns that a thread filled, or read a line that it handed up."""
+        if isinstance(part[0], int):
+            place, offset, line = part
+            number = self.lines + 1 + place
+            data = _line_at(opened, offset, self._longest) if line is None else line
+            self._add_any(record_of(number, offset, data, self._longest))
+            return
+        before = len(self._columns)
+        columns, rows, noticed, items = part
+        self._columns.add_block(Block(*columns), core.groups_of(thread), self.lines + 1)
+        candidates = len(self._columns) - before
+        self._reader.count_scanned(rows, self._how, candidates, noticed, items)
+
+
+def _line_at(opened: OpenInput, offset: int, longest: int) -> bytes:
+    """A long line, or as much of it as shows that it is too long."""
+    if opened.content is not None:
+        return io.BytesIO(opened.content[offset:]).readline(longest + 1)
+    return lines_between(opened.descriptor, offset, opened.size).readline(longest + 1)
