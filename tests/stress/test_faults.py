@@ -10,13 +10,20 @@ from stress_kit import Done, Rig, Stage, problems_of_tree, spots
 from stress_scenes import SCENES
 from stress_shim import Call, Fault
 
+from prefpairs.engine.native import native_core
+
 ACTIONS: dict[str, list[tuple[str, int, bool]]] = {
     "open": [
         ("errno", errno.EACCES, False),
         ("errno", errno.EIO, False),
         ("errno", errno.EINTR, False),
     ],
-    "read": [("errno", errno.EIO, False), ("errno", errno.EINTR, False), ("short", 0, False)],
+    "read": [
+        ("errno", errno.EIO, False),
+        ("errno", errno.EIO, True),
+        ("errno", errno.EINTR, False),
+        ("short", 0, False),
+    ],
     "write": [
         ("errno", errno.ENOSPC, False),
         ("errno", errno.ENOSPC, True),
@@ -132,6 +139,8 @@ def _codes(fault: Fault, calls: Sequence[Call]) -> set[int]:
     if fault.kind in HARMLESS or fault.who == "worker":
         return {0, 5}
     struck = next(call for call in calls if call.struck)
+    if struck.call.startswith("pread") and not fault.sticky and native_core() is not None:
+        return {0, 5}  # what the core cannot read, Python reads again
     # A folder may be of a kind that cannot be synced; a folder for a file without a name may be
     # unable to hold one, and a file with a name takes its place; and one that is already there
     # need not be made.
