@@ -12,7 +12,7 @@ from prefpairs.engine import native
 from prefpairs.engine.candidate_columns import Block, CandidateColumns, group_key
 from prefpairs.engine.native import Core, native_core
 from prefpairs.engine.pairs_from_files import entry_of
-from prefpairs.engine.trainer_rows import unwrap
+from prefpairs.engine.pairs_from_trainer_rows import unwrap
 from prefpairs.errors import BadRecord, TwoReadings
 from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.pair_row import read_pair

@@ -23,8 +23,8 @@ from prefpairs.model.json_codec import encode_pretty
 from prefpairs.plan import InputPlan, Plan, ReadPlan
 
 if TYPE_CHECKING:
-    from prefpairs.engine.gates import Gate
     from prefpairs.engine.manifest import ManifestWriter
+    from prefpairs.engine.required_counts import Gate
 
 
 def run(plan: Plan, ledger: Ledger) -> Destination:
@@ -63,7 +63,7 @@ def prepare(plan: Plan) -> "tuple[Destination, list[Gate], ManifestWriter | None
     """
     gates: list[Gate] = []
     if plan.write.require:
-        from prefpairs.engine.gates import read_gates
+        from prefpairs.engine.required_counts import read_gates
 
         gates = read_gates(plan.write.require, summary_of(plan, Ledger()))
     destination = Destination(plan)

@@ -67,7 +67,7 @@ NEVER = (
 """What no command loads that only passes pairs on."""
 
 NOT_FOR_PAIRS = (
-    "prefpairs.engine.gates",
+    "prefpairs.engine.required_counts",
     "prefpairs.engine.dataset_folder",
     "prefpairs.cli.recipe",
     "prefpairs.engine.rehearse",

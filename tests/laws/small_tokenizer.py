@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.token_ids import Tokenization
 from prefpairs.files.tokenizer import Tokens
 

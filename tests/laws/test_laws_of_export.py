@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from run_in_process import Collected, Row, lines_of
 
 from hypothesis_examples import examples
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.token_ids import Tokenization
 from prefpairs.dataset.column_types import shape_of
 from prefpairs.dataset.convert_pair import LOSSY
 from prefpairs.dataset.row_checks import check_row
 from prefpairs.dataset.row_rules import Effect
 from prefpairs.engine.pair_io import WHOLE
-from prefpairs.engine.trainer_rows import unwrap
+from prefpairs.engine.pairs_from_trainer_rows import unwrap
 from prefpairs.files.input_paths import find_inputs
 from prefpairs.ledger import Ledger, StageCounts
 from prefpairs.model.identity import digest_response

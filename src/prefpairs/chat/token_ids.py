@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prefpairs.chat.rendered_chat import ChatRenderer, RenderedChat, Span
+from prefpairs.chat.model_spans import ChatRenderer, RenderedChat, Span
 from prefpairs.model.candidate import TOKENS_END
 from prefpairs.targets.base import CannotExport
 from prefpairs.targets.export_options import ExportOptions

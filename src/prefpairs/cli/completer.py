@@ -6,9 +6,9 @@ The shell asks at each press of a key, so only the command that is being typed i
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from prefpairs.cli.command_as_typed import TypedCommand
 from prefpairs.cli.command_docs import EVERYWHERE, options_of_command
 from prefpairs.cli.main import COMMANDS
-from prefpairs.cli.typed_command import TypedCommand
 from prefpairs.option import Option
 
 _FILES = ("FILE", "INPUT", "BEFORE AFTER", "RECIPE.toml", "MANIFEST", "DATASET")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from prefpairs.cli.recipe import STAGES, SUBMIT, Recipe
 from prefpairs.cli.terminal.safe_text import printable
 from prefpairs.engine.destination import Destination
-from prefpairs.engine.files_for_stages import (
+from prefpairs.engine.reference_files import (
     earlier_files,
     files_named_by,
     with_earlier_sides,

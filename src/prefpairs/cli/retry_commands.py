@@ -4,9 +4,9 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 
+from prefpairs.cli.command_as_typed import TypedCommand
 from prefpairs.cli.command_docs import options_of_command
 from prefpairs.cli.terminal.error_text import are_no_pairs
-from prefpairs.cli.typed_command import TypedCommand
 from prefpairs.errors import (
     ArePairs,
     BadRecords,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prefpairs.engine.foreign_files import (
+from prefpairs.engine.overwrite_guard import (
     IsOurs,
     is_row,
     is_signed,

@@ -12,8 +12,8 @@ from prefpairs.dataset.column_types import column_of, dates_alone
 from prefpairs.dataset.convert_pair import ARGUMENT_NOTES, LOSSY, convert_pair, trainer_prompt
 from prefpairs.dataset.row_rules import Row
 from prefpairs.dataset.unpaired_answers import UnpairedAnswers
+from prefpairs.engine.dataset_row_spool import RowBuffer
 from prefpairs.engine.pair_io import Written, count_pair
-from prefpairs.engine.row_buffer import RowBuffer
 from prefpairs.engine.row_reader import reading_rows
 from prefpairs.errors import CannotHold, NothingCameOut, ReadsAsDates, SideLeaks
 from prefpairs.files.open_input import open_input

@@ -8,8 +8,8 @@ from zlib import crc32
 
 from prefpairs.engine.native import core_of_pairs
 from prefpairs.engine.pair_io import WHOLE, Sink
+from prefpairs.engine.pairs_from_trainer_rows import unwrap
 from prefpairs.engine.row_reader import Rows
-from prefpairs.engine.trainer_rows import unwrap
 from prefpairs.errors import InputChanged
 from prefpairs.fields.pair_row import PairRowOutcome, read_pair, read_pair_fast
 from prefpairs.files.fetch_records import RecordFetcher, RecordFile, Spool

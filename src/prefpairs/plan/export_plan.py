@@ -268,7 +268,7 @@ def _tokenization(
         raise UsageError("--keep-end needs to know a length", "--max-tokens N, or --pad-to N")
     if model is None:
         return None
-    from prefpairs.chat.rendered_chat import ChatRenderer
+    from prefpairs.chat.model_spans import ChatRenderer
     from prefpairs.chat.template import compiled
     from prefpairs.chat.token_ids import Tokenization, refuse_unknown
     from prefpairs.files.option_files import read_template

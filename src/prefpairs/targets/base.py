@@ -12,7 +12,7 @@ from prefpairs.model.pair import Pair
 from prefpairs.targets.export_options import ExportOptions
 
 if TYPE_CHECKING:
-    from prefpairs.chat.rendered_chat import ChatRenderer
+    from prefpairs.chat.model_spans import ChatRenderer
     from prefpairs.chat.template import TemplateFacts
     from prefpairs.chat.token_ids import Encoded
     from prefpairs.model.candidate import Trace

@@ -16,7 +16,7 @@ from prefpairs.chat.flatten import (
     with_calls_as_text,
     with_reasoning_as_text,
 )
-from prefpairs.chat.rendered_chat import Span
+from prefpairs.chat.model_spans import Span
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.chat.token_ids import tokens_of
 from prefpairs.dataset.row_rules import Row

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.token_ids import Tokenization
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_rules import Row

@@ -3,7 +3,7 @@
 import pytest
 from target_rows import CHATML, calling, model, told, user
 
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.model.message import Message
 from prefpairs.targets.base import CannotExport
 

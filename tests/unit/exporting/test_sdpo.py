@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from target_rows import CHATML, calling, letters, model, system, told, user
 
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.dataset.row_rules import Row
 from prefpairs.model.candidate import ToolError, Trace

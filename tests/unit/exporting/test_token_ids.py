@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from target_rows import TOKENS, calling, letters, model, pair, rows_of, told, user
 
-from prefpairs.chat.rendered_chat import RenderedChat, Span
+from prefpairs.chat.model_spans import RenderedChat, Span
 from prefpairs.chat.token_ids import refuse_unknown, tokens_of
 from prefpairs.dataset.convert_pair import convert_pair
 from prefpairs.dataset.row_checks import check_row

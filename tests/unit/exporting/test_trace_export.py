@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows_and_output import Lines
 
-from prefpairs.chat.rendered_chat import ChatRenderer
+from prefpairs.chat.model_spans import ChatRenderer
 from prefpairs.chat.template import TemplateFacts
 from prefpairs.engine.pair_io import WHOLE
 from prefpairs.errors import BadRecords, NothingCameOut

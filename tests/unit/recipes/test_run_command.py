@@ -459,7 +459,7 @@ def test_gate_on_a_stage() -> None:
 
 def test_input_that_changes_under_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also behind its back: no manifest tells of a file that was not what was read."""
-    check = "prefpairs.engine.gates.Gate.check"
+    check = "prefpairs.engine.required_counts.Gate.check"
 
     def meddle(*_: object) -> None:
         with open("recipe.toml", "ab") as file:

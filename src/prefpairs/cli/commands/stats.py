@@ -7,7 +7,7 @@ from prefpairs.analysis.survey_tables import sections, warnings
 from prefpairs.cli.analysis_options import AnyInputPlan, analysed
 from prefpairs.cli.terminal.progress_bar import inputs_to_measure, show_progress
 from prefpairs.engine.destination import check_written
-from prefpairs.engine.gates import read_gates
+from prefpairs.engine.required_counts import read_gates
 from prefpairs.engine.survey_inputs import survey
 from prefpairs.errors import OptionsConflict
 from prefpairs.fields.read_options import ReadOptions
