@@ -41,11 +41,11 @@ _OF_PAIRS = tuple(f"tests/cases/{name}/" for name in ("dedupe", "export", "filte
 
 
 def _rows_of(data: bytes) -> tuple[bytes, ...]:
-    """The objects of a file, be it lines or an array."""
+    """The objects of a file, be it lines, an array or one object."""
     found = [line for line in data.splitlines() if line[:1] + line[-1:] == b"{}"]
     with suppress(ValueError):
         items = json.loads(data)
-        listed = items if isinstance(items, list) else []
+        listed = items if isinstance(items, list) else [items]
         found += [json.dumps(item).encode() for item in listed if isinstance(item, dict)]
     return tuple(found)
 

@@ -36,6 +36,7 @@ from prefpairs.errors import (
     BadInput,
     BadRecord,
     DataError,
+    NoSuchPath,
     PrefpairsError,
     TwoReadings,
     UsageError,
@@ -248,7 +249,7 @@ def _reading(read: Callable[[bytes], Any], data: bytes) -> Any:
     except BadRecord as error:
         _words(error)
         return f"{error.code}: {error.problem}"
-    except TwoReadings as error:
+    except (NoSuchPath, TwoReadings) as error:
         _words(error)
         return error.problem
 

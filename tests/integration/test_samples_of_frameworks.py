@@ -39,6 +39,7 @@ FILES = [
     Sample("inspect", "scene_a_small.json", "inspect-ai", ("--score", "includes")),
     Sample("inspect", "real_popularity.eval", "inspect-ai"),
     Sample("inspect", "real_log_formats.eval", "inspect-ai"),
+    Sample("harbor", "job/", "harbor", ("--score", "correct")),
 ]
 
 

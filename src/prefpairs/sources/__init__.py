@@ -22,6 +22,7 @@ SOURCES = {
     "verifiers": "verifiers 0.4 and prime-rl: traces.jsonl, an episode a line",
     "verifiers-v0": "verifiers before 0.4: results.jsonl, a rollout a line",
     "inspect-ai": "Inspect logs (.eval, .json): the samples of an evaluation, several epochs each",
+    "harbor": "Harbor: the trials of a job, with the trajectories of their agents (ATIF)",
     "generic": "any rows with a prompt, a response and a score, named by paths or guessed",
 }
 """Every source, in the order in which `auto` tries them."""
@@ -42,6 +43,7 @@ KEY_COLUMNS = {
     "verifiers": ("traces",),
     "verifiers-v0": ("example_id",),
     "inspect-ai": ("eval", "epoch"),
+    "harbor": ("trial_name",),
 }
 """The columns of which every row of a source has at least one; the source itself looks closer."""
 
@@ -79,6 +81,13 @@ LAYOUTS = (
         re.compile(r"^samples/[^/]+\.json\Z"),
         "header.json",
         ("../header.json", "../_journal/start.json"),
+    ),
+    RecordLayout(
+        "Harbor",
+        re.compile(r"(^|/)[^/]+__[A-Za-z0-9]{7}/result\.json\Z"),
+        "agent/trajectory.json",
+        ("agent/trajectory.json",),
+        "result.json",
     ),
 )
 """Where the records of formats are that are more than a line of one file."""
