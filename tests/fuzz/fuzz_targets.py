@@ -59,6 +59,7 @@ from prefpairs.files.zip_reader import zip_records
 from prefpairs.ledger import Ledger, ValidationLedger
 from prefpairs.ledger.summaries import pair_summary
 from prefpairs.model.candidate import candidate_line
+from prefpairs.model.identity import digest_response
 from prefpairs.model.pair import pair_line
 from prefpairs.model.schema import MODELS
 from prefpairs.option import filled
@@ -259,10 +260,12 @@ def _hold_shortcut(fast_reader: Any, found: Any, data: bytes) -> None:
     if fast_reader is None:
         return
     (scanned,) = fast_reader.index_rows([data])
-    plain = fast_reader.read(data, "")
+    plain = fast_reader.read(data)
     if plain is not None and scanned is not None:
-        assert repr([plain[0]]) == repr(found.kept)
-        assert scanned[1:] == (plain[0].score, plain[0].index, plain[1], ())
+        (candidate,) = plain.kept
+        assert repr(plain.kept) == repr(found.kept)
+        digest = digest_response(candidate.response)
+        assert scanned[1:] == (candidate.score, candidate.index, digest, (*plain.noticed,))
 
 
 def _hold_candidates(reading: RowOutcome) -> None:

@@ -189,7 +189,7 @@ NO_SIZE: dict[str, str] = {
     "stages.sample.DRAWS": _FORM,
     "stages.split._DEVIATIONS": "how unlikely a share is that is told",
     "sources.generic_fast": _FORM,
-    "sources.nat_fast": _FORM,
+    "sources.nat": _FORM,
     "sources.nemo_gym": _FORM,
     "sources.generic._MOST_KINDS": _SHOWN,
     "sources.generic._TRIES": _SHOWN,

@@ -64,19 +64,18 @@ def accepted(line: bytes, options: ReadOptions = READINGS[0][0], sample: Row = S
     short = opened(options, sample).fast_reader
     assert short
     (scanned,) = short.index_rows([line])
-    plain = short.read(line, "r.jsonl:1")
+    plain = short.read(line)
     if plain is None or scanned is None:
         assert plain is None
         return False
-    candidate, digest = plain
+    (candidate,) = plain.kept
     whole = told(line, options)
     assert isinstance(whole, RowOutcome), whole
-    assert repr(whole.kept) == repr([candidate._replace(origin="")])
+    assert repr(whole.kept) == repr(plain.kept)
     assert (whole.places, whole.lost, whole.noticed) == ([1], [], [])
     assert {*whole.facts} <= {*short.facts}
     assert source_of(line) == GENERIC
-    assert candidate.origin == "r.jsonl:1"
-    assert digest == digest_response(whole.kept[0].response)
+    digest = digest_response(candidate.response)
     assert scanned[1:] == (candidate.score, candidate.index, digest, ())
     return True
 

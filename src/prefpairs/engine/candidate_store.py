@@ -5,7 +5,7 @@ record file where it was found, and compared with its digests.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from prefpairs.engine.candidate_columns import CandidateColumns
@@ -37,9 +37,6 @@ _WORTH_A_WORKER = 1 << 24
 """Bytes from which a worker saves time: reading 16 MB takes 30 ms, a fork 10."""
 
 _MOST_CONFIRMED = 256
-
-ReadShortcut = Callable[[bytes, str], tuple[Candidate, bytes] | None]
-"""Reads a row and its origin: its one candidate, and the digest of the response."""
 
 Numbers = tuple[int, int]
 """The numbers of a chosen and of a rejected candidate."""
@@ -123,7 +120,6 @@ class CandidateStore(Candidates):
         super().__init__()
         self.records = RecordFetcher[RowOutcome]()
         self._plan = plan
-        self._fast_readers: dict[int, ReadShortcut] = {}
         self._cores: dict[Native, Core] = {}
         self._core_of: dict[int, Core] = {}
         self._cache = Cache[int, Candidate]()
@@ -227,8 +223,6 @@ class CandidateStore(Candidates):
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
         number = self.records.add(file, given.format.how.read)
-        if given.format.how.fast_reader is not None:
-            self._fast_readers[number] = given.format.how.fast_reader.read
         self.columns.begin_file(number)
         core = core_for(given.format.how, self._cores)
         if core is not None:
@@ -252,16 +246,11 @@ class CandidateStore(Candidates):
             return candidate
         file, offset, length, slot, line = self.columns.place(number)
         label = self.records.label(file)
-        read = self._fast_readers.get(file)
-        found = read and read(self.records.line(file, offset, length), f"{label}:{line}")
-        if found:
-            candidate, digest = found
-        else:
-            reading = self.records.fetch(file, offset, length)
-            if slot >= len(reading.kept):
-                raise InputChanged(label)
-            candidate = with_origin(reading, slot, label, line)
-            digest = digest_response(candidate.response)
+        reading = self.records.fetch(file, offset, length)
+        if slot >= len(reading.kept):
+            raise InputChanged(label)
+        candidate = with_origin(reading, slot, label, line)
+        digest = digest_response(candidate.response)
         if candidate.score != self.columns.scores[number] or digest != self.columns.digest(number):
             raise InputChanged(label)
         self._cache.put(number, candidate, length)

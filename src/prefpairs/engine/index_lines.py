@@ -176,8 +176,8 @@ class LineIndexer:
         if fast_reader.read_question is not None:
             asked = fast_reader.read_question(line)
         else:
-            read = fast_reader.read(line, "")
-            asked = read and read[0]
+            reading = fast_reader.read(line)
+            asked = None if reading is None else reading.kept[0]
         if asked is None:
             return False
         self._groups[question] = self._columns.group_of(asked)

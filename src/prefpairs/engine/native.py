@@ -156,17 +156,13 @@ def with_core(how: "RecordReader") -> "RecordReader":
     if core is None or fast_reader is None or native is None or native.candidate is None:
         return how
 
-    def read(record: bytes) -> "RowOutcome":
+    def read_usual(record: bytes) -> "RowOutcome | None":
         from prefpairs.fields.make_candidate import RowOutcome
 
         found = core.read(record, "")
-        if found is None:
-            return how.read(record)
-        candidate, _, noticed = found
-        return RowOutcome([candidate], [1], noticed=noticed)
+        return None if found is None else RowOutcome([found[0]], [1], noticed=found[2])
 
-    def read_usual(record: bytes, origin: str) -> "tuple[Candidate, bytes] | None":
-        found = core.read(record, origin)
-        return None if found is None or found[2] else found[:2]
+    def read(record: bytes) -> "RowOutcome":
+        return read_usual(record) or how.read(record)
 
     return how._replace(read=read, fast_reader=fast_reader._replace(read=read_usual))

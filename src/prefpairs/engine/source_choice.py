@@ -80,7 +80,7 @@ class Formats:
                 continue
             like = self._opened(label, record.data)
             found = found or like
-            if like.how.fast_reader and like.how.fast_reader.read(record.data, ""):
+            if like.how.fast_reader and like.how.fast_reader.read(record.data):
                 found = like
                 break
         found = found or self._opened(label, None)
@@ -96,11 +96,7 @@ class Formats:
         Shards are mostly alike, and what a fast reader reads is the same in every file.
         """
         last = self._last
-        if (
-            last is None
-            or last.how.fast_reader is None
-            or not last.how.fast_reader.read(record, "")
-        ):
+        if last is None or last.how.fast_reader is None or not last.how.fast_reader.read(record):
             return None
         return Format(last.source, last.how, record, self._known_to)
 
@@ -112,8 +108,8 @@ class Formats:
         fast_reader = opened[source].fast_reader
 
         def read(record: bytes) -> RowOutcome:
-            if fast_reader is not None and (plain := fast_reader.read(record, "")) is not None:
-                return RowOutcome([plain[0]], [1], facts=fast_reader.facts)
+            if fast_reader is not None and (usual := fast_reader.read(record)) is not None:
+                return usual
             try:
                 reading = read_in_full(record)
             except NotJson as error:

@@ -32,12 +32,11 @@ class Native(NamedTuple):
 class FastReader(NamedTuple):
     """A fast reader for rows of the usual shape; for any other row it returns None.
 
-    It must find exactly what the general reader finds. `read` takes a row and its origin, and
-    returns the row's one candidate with the digest of its response.
+    It must find exactly what the general reader finds: one candidate in each row.
     """
 
     index_rows: Callable[[Sequence[bytes]], Sequence[IndexedRow | None]]
-    read: Callable[[bytes, str], tuple[Candidate, bytes] | None]
+    read: Callable[[bytes], RowOutcome | None]
     read_question: Callable[[bytes], Candidate | None] | None = None
     """A candidate with the question of an indexed row and no answer; faster than `read`."""
     facts: tuple[tuple[str, ...], ...] = ()

@@ -31,6 +31,7 @@ from prefpairs.fields.field_names import (
     VERSIONS,
 )
 from prefpairs.fields.guess_fields import Fields
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.training_logs import TRAINING_LOGS, TrainingLog
 from prefpairs.model.candidate import Candidate, read_text
@@ -96,7 +97,7 @@ def fast_reader_for(
     row_of = partial(_row_of, own, bool if judged else _Score, fields.log)
     narrow = row_of(tuple(sorted(like_the_sample.items())), narrow=True)
     wide = narrow if strict else row_of(tuple(sorted(others.items())), narrow=False)
-    plain = _FastReader(narrow, wide, fields.log, of_chats=fields.prompt in CHATS)
+    plain = _FastReader(narrow, wide, fields.log, facts, of_chats=fields.prompt in CHATS)
     found = FastReader(plain.index_rows, plain.read, facts=facts)
     if fields.log is not None or options.ignore:
         return found, None
@@ -256,9 +257,11 @@ class _FastReader:
         narrow: Callable[[bytes], Any],
         wide: Callable[[bytes], Any],
         log: TrainingLog | None,
+        facts: tuple[Fact, ...],
         *,
         of_chats: bool,
     ) -> None:
+        self._facts = facts
         self._of_chats = of_chats
         self._row_of = narrow
         self._wide = wide
@@ -282,8 +285,8 @@ class _FastReader:
             found.append((short, round_score(row.score), None, digest_turn(row.response, ""), ()))
         return found
 
-    def read(self, record: bytes, origin: str = "") -> tuple[Candidate, bytes] | None:
-        """The candidate of a row of the usual shape and the digest of its response; else None."""
+    def read(self, record: bytes) -> RowOutcome | None:
+        """The candidate of a row of the usual shape; else None."""
         row = self._row(record)
         if row is None:
             return None
@@ -294,10 +297,8 @@ class _FastReader:
         if not asks_something(prompt) or _ends_in_an_answer(prompt):
             return None
         words, meta = row.response, {RENDERED: True} if self._rendered else None
-        candidate = Candidate(
-            group, prompt, words, round_score(row.score), None, origin, None, None, meta
-        )
-        return candidate, digest_turn(words, "")
+        candidate = Candidate(group, prompt, words, round_score(row.score), meta=meta)
+        return RowOutcome([candidate], [1], facts=self._facts)
 
     def _question(self, row: Any) -> tuple[bytes, ...]:
         """The prompt, and the key of its task in a log."""

@@ -2,12 +2,19 @@
 
 Three shapes: items of `workflow_output.json` with their steps, single steps, and single payloads
 of steps. Ids keep their JSON type: example 1 and example "1" are two examples.
+
+Items whose outputs are text and scores are numbers are decoded into typed structs, which skip what
+is not used. An item with anything else is decoded in full; what is read is the same:
+tests/laws/test_nat_reader.py.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from prefpairs.errors import BadField, NotJson
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from prefpairs.errors import BadField, BadRecord, NotJson
 from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
@@ -16,13 +23,19 @@ from prefpairs.fields.make_candidate import (
     expect_object,
 )
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
+from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
-from prefpairs.model.json_codec import decode, decode_counting, encode, finite
-from prefpairs.model.message import Text, is_messages, read_messages
-from prefpairs.model.number import read_score
-from prefpairs.sources import nat_fast
+from prefpairs.model.json_codec import decode, decode_counting, decode_part, encode, finite
+from prefpairs.model.message import Message, Text, asks_something, is_messages, read_messages
+from prefpairs.model.number import LARGEST_SCORE, read_score, round_score
+from prefpairs.model.tool_calls import number_calls
 from prefpairs.sources.base import Native, RecordReader, Source
-from prefpairs.sources.nat_fast import prompt_of, without_answer
+
+_LARGEST_EXACT = 2**53
+"""Up to this number, every integer is exact as a float."""
+
+_LEVELS_OF_INPUT = 5
+"""Item, steps, step, payload, data."""
 
 _STEP_LISTS = ("intermediate_steps", "trajectory")
 
@@ -51,12 +64,15 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
         return RecordReader(lambda record: read_any_shape(record, options, label))
 
     def read(record: bytes) -> RowOutcome:
-        plain = nat_fast.read(record, options.step_name)
-        return plain or read_any_shape(record, options, label)
+        usual = read_usual(record, options.step_name)
+        return usual or read_any_shape(record, options, label)
 
     changed = options.context or options.ignore or options.unrender is not None
     native = None if changed else Native("Nat", about=(options.step_name,))
     return RecordReader(read, native=native)
+
+
+# Rows of any shape -----------------------------------------------------------------------------
 
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
@@ -111,7 +127,7 @@ class _Steps:
             raise Unusable("no_step_data")
         turn_id = _turn_id(data.get("turn_id"))
         response = _response(data.get("output"))
-        prompt = without_answer(self._asked(data.get("input")), response, self._reading.noticed)
+        prompt = _without_answer(self._asked(data.get("input")), response, self._reading.noticed)
         meta = {"example_id": finite(self._row.get("id")), "turn_id": turn_id}
         return Answer(
             row=payload,
@@ -126,7 +142,7 @@ class _Steps:
     def _asked(self, given: Any) -> Text | None:
         as_written = encode(given)  # to Python, 1 and true are equal
         if as_written != self._given:
-            self._prompt = prompt_of(given)
+            self._prompt = _prompt_of(given)
             self._given = as_written
         return self._prompt
 
@@ -172,6 +188,130 @@ def _response(output: Any) -> Text | None:
     if is_messages(output):
         return read_messages(output, "data.output")
     return encode(output).decode()
+
+
+def _prompt_of(given: Any) -> Text | None:
+    """A prompt as recorded: text, a chat, or else JSON."""
+    if given is None or given in ([], {}):
+        return None
+    if isinstance(given, str):
+        return given
+    if is_messages(given):
+        return read_messages(given, "data.input")
+    return encode(given).decode()
+
+
+def _without_answer(prompt: Text | None, response: Text | None, noticed: list[str]) -> Text | None:
+    """The prompt without the candidate's own answer at its end.
+
+    The toolkit's tic-tac-toe example records prompts this way; they would give away the answer.
+    """
+    if not isinstance(prompt, list) or prompt[-1]["role"] != "assistant":
+        return prompt
+    if prompt[-1].get("tool_calls") or not _same_words(prompt[-1], response):
+        return prompt
+    noticed.append("prompt_held_answer")
+    return prompt[:-1]
+
+
+def _same_words(turn: Message, response: Text | None) -> bool:
+    said = response[-1]["content"] if isinstance(response, list) and response else response
+    content = turn["content"]
+    return isinstance(said, str) and isinstance(content, str) and said.strip() == content.strip()
+
+
+# Items of the usual shape ----------------------------------------------------------------------
+
+
+class _Data(Struct, gc=False):
+    input: Raw = Raw(b"null")
+    output: Any = None
+    turn_id: str | None = None
+    score: Annotated[float, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)] | None = None
+    candidate_index: Annotated[int, Meta(ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)] | None = None
+
+
+class _Payload(Struct, gc=False):
+    event_type: str
+    name: str | None = None
+    data: _Data | None = None
+
+
+class _Step(Struct, gc=False):
+    payload: _Payload
+
+
+class _Item(Struct, gc=False):
+    id: int | str
+    intermediate_steps: list[_Step]
+
+
+class _Turn(Struct, gc=False, forbid_unknown_fields=True):
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+_item_of = msgspec.json.Decoder(_Item).decode
+_chat_of = msgspec.json.Decoder(Annotated[list[_Turn], Meta(min_length=1)]).decode
+
+
+def read_usual(record: bytes, step_name: str) -> RowOutcome | None:
+    """What became of an item, if all its candidates are kept; else None."""
+    try:
+        item = _item_of(record)
+        if not record.isascii():
+            record.decode()  # msgspec does not validate the bytes that it skips
+        return _reading_of(item, step_name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BadRecord):
+        return None
+
+
+def _reading_of(item: _Item, step_name: str) -> RowOutcome | None:
+    kept: list[Candidate] = []
+    noticed: list[str] = []
+    asked, turn_id, group = b"", None, ""
+    prompt: Text | None = None
+    checked: Text | None = None
+    meta: dict[str, Any] = {}
+    for step in item.intermediate_steps:
+        payload = step.payload
+        if payload.event_type != "TTC_END" or payload.name != step_name:
+            continue
+        data = payload.data
+        if data is None or data.turn_id is None or data.score is None:
+            return None
+        words = data.output
+        if not isinstance(words, str) or not words or words.isspace():
+            return None
+        if ">" in words and "think>" in words:
+            return None
+        if data.turn_id != turn_id:
+            turn_id = data.turn_id
+            group = encode([item.id, turn_id]).decode()
+            meta = {"example_id": item.id, "turn_id": turn_id}
+        if (given := bytes(data.input)) != asked:
+            asked, prompt = given, _usual_prompt_of(given)
+        fair = _without_answer(prompt, words, noticed)
+        if fair is None or not (fair is checked or asks_something(fair)):
+            return None
+        checked = fair
+        score = round_score(data.score)
+        kept.append(
+            Candidate(group, fair, words, score, data.candidate_index, "", None, None, meta)
+        )
+    if not kept:
+        return None
+    places = list(range(1, len(kept) + 1))
+    return RowOutcome(kept, places, noticed=noticed, item=digest("item", encode(item.id)))
+
+
+def _usual_prompt_of(given: bytes) -> Text | None:
+    """The prompt of a candidate, usually a plain chat."""
+    try:
+        return [{"role": turn.role, "content": turn.content} for turn in _chat_of(given)]
+    except msgspec.DecodeError:
+        prompt = _prompt_of(decode_part(given, _LEVELS_OF_INPUT))
+        return None if prompt is None else number_calls(prompt, "")[0]
 
 
 SOURCE = Source(

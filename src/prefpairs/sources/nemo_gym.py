@@ -37,7 +37,6 @@ from prefpairs.model.identity import (
     canonical_json,
     digest_prompt,
     digest_response,
-    digest_turn,
     group_of_prompt,
 )
 from prefpairs.model.json_codec import decode, decode_counting, refuse_deeper
@@ -72,24 +71,14 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
         return RecordReader(lambda record: read_any_shape(record, options, label))
 
     def read(record: bytes) -> RowOutcome:
-        usual = _read_usual(record, options)
-        if usual is None:
-            return read_any_shape(record, options, label)
-        candidate, answered = usual
-        return RowOutcome([candidate], [1], noticed=list(answered.noticed))
-
-    def read_one(record: bytes, origin: str) -> tuple[Candidate, bytes] | None:
-        usual = _read_usual(record, options)
-        if usual is None or usual[1].noticed:
-            return None
-        return usual[0]._replace(origin=origin), usual[1].digest
+        return read_usual(record, options) or read_any_shape(record, options, label)
 
     # Paths that options name are looked for in the rows that the core would read.
     looked_for = options.context or options.ignore
     native = None if looked_for else Native("NemoGym", candidate_of_core)
     usual = FastReader(
         lambda records: [_indexed(record, options) for record in records],
-        read_one,
+        lambda record: read_usual(record, options),
         read_question,
     )
     return RecordReader(read, fast_reader=usual, native=native)
@@ -235,26 +224,20 @@ class _Question(NamedTuple):
     group: str
 
 
-class _Answered(NamedTuple):
-    """The model's answer in a row, whose calls are numbered, and its digest."""
-
-    response: list[Message]
-    digest: bytes
-    noticed: tuple[str, ...]
-
-
-def _read_usual(record: bytes, options: ReadOptions) -> tuple[Candidate, _Answered] | None:
+def read_usual(record: bytes, options: ReadOptions) -> RowOutcome | None:
     """The candidate in a row of the usual shape; None for any other row, and for losses."""
     if len(record) > memory_guard.CHECKED_FROM:
         memory_guard.check_values(record)
     row = _usual(record)
-    if row is None or (answered := _answered(row, options)) is None:
+    if row is None or (answer := _answer_in(row, options)) is None:
         return None
     if (question := _question_in(row)) is None:
         return None
+    response, noticed = answer
     _, prompt, tools, group = question
     score = round_score(row.reward)
-    return Candidate(group, prompt, answered.response, score, row.index, "", tools), answered
+    candidate = Candidate(group, prompt, response, score, row.index, "", tools)
+    return RowOutcome([candidate], [1], noticed=noticed)
 
 
 def read_question(record: bytes) -> Candidate | None:
@@ -266,10 +249,12 @@ def read_question(record: bytes) -> Candidate | None:
 def _indexed(record: bytes, options: ReadOptions) -> IndexedRow | None:
     """What the index stores of a row of the usual shape; None for any other row, and for losses."""
     row = _usual(record)
-    if row is None or (answered := _answered(row, options)) is None:
+    if row is None or (answer := _answer_in(row, options)) is None:
         return None
+    response, noticed = answer
+    digest = digest_response(response)
     question = sha256(b"\0".join((row.request, row.agent, row.task))).digest()[:_SHORT]
-    return question, round_score(row.reward), row.index, answered.digest, answered.noticed
+    return question, round_score(row.reward), row.index, digest, tuple(noticed)
 
 
 def _usual(record: bytes) -> _Row | None:
@@ -283,15 +268,15 @@ def _usual(record: bytes) -> _Row | None:
     return None if masked else row
 
 
-def _answered(row: _Row, options: ReadOptions) -> _Answered | None:
-    """The answer in a row, if it can be used."""
+def _answer_in(row: _Row, options: ReadOptions) -> tuple[list[Message], list[str]] | None:
+    """The answer in a row, if it can be used, and what has to be noticed."""
     turns = chat_of_usual(row.response.output)
     if not turns or turns[0]["role"] != "assistant":
         return None
     if len(turns) == 1 and "tool_calls" not in (turn := turns[0]):
         words = turn["content"]
         if words and not words.isspace() and not (">" in words and "think>" in words):
-            return _Answered(turns, digest_turn(words, turn.get("reasoning_content", "")), ())
+            return turns, []
     asked: list[Message] = []
     if _may_call(bytes(row.request)):  # its calls are numbered before those of the answer
         if (question := _question_in(row)) is None:
@@ -302,7 +287,7 @@ def _answered(row: _Row, options: ReadOptions) -> _Answered | None:
         _, answer = split_turns(asked, turns, options, _BARE, noticed)
     except Unusable:
         return None
-    return _Answered(cast("list[Message]", answer), digest_response(answer), tuple(noticed))
+    return cast("list[Message]", answer), noticed
 
 
 _BARE = Answer(None, None, None, ())

@@ -116,9 +116,9 @@ def test_who_asks_first_is_read(by: str) -> None:
     assert how.fast_reader
     fast_reader, asked = how.fast_reader, Counter[bytes]()
 
-    def read(line: bytes, origin: str) -> Any:
+    def read(line: bytes) -> Any:
         asked[line] += 1
-        return fast_reader.read(line, origin)
+        return fast_reader.read(line)
 
     def ask(line: bytes) -> Any:
         asked[line] += 1
@@ -143,7 +143,8 @@ def test_question_that_the_fast_reader_cannot_read(read_question: Any) -> None:
         return [(b"?", 9.0, 9, bytes(16), ()) for _ in lines]
 
     how = source_named("nemo-gym").open_reader([], ReadOptions(), "r.jsonl")
-    run = Run(how._replace(fast_reader=FastReader(scan_all, lambda _, __: None, read_question)))
+    quick = FastReader(scan_all, lambda _: None, read_question)
+    run = Run(how._replace(fast_reader=quick, native=None))
     run.lines(data_of([_odd(), _odd(0.5)]))
     assert list(run.columns.scores) == [1.0, 0.5]
     assert run.ledger.candidates_found == 2

@@ -766,7 +766,7 @@ def test_fast_reader_of_a_log_refuses_rows_of_none() -> None:
     options = ReadOptions(scores=(("own", 1.0),))
     fast = open_reader([json.dumps(row).encode()], options, "f.jsonl").fast_reader
     assert fast is not None
-    assert fast.read(json.dumps(row).encode(), "") is not None
+    assert fast.read(json.dumps(row).encode()) is not None
     for column in ("score", "step", "gts"):
         other = {name: value for name, value in row.items() if name != column}
-        assert fast.read(json.dumps(other).encode(), "") is None
+        assert fast.read(json.dumps(other).encode()) is None

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from prefpairs.fields.make_candidate import RowOutcome
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest_response
@@ -49,8 +50,8 @@ def _line(row: Any) -> bytes:
 
 
 def _read(row: Any) -> Candidate | None:
-    found = read(_line(row), "r.jsonl:1")
-    return found and found[0]
+    found = read(_line(row))
+    return None if found is None else found.kept[0]
 
 
 def test_a_row_of_the_usual_shape() -> None:
@@ -62,10 +63,12 @@ def test_a_row_of_the_usual_shape() -> None:
         response=[{"role": "assistant", "content": "ABC", "reasoning_content": "hm\nho"}],
         score=0.3,
         index=0,
-        origin="r.jsonl:1",
     )
     line = _line({**row, "reward": 0.1 + 0.2})
-    assert read(line, "r.jsonl:1") == (expected, digest_response(expected.response))
+    assert read(line) == RowOutcome([expected], [1])
+    (scanned,) = index_rows([line])
+    assert scanned
+    assert scanned[3] == digest_response(expected.response)
 
 
 def test_what_the_index_remembers() -> None:
@@ -168,10 +171,12 @@ THOUGHT = {**SAID, "reasoning_content": "hm"}
 def test_answers(output: list[Any], response: list[Any]) -> None:
     """Calls, their results, and thinking wherever it is."""
     row = _rollout(*output)
-    found = read(_line(row), "")
+    found = read(_line(row))
     assert found
-    assert (found[0].response, found[1]) == (response, digest_response(response))
-    assert json.dumps(found[0].response) == json.dumps(response)  # the order of keys
+    assert json.dumps(found.kept[0].response) == json.dumps(response)  # the order of keys, too
+    (scanned,) = index_rows([_line(row)])
+    assert scanned
+    assert scanned[3] == digest_response(response)
 
 
 def test_an_answer_that_ends_in_a_result() -> None:
@@ -180,8 +185,9 @@ def test_an_answer_that_ends_in_a_result() -> None:
     (found,) = index_rows([row])
     assert found
     assert found[3:] == (digest_response([{**CALLED, "content": "A"}]), ("trailing_turn_cut",))
-    assert open_reader([], ReadOptions(), "r.jsonl").read(row).noticed == ["trailing_turn_cut"]
-    assert read(row, "") is None
+    read_row = read(row)
+    assert read_row
+    assert read_row.noticed == ["trailing_turn_cut"]
 
 
 UNUSUAL: dict[str, Any] = {
@@ -205,7 +211,6 @@ UNUSUAL: dict[str, Any] = {
     "no response": _rollout(response=None),
     "output as text": _rollout(response={"output": "A"}),
     "a list of lists": _rollout([_said("A")]),
-    "a turn of the user": _rollout(_said("A"), {**_said("Q"), "role": "user"}),
     "a message without a type": _rollout({"role": "assistant", "content": "A"}),
     "a message with thoughts": _rollout(_said("A", reasoning_content="hm")),
     "a message with calls": _rollout(_said("A", tool_calls=[{"function": {"name": "f"}}])),
@@ -230,7 +235,7 @@ UNUSUAL: dict[str, Any] = {
 @pytest.mark.parametrize("row", UNUSUAL.values(), ids=UNUSUAL)
 def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
     """Nothing is found; that does not mean that nothing is there."""
-    assert read(_line(row), "") is None
+    assert read(_line(row)) is None
 
 
 @pytest.mark.parametrize(
@@ -249,15 +254,15 @@ def test_rows_that_are_left_to_who_knows_every_shape(row: Any) -> None:
 )
 def test_lines_that_are_no_json(line: bytes) -> None:
     """What is wrong with them is told by who reads everything, unread fields included."""
-    assert (read(line, ""), index_rows([line])) == (None, [None])
+    assert (read(line), index_rows([line])) == (None, [None])
 
 
 def test_keys_that_repeat() -> None:
     """The last one counts, as everywhere."""
     line = _line(_rollout()).replace(b'"reward": 1.0', b'"reward": 5.0, "re\\u0077ard": 0.5')
-    found = read(line, "")
+    found = read(line)
     assert found
-    assert found[0].score == 0.5
+    assert found.kept[0].score == 0.5
 
 
 @pytest.mark.parametrize(

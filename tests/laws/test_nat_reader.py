@@ -1,4 +1,4 @@
-"""What the short way finds in an item of NAT is what reading any shape finds; else nothing."""
+"""Items of NAT read as typed structs: what is found is what the decoded item says, or nothing."""
 
 import json
 
@@ -11,7 +11,7 @@ from run_in_process import Row
 
 from hypothesis_examples import examples
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
-from prefpairs.sources import nat, nat_fast
+from prefpairs.sources import nat
 
 OPTIONS = [ReadOptions(), ReadOptions(cast_score=True), ReadOptions(step_name="x")]
 OPTIONS += [ReadOptions(keep_rows=frozenset({"no_score"}))]
@@ -20,7 +20,7 @@ OPTIONS += [ReadOptions(keep_rows=frozenset({"no_score"}))]
 def accepted(line: bytes, options: ReadOptions = OPTIONS[0]) -> bool:
     """Whether the short way knows an item; if so, hold what it finds against the whole truth."""
     assert is_default_reading(options)
-    plain = nat_fast.read(line, options.step_name)
+    plain = nat.read_usual(line, options.step_name)
     if plain is None:
         return False
     assert repr(plain) == repr(nat.read_any_shape(line, options, "w.json"))
@@ -66,7 +66,7 @@ def test_what_one_prompt_held_another_may_keep() -> None:
     """An answer at the end of a prompt is cut for the candidate that gave it, for no other."""
     line = of_outputs("A", "B", "A")
     assert accepted(line)
-    reading = nat_fast.read(line, STEP_NAME)
+    reading = nat.read_usual(line, STEP_NAME)
     assert reading
     assert [len(candidate.prompt) for candidate in reading.kept] == [1, 2, 1]
     assert reading.noticed == ["prompt_held_answer"] * 2
