@@ -27,9 +27,9 @@ _BUFFERS = (64, 100, 1000)
 SIZES: dict[str, Size] = {
     "engine.decide._MOST_CACHED": Size(_ANY, "100,000 rollouts across prompts"),
     "engine.native_pairs._PAIRS": Size(_ANY, "any 2,049 pairs"),
+    "engine.native_pairs._GROUPS": Size(_ANY, "any 2,049 groups"),
     "engine.native_pairs._BYTES": Size((1, 1000, 10_000), "any megabyte of candidates"),
     "engine.native_pairs._MOST_OPEN": Size(_ANY, "40 shards"),
-    "engine.pairs_from_files._AT_ONCE": Size((1, 500, 5000), "any megabyte of pairs"),
     "engine.dataset_row_spool._BLOCK": Size(_ANY, "100,000 pairs exported"),
     "files.fetch_records._MOST_CACHED": Size(_ANY, "any 256 pairs"),
     "files.fetch_records._MOST_CACHED_BYTES": Size((1, 300, 1000), "100,000 long answers"),
@@ -44,7 +44,8 @@ SIZES: dict[str, Size] = {
         _ANY, "contiguous groups; more than a million"
     ),
     "engine.pairs_from_candidates._WORTH_A_PROCESS": Size((1, 10, 50), "100,000 rollouts"),
-    "engine.index_lines._AT_ONCE": Size((1, 100, 1000), "100,000 rollouts of NeMo Gym"),
+    "engine.native_index._AT_ONCE": Size((1, 100, 1000), "any two megabytes of rollouts"),
+    "files.lines.AT_ONCE": Size((1, 100, 1000), "any megabyte of rollouts or pairs"),
     "engine.write_workers._FEW": Size(_ANY, "100,000 rollouts and two workers"),
     "files.json_array._CHUNK": Size((1, 16, 300), "100,000 rows in an array"),
     "files.json_array._FAR": Size((1, 16, 300), "an element of five megabytes"),

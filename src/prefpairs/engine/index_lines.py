@@ -25,9 +25,9 @@ from prefpairs.engine.processes import Counter, Process, counts_for, send, start
 from prefpairs.engine.row_reader import Rows
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.read_options import ReadOptions
+from prefpairs.files import lines as input_lines
 from prefpairs.files.input_file import Input
 from prefpairs.files.lines import (
-    AT_ONCE,
     LongLine,
     Record,
     blocks_of,
@@ -87,7 +87,7 @@ class LineIndexer:
         ledger = self._reader.ledger
         before = ledger.rows_read
         try:
-            while block := lines.readlines(AT_ONCE):
+            while block := lines.readlines(input_lines.AT_ONCE):
                 offsets = list(accumulate(map(len, block), initial=offset))
                 numbers = range(self.lines + 1, self.lines + 1 + len(block))
                 self._index_block(block, offsets, numbers)
