@@ -105,7 +105,8 @@ def test_calls_and_decodes_a_rollout(setting: Setting, engine: str, format_: For
     counts = [_count_calls(setting, plan) for plan in plans]
     calls, decodes = ((counts[1][key] - counts[0][key]) / 800 for key in ("calls", "decodes"))
     assert 0 < calls <= CALLS_A_ROLLOUT[engine, format_]
-    assert 0 < decodes <= DECODES_A_ROLLOUT[engine, format_]
+    assert (engine == PYTHON) <= (decodes > 0)  # it is counted
+    assert decodes <= DECODES_A_ROLLOUT[engine, format_]
 
 
 def test_cpu_against_a_bare_loop(setting: Setting, engine: str, costs: dict[int, Cost]) -> None:
