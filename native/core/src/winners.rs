@@ -10,6 +10,9 @@ use crate::source::Source;
 /// Candidates that are kept for further pairs: so many, and so many bytes.
 const MOST_KEPT: usize = 256;
 const MOST_BYTES_KEPT: usize = 1 << 22;
+/// Room of a candidate that is used again for the next one. More of it would add up: each of them
+/// would grow to the longest row that it ever held.
+const MOST_ROOM: usize = MOST_BYTES_KEPT / MOST_KEPT;
 
 /// Reads rows again, of which candidates won.
 pub trait Winners: Send {
@@ -75,10 +78,11 @@ impl Winner {
         }
     }
 
-    fn size(&self) -> usize {
+    /// The bytes that its texts take, used or not.
+    fn room(&self) -> usize {
         let texts =
             [&self.group, &self.prompt, &self.tools, &self.response, &self.meta, &self.origin];
-        texts.map(String::len).iter().sum()
+        texts.map(String::capacity).iter().sum()
     }
 }
 
@@ -163,7 +167,8 @@ impl<R: Winners> PairWriter<R> {
     ) -> Result<()> {
         if self.kept.len() >= MOST_KEPT || self.bytes_kept > MOST_BYTES_KEPT {
             self.bytes_kept = 0;
-            self.free.extend(self.kept.drain().map(|(_, winner)| winner));
+            let read = self.kept.drain().map(|(_, winner)| winner);
+            self.free.extend(read.filter(|winner| winner.room() <= MOST_ROOM));
         }
         for place in [chosen, rejected] {
             self.keep(sources, place)?;
@@ -210,7 +215,7 @@ impl<R: Winners> PairWriter<R> {
             self.free.push(winner);
             return Err(No::Odd);
         }
-        self.bytes_kept += winner.size();
+        self.bytes_kept += winner.room();
         self.kept.insert(place.number, winner);
         Ok(())
     }
