@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from prefpairs.errors import BadRecord, NotJson, TwoReadings
+from prefpairs.errors import BadField, BadRecord, NotJson, TwoReadings
 from prefpairs.fields.answers_in_row import (
     Place,
     WeightedScore,
@@ -225,6 +225,7 @@ def _answers(
     if fields.response is None:
         facts += [("has", "response")] * (not isinstance(prompt, str))
         prompt, turn = _last_turn(prompt)
+        _check_marked_turns(look_up(own, fields.prompt), len(prompt), fields.prompt)
         facts.append(("talks", fields.prompt))
     elif given is None:
         raise Unusable("no_response")
@@ -311,6 +312,18 @@ def _last_turn(messages: Text) -> tuple[Text, list[Message]]:
     if start == end:
         raise Unusable("no_response")
     return messages[:start], messages[start:]
+
+
+def _check_marked_turns(messages: Any, start: int, path: str) -> None:
+    """Raise BadField if a row marks turns as the model's own, and one is before its last turn.
+
+    Such a row was scored for all of them. With the last one as its answer, it would compete with
+    few others, or with none, because each rollout has a prompt of its own then.
+    """
+    for place, message in enumerate(messages[:start]):
+        if isinstance(message, dict) and message.get("trainable") is True:
+            field = f"{path}.{place}.trainable"
+            raise BadField(field, True, "no mark before the model's last turn")
 
 
 SOURCE = Source(looks_like=looks_like, open_reader=open_reader)

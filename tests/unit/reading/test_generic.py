@@ -496,6 +496,22 @@ def test_tools_of_another_type(tools: Any) -> None:
         _read({"prompt": "Q", "response": "A", "score": 1, "tools": tools})
 
 
+def test_turns_marked_as_the_models() -> None:
+    """A row that was scored for several turns is not read with the last one as its answer."""
+    turns: list[dict[str, Any]] = [
+        {"role": "user", "content": "Q"},
+        {"role": "assistant", "content": "A", "trainable": True},
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": "B", "trainable": True},
+    ]
+    with pytest.raises(BadField, match=r"messages\.1\.trainable: expected no mark"):
+        _read({"messages": turns, "score": 1})
+    turns[1]["trainable"] = False
+    assert _kept({"messages": turns, "score": 1})[0].response == [
+        {"role": "assistant", "content": "B"}
+    ]
+
+
 def test_thinking_is_split_off() -> None:
     """An inline block of a text becomes reasoning_content."""
     row = {"prompt": "Q", "response": "<think>hm</think>A", "score": 1}
