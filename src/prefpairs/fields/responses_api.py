@@ -237,9 +237,12 @@ def chat_of_usual(items: Sequence[UsualItem]) -> list[Message] | None:
 
 def _spoken(parts: str | list[_Part] | list[_Thought] | None) -> list[str]:
     """The reasoning in parts; a text is none."""
-    if not isinstance(parts, list):
-        return []
-    return [words for part in parts if (words := part.text.strip())]
+    spoken = []
+    if isinstance(parts, list):
+        for part in parts:  # a comprehension would be one call more, in each row
+            if words := part.text.strip():
+                spoken.append(words)  # noqa: PERF401
+    return spoken
 
 
 def _words_of(content: str | list[_Part] | None) -> str | None:

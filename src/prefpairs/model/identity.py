@@ -76,7 +76,8 @@ def digest_turn(words: str, thoughts: str) -> bytes:
     True
     """
     if thoughts:
-        return _digest(_thought("assistant", words, thoughts))
+        turn = {"content": words, "reasoning": thoughts, "role": "assistant"}
+        return _digest(b"message\0" + dumps(turn))
     return _digest(_said("assistant", words))
 
 
@@ -153,11 +154,6 @@ def _digest(tagged: bytes) -> bytes:
 def _said(role: str, words: str) -> bytes:
     """A message with text only."""
     return f"text\0{role}\0{words}".encode()
-
-
-def _thought(role: str, words: str, thoughts: str) -> bytes:
-    """A message with text and reasoning."""
-    return b"message\0" + dumps({"content": words, "reasoning": thoughts, "role": role})
 
 
 def _canonical_message(message: Message, content: str | list[Any], answers: int | str) -> bytes:

@@ -225,7 +225,10 @@ def number_calls(prompt: _Text, answer: _Text) -> tuple[_Text, _Text]:
     'call_1'
     """
     asked, said = ([] if isinstance(text, str) else text for text in (prompt, answer))
-    if not any("tool_calls" in turn or turn["role"] == "tool" for turn in (*asked, *said)):
+    for turn in (*asked, *said):
+        if "tool_calls" in turn or turn["role"] == "tool":
+            break
+    else:
         return prompt, answer
     numbered = renumber_calls([*asked, *said])
     return (

@@ -192,11 +192,13 @@ def test_nothing_else_is_a_digest() -> None:
         "engine/pairs_from_files.py",  # whether a line changed since it was read
         "files/file_stamps.py",  # whole files
         "files/zip_reader.py",  # whether a member of an archive is whole
+        "files/uploaded_file.py",  # what a server must have received
         "files/staged_file.py",  # what a run writes, for its manifest
         "render/page/document.py",  # the policy of a page
         "model/identity.py",
         "stages/digest_table.py",  # slots of a table that compares the digests themselves
         "sources/generic_fast.py",  # the question of the row before, by SHA-256
         "sources/nemo_gym.py",
+        "submit/platform_service.py",  # the same, of the other service
         "targets/ultrafeedback.py",  # the id of a prompt, as that data set has it
     }
