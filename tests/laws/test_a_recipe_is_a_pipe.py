@@ -117,8 +117,9 @@ def in_a_pipe(
     lines: list[bytes], asked: Asked, chain: Sequence[Stage], split: Split | None
 ) -> tuple[Staged, list[StageCounts]]:
     """`pair` to bytes, then each command alone on the bytes of the one before."""
-    left: Sequence[bytes] = pair_lines(lines, asked).lines
-    stages = []
+    made = pair_lines(lines, asked)
+    left: Sequence[bytes] = made.lines
+    stages = [*made.ledger.stages]
     for command in chain:
         found = staged_lines(left, command)
         assert found.ledger.rows_used == len(left)

@@ -290,6 +290,8 @@ def said_in(row: Row, name: str) -> Said:
         turns = [*row["conversations"], row["chosen"], row["rejected"]]
         *before, better, worse = map(_as_message, turns)
         return Said(before, [better], [worse])
+    if name == "nat":
+        (row,) = row["episode"]
     chosen: Any = row.get("chosen", row.get("chosen_response"))
     rejected: Any = row.get("rejected", row.get("rejected_response"))
     prompt = row["messages"] if name == "axolotl" else row["prompt"]

@@ -92,8 +92,9 @@ def is_row(begin: bytes) -> bool:
         return False
     if _OF_EVERY_PAIR <= row.keys() <= {*Pair._fields}:
         return _is_id(row["id"])
-    given = _is_id(row.get("pair_id"))
-    return given and any(row.keys() <= {*target.columns} for target in _targets())
+    about = row.get("metadata")
+    given = row.get("pair_id") or (about.get("pair_id") if isinstance(about, dict) else None)
+    return _is_id(given) and any(row.keys() <= {*target.columns} for target in _targets())
 
 
 def _is_id(given: object) -> bool:
@@ -116,10 +117,11 @@ def kinds_of_dataset(folder: str, target: Target, options: ExportOptions) -> dic
 
 def _rows_of(folder: str, name: str, target: Target, options: ExportOptions) -> IsOurs:
     columns, needed = {*target.columns}, {*target.rules.needs}
+    by_id = "pair_id" in columns or not target.extra_names
 
     def is_ours(begin: bytes) -> bool:
         row = _first_row(begin)
-        if row is None or "pair_id" in columns or not needed <= row.keys() <= columns:
+        if row is None or by_id or not needed <= row.keys() <= columns:
             return is_row(begin)
         return _is_told_of(folder, name, target, options)
 
