@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from submit_kit import MODEL, write_dataset
 
+from customizer_double import running_double
 from forked_prefpairs import in_shells
 
 SOURCES = Path(__file__).parents[2] / "src" / "prefpairs"
@@ -50,6 +52,15 @@ class Run(NamedTuple):
     """What is typed then, where the hint names options: {} is what was typed."""
     code: int = 0
 
+
+SUBMIT = "prefpairs submit customizer data --config job.toml"
+KILLED = (
+    "cd data && "
+    """sed -e '/"id":/,/"status":/d' -e 's/"submitted",/"asked"/' submission.json > killed && """
+    "mv killed submission.json && cd .."
+)
+"""Leaves of the job what a run that was killed leaves: that it was asked for."""
+CHANGED = "cd data/training && tail -n +2 *.jsonl > rows && mv rows *.jsonl && cd ../.."
 
 RUNS = [
     # whole commands
@@ -339,6 +350,57 @@ RUNS = [
         "--to TARGET, or -o FILE",
         "{} --to trl && prefpairs pair -o p.jsonl rollouts.jsonl",
     ),
+    # a service, on loopback
+    Run(
+        'echo \'{"prompt": "x"}\' >> data/training/training_file.jsonl; ' + SUBMIT,
+        "prefpairs validate --to customizer data",
+        code=4,
+    ),
+    Run(
+        "grep -v namespace job.toml > part.toml; "
+        "prefpairs submit customizer data --config part.toml",
+        "--namespace, or namespace in --config FILE",
+        "prefpairs submit customizer data --config part.toml --namespace games && "
+        f"{SUBMIT} --again",
+    ),
+    Run(
+        "prefpairs submit customizer-rl data-rl --config job.toml --finetuning-type lora",
+        "omit --finetuning-type and --training-type",
+        "prefpairs submit customizer-rl data-rl --config job.toml",
+    ),
+    Run(
+        f"{SUBMIT} --entity-host http://me:secret@127.0.0.1",
+        "a token goes into --token-from env:NAME",
+        f"NAME=secret {SUBMIT} --token-from env:NAME",
+    ),
+    Run(
+        f"{SUBMIT} && {SUBMIT}",
+        "--resume goes on with it, --again submits it once more",
+        f"{SUBMIT} --resume && {SUBMIT} --again",
+    ),
+    Run(
+        f"{SUBMIT} && {SUBMIT} --resume --namespace other",
+        "--resume needs the same hosts, namespace and dataset_name",
+        f"{SUBMIT} --resume",
+    ),
+    Run(
+        f"{SUBMIT} && {KILLED} && {SUBMIT} --again",
+        "--resume finds out",
+        f"{SUBMIT} --resume",
+    ),
+    Run(
+        f"{SUBMIT} && {CHANGED} && {SUBMIT} --resume",
+        "--again --overwrite submits this one in its place; --again --dataset-name NAME keeps both",
+        f"{SUBMIT} --again --overwrite && {CHANGED} && {SUBMIT} --again --dataset-name both",
+    ),
+    Run(
+        f"{SUBMIT} && prefpairs submit status cust-1",
+        "--config FILE, or --entity-host URL (and, for customizer, --datastore-host URL)",
+        "prefpairs submit status cust-1 --config job.toml && "
+        "prefpairs submit status cust-1 --entity-host $SERVICE --datastore-host $SERVICE && "
+        "prefpairs submit customizer-rl data-rl --config job.toml && "
+        "prefpairs submit status rl-2 --entity-host $SERVICE",
+    ),
 ]
 
 NOT_RUN = {
@@ -371,7 +433,15 @@ def _rollouts(**score: object) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a service that trains, which shells know as $SERVICE."""
+    with running_double() as double:
+        monkeypatch.setenv("SERVICE", double.url)
+        yield double.url
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str) -> Path:
     """A folder with the files that the commands name."""
     monkeypatch.chdir(tmp_path)
     pairs = [
@@ -447,6 +517,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
     )
     Path("recipe.toml").write_text('[read]\ninputs = "rollouts.jsonl"\n[pair]\n')
+    write_dataset(Path("data"))
+    write_dataset(Path("data-rl"), "customizer-rl")
+    Path("job.toml").write_text(
+        f'entity_host = "{service}"\ndatastore_host = "{service}"\nnamespace = "games"\n'
+        f'customization_config = "{MODEL}"\npoll_interval_seconds = 0.01\n'
+    )
     Path("two.toml").write_text('[read]\ninputs = "two.jsonl"\n[pair]\n')
     return tmp_path
 

@@ -203,7 +203,10 @@ def test_no_dataset_and_no_job(tmp_path: Path) -> None:
     for action in ("status", "watch", "cancel"):
         done = told("submit", action, str(tmp_path / "nothing"))
         assert done.returncode == 2
-        assert "hint: --entity-host URL, or --config FILE" in done.stderr
+        assert done.stderr.endswith(
+            "hint: --config FILE, or --entity-host URL "
+            "(and, for customizer, --datastore-host URL)\n"
+        )
 
 
 RECIPE = """\

@@ -218,7 +218,11 @@ def _begun(
         raise UsageError(problem, "--resume goes on with it, --again submits it once more")
     if earlier.service != to or earlier.files != files:
         problem = f"{path}: the dataset is not the one that was submitted"
-        raise UsageError(problem, "--again submits this one")
+        hint = (
+            "--again --overwrite submits this one in its place; "
+            "--again --dataset-name NAME keeps both"
+        )
+        raise UsageError(problem, hint)
     if earlier.job is None:
         earlier.options = _noted(chosen)
         earlier.save()
@@ -314,7 +318,8 @@ def _job_of(subject: str, asked: SubmitOptions) -> tuple[Configured, Submission]
     given = configured(asked)
     if given.options.entity_host is None:
         problem = f"{subject} is no submitted directory; if it is a job, where is its service?"
-        raise UsageError(problem, "--entity-host URL, or --config FILE")
+        hint = "--config FILE, or --entity-host URL (and, for customizer, --datastore-host URL)"
+        raise UsageError(problem, hint)
     kind = "customizer" if given.options.datastore_host is not None else "customizer-rl"
     chosen = dataclasses.replace(given.options, namespace=given.options.namespace or "default")
     job = {"state": "submitted", "id": subject}
