@@ -27,6 +27,9 @@ from prefpairs.submit.training_service import TrainingService
 Tell = Callable[[str, dict[str, Any]], None]
 """Takes what happened: the name of the step, and facts."""
 
+_SIDES = ("train", "val", "dev")
+"""How the names of files and folders begin that services look for data in."""
+
 _GROWTH = 1.5
 """By so much the pauses between looks grow while a service does not answer."""
 
@@ -74,12 +77,7 @@ def _upload(run: Run, files: list[DatasetFile]) -> None:
         file for file in files if not (file.name in before and before[file.name].is_copy_of(file))
     ]
     changed = [file.name for file in missing if file.name in before]
-    folders = {name.rpartition("/")[0] for name in ours}
-    unwanted = [
-        name
-        for name in before
-        if name not in ours and name.endswith(".jsonl") and name.rpartition("/")[0] in folders
-    ]
+    unwanted = [name for name in before if name not in ours and _may_be_read(name, ours)]
     if (changed or unwanted) and not run.options.overwrite:
         problem = f"{run.service.dataset} has files of another run: "
         raise ServiceRefused(
@@ -98,6 +96,16 @@ def _upload(run: Run, files: list[DatasetFile]) -> None:
             raise ServiceRefused("upload", problem, "--resume sends it again")
     facts = {"sent": len(missing), "files": len(files), "bytes": sum(file.size for file in files)}
     run.tell("upload", {**facts, "deleted": unwanted} if unwanted else facts)
+
+
+def _may_be_read(name: str, ours: set[str]) -> bool:
+    """Whether a service reads a file as data: next to ours, or under a name of training data.
+
+    Without a validation file of ours, one of an earlier run would be taken for it.
+    """
+    folder = name.rpartition("/")[0]
+    beside = folder in {ours_name.rpartition("/")[0] for ours_name in ours}
+    return name.endswith(".jsonl") and (beside or name.startswith(_SIDES))
 
 
 def _submit(run: Run) -> None:

@@ -229,6 +229,24 @@ def test_files_of_another_run_are_not_overwritten_unasked(to: str, tmp_path: Pat
         assert stale not in files
 
 
+def test_validation_of_another_run_is_not_used(tmp_path: Path) -> None:
+    """A dataset without a validation file would be validated on an earlier one's."""
+    train, val = PATHS["customizer"]
+    folder = write_dataset(tmp_path / "a")
+    other = write_dataset(tmp_path / "b", count=5)
+    (other / val).unlink()
+    with running_double() as double:
+        assert submit(double, folder).returncode == 0
+        stale = dict(double.repositories["games/moves"])[val]
+        double.repositories["games/moves"] = {val: stale}
+        refused = submit(double, other)
+        assert refused.returncode == 1
+        assert f"games/moves has files of another run: {val}" in refused.stderr
+        done = submit(double, other, "--resume", "--overwrite")
+        assert done.returncode == 0
+        assert [*double.repositories["games/moves"]] == [train]
+
+
 def test_a_dataset_of_other_files_under_the_same_name(tmp_path: Path) -> None:
     """It is registered already, with other files: that is not what is trained on."""
     folder = write_dataset(tmp_path)
