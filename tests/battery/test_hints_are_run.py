@@ -6,6 +6,7 @@ or an option in it. One that no run here reaches fails the last test.
 
 import ast
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -47,7 +48,7 @@ class Run(NamedTuple):
     typed: str
     """What is typed; files stand in the folder."""
     hint: str
-    """The hint as it is printed."""
+    """The hint as it is printed; $SERVICE is the address of the service."""
     then: str | None = None
     """What is typed then, where the hint names options: {} is what was typed."""
     code: int = 0
@@ -384,9 +385,25 @@ RUNS = [
         f"{SUBMIT} --resume",
     ),
     Run(
-        f"{SUBMIT} && {KILLED} && {SUBMIT} --again",
+        f"{SUBMIT} && {KILLED} && {SUBMIT}",
         "--resume finds out",
         f"{SUBMIT} --resume",
+    ),
+    Run(
+        f"{SUBMIT} && {KILLED} && {SUBMIT} --again",
+        "--resume goes on with it, --again submits it once more",
+        f"{SUBMIT} --resume && {SUBMIT} --again",
+    ),
+    Run(
+        f"{SUBMIT} && {KILLED} && {CHANGED} && {SUBMIT} --resume",
+        "--again --overwrite submits this one in its place; --again --dataset-name NAME keeps both",
+        f"{SUBMIT} --again --overwrite && {CHANGED} && {SUBMIT} --again --dataset-name both",
+    ),
+    Run(
+        f"{SUBMIT} && {KILLED} && {CHANGED} && {SUBMIT} --again --overwrite "
+        "--entity-host http://localhost:1",
+        "--entity-host $SERVICE looks for it there",
+        f"{SUBMIT} --again --overwrite --entity-host $SERVICE",
     ),
     Run(
         f"{SUBMIT} && {CHANGED} && {SUBMIT} --resume",
@@ -398,7 +415,7 @@ RUNS = [
         "--config FILE, or --entity-host URL (and, for customizer, --datastore-host URL)",
         "prefpairs submit status cust-1 --config job.toml && "
         "prefpairs submit status cust-1 --entity-host $SERVICE --datastore-host $SERVICE && "
-        "prefpairs submit customizer-rl data-rl --config job.toml && "
+        "prefpairs submit customizer-rl data-rl --config job.toml --dataset-name rl && "
         "prefpairs submit status rl-2 --entity-host $SERVICE",
     ),
 ]
@@ -547,7 +564,7 @@ def test_the_hint_works(run: Run) -> None:
     failed = shell(run.typed)
     hints = re.findall(r"^(?:hint|  or): (.*)$", failed.stderr, re.MULTILINE)
     assert failed.returncode
-    assert run.hint in hints, failed.stderr
+    assert os.path.expandvars(run.hint) in hints, failed.stderr
     line = run.hint if run.then is None else run.then.format(run.typed)
     if run.then is None and (quoted := re.search(r"`(prefpairs .*?)`", run.hint)):
         line = quoted[1]

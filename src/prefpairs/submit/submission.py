@@ -54,6 +54,20 @@ class Submission:
             self.done.append(step)
         self.save()
 
+    def record_job(self, job: dict[str, Any]) -> None:
+        """Note the job that the service has."""
+        self.job = {
+            "state": "submitted",
+            "id": job["id"],
+            "output_model": job.get("output_model"),
+        }
+        self.finish("submit")
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether a job was asked for, and nobody knows yet whether the service has it."""
+        return self.job is not None and self.job_id is None
+
     @property
     def job_id(self) -> str | None:
         """The job at the service, if it is known."""

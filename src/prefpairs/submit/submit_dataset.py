@@ -122,12 +122,7 @@ def _submit(run: Run) -> None:
                 submission.job = None
                 submission.save()
             raise
-    submission.job = {
-        "state": "submitted",
-        "id": job["id"],
-        "output_model": job.get("output_model"),
-    }
-    submission.finish("submit")
+    submission.record_job(job)
 
 
 def _model(submission: Submission) -> Any:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from submit_kit import events, options_for, record_of, started, submit, told, write_dataset
+from submit_kit import PATHS, events, options_for, record_of, started, submit, told, write_dataset
 
 from customizer_double import Double, running_double
 from prefpairs.cli.main import main
@@ -103,10 +103,87 @@ def test_again_forgets_no_job(tmp_path: Path) -> None:
         job = len(double.seen) + 7
         double.faults = dict.fromkeys(range(job, job + 60), "before")
         assert submit(double, folder, "--again").returncode == 5
-        assert record_of(folder)["job"] == {"state": "asked"}
-        refused = submit(double, folder, "--again")
+        in_doubt = record_of(folder)
+        assert in_doubt["job"] == {"state": "asked"}
+        assert submit(double, folder, "--again").returncode == 5
+        assert record_of(folder) == in_doubt
+
+
+def change(folder: Path, to: str) -> None:
+    """Drop the first row of the training file."""
+    path = folder / PATHS[to][0]
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+
+
+def submitted_in_doubt(double: Double, folder: Path, to: str, fault: str) -> None:
+    """Submit until the request for the job, which fails; then the service is well again."""
+    double.faults = dict.fromkeys(range(8, 60), fault)
+    assert submit(double, folder, to=to).returncode == 5
+    assert record_of(folder)["job"] == {"state": "asked"}
+    double.faults = {}
+
+
+@both
+@pytest.mark.parametrize(("fault", "before"), [("after", 1), ("before", 0)])
+def test_changed_while_the_job_is_in_doubt(
+    to: str, fault: str, before: int, tmp_path: Path
+) -> None:
+    """--again looks for the job: one that exists is recorded, then the new one is submitted."""
+    folder = write_dataset(tmp_path, to)
+    with running_double() as double:
+        submitted_in_doubt(double, folder, to, fault)
+        earlier = [*double.jobs]
+        assert len(earlier) == before
+        change(folder, to)
+        for words in ((), ("--resume",)):
+            refused = submit(double, folder, *words, to=to)
+            assert refused.returncode == 2
+            assert "hint: --again --overwrite submits this one in its place" in refused.stderr
+        done = submit(double, folder, "--again", "--overwrite", to=to)
+        assert done.returncode == 0, done.stderr
+        found = "".join(f"note: job {job} of the earlier submission was found\n" for job in earlier)
+        assert done.stderr == found
+        assert len(double.jobs) == before + 1
+        assert record_of(folder)["earlier_jobs"] == earlier
+        assert record_of(folder)["job"]["id"] == [*double.jobs][-1]
+
+
+@both
+def test_again_submits_no_second_job_by_accident(to: str, tmp_path: Path) -> None:
+    """The same dataset, whose job exists after all: it is recorded, and the user decides."""
+    folder = write_dataset(tmp_path, to)
+    with running_double() as double:
+        submitted_in_doubt(double, folder, to, "after")
+        plain = submit(double, folder, to=to)
+        assert (plain.returncode, "hint: --resume finds out" in plain.stderr) == (2, True)
+        (job,) = double.jobs
+        refused = submit(double, folder, "--again", to=to)
         assert refused.returncode == 2
-        assert "nobody knows yet whether its job was submitted" in refused.stderr
+        assert f"was submitted after all (job {job})" in refused.stderr
+        assert record_of(folder)["job"]["id"] == job
+        assert submit(double, folder, "--resume", to=to).returncode == 0
+        assert len(double.jobs) == 1
+        assert submit(double, folder, "--again", to=to).returncode == 0
+        assert len(double.jobs) == 2
+
+
+def test_again_looks_where_the_job_was_asked_for(tmp_path: Path) -> None:
+    """In its namespace; another host is not asked, and the right one is named."""
+    folder = write_dataset(tmp_path, "customizer-rl")
+    with running_double() as double, running_double() as other:
+        submitted_in_doubt(double, folder, "customizer-rl", "after")
+        change(folder, "customizer-rl")
+        in_doubt = record_of(folder)
+        refused = submit(other, folder, "--again", to="customizer-rl")
+        assert refused.returncode == 2
+        assert f"hint: --entity-host {double.url} looks for it there" in refused.stderr
+        assert (other.seen, record_of(folder)) == ([], in_doubt)
+        options = options_for(double, "customizer-rl")
+        options[options.index("games")] = "elsewhere"
+        done = told("submit", "customizer-rl", str(folder), *options, "--again")
+        assert done.returncode == 0, done.stderr
+        assert record_of(folder)["earlier_jobs"] == [next(iter(double.jobs))]
+        assert (len(double.jobs), record_of(folder)["options"]["namespace"]) == (2, "elsewhere")
 
 
 @pytest.mark.parametrize("kind", ["401", "403"])

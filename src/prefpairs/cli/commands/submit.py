@@ -116,7 +116,7 @@ def submit_folder(
         _show_requests(folder, to, given)
         return
     with locked_file(files[0].path, f"{printable(folder)}: another `submit`"):
-        submission = _begun(folder, to, given.options, listed(files))
+        submission = _begun(folder, to, given, listed(files), teller)
         run = _run(submission, given.options, given.token, teller)
         with _detaching(run, teller):
             submit_dataset(run, files)
@@ -195,34 +195,36 @@ def _run(submission: Submission, chosen: SubmitOptions, token: Token, teller: Te
 
 
 def _begun(
-    folder: str, to: str, chosen: SubmitOptions, files: dict[str, dict[str, Any]]
+    folder: str, to: str, given: Configured, files: dict[str, dict[str, Any]], teller: Teller
 ) -> Submission:
     """The record of this submission: a new one, or that of an interrupted one."""
-    path = os.path.join(folder, NAME)
+    path, chosen = os.path.join(folder, NAME), given.options
     earlier = read_submission(path)
-    if earlier is None or chosen.again:
-        submission = Submission(
-            path=path, service=to, name=new_name(), files=files, options=_noted(chosen)
-        )
-        if earlier is not None:
-            if earlier.job is not None and earlier.job_id is None:
-                problem = f"{path}: nobody knows yet whether its job was submitted"
-                raise UsageError(problem, "--resume finds out")
-            known = [earlier.job_id] if earlier.job_id else []
-            submission.earlier_jobs = [*earlier.earlier_jobs, *known]
-        submission.save()
-        return submission
-    if not chosen.resume:
-        job = f" (job {earlier.job_id})" if earlier.job_id else ""
-        problem = f"{path}: this dataset was submitted before{job}"
-        raise UsageError(problem, "--resume goes on with it, --again submits it once more")
-    if earlier.service != to or earlier.files != files:
+    if earlier is None:
+        return _new_record(path, to, chosen, files)
+    changed = earlier.service != to or earlier.files != files
+    if chosen.again:
+        found = earlier.is_in_doubt and _finds_job(earlier, given, teller)
+        if found and not changed:
+            # whoever typed --again did not know that the job exists
+            problem = f"{path}: this dataset was submitted after all (job {earlier.job_id})"
+            raise UsageError(problem, "--resume goes on with it, --again submits it once more")
+        known = [earlier.job_id] if earlier.job_id else []
+        return _new_record(path, to, chosen, files, [*earlier.earlier_jobs, *known])
+    if changed:
         problem = f"{path}: the dataset is not the one that was submitted"
         hint = (
             "--again --overwrite submits this one in its place; "
             "--again --dataset-name NAME keeps both"
         )
         raise UsageError(problem, hint)
+    if not chosen.resume:
+        if earlier.is_in_doubt:
+            problem = f"{path}: nobody knows yet whether its job was submitted"
+            raise UsageError(problem, "--resume finds out")
+        job = f" (job {earlier.job_id})" if earlier.job_id else ""
+        problem = f"{path}: this dataset was submitted before{job}"
+        raise UsageError(problem, "--resume goes on with it, --again submits it once more")
     if earlier.job is None:
         earlier.options = _noted(chosen)
         earlier.save()
@@ -230,6 +232,41 @@ def _begun(
         problem = f"{path}: its job was submitted to another place"
         raise UsageError(problem, "--resume needs the same hosts, namespace and dataset_name")
     return earlier
+
+
+def _new_record(
+    path: str,
+    to: str,
+    chosen: SubmitOptions,
+    files: dict[str, dict[str, Any]],
+    earlier_jobs: Collection[str] = (),
+) -> Submission:
+    submission = Submission(
+        path=path,
+        service=to,
+        name=new_name(),
+        files=files,
+        options=_noted(chosen),
+        earlier_jobs=[*earlier_jobs],
+    )
+    submission.save()
+    return submission
+
+
+def _finds_job(earlier: Submission, given: Configured, teller: Teller) -> bool:
+    """Whether a job whose answer got lost is at the service; if so, the record gets it."""
+    host = earlier.options.get("entity_host")
+    if host != given.options.entity_host:
+        problem = f"{earlier.path}: nobody knows yet whether its job was submitted, to another host"
+        raise UsageError(problem, f"--entity-host {host} looks for it there")
+    there = dataclasses.replace(given.options, namespace=earlier.options.get("namespace"))
+    run = _run(earlier, there, given.token, teller)
+    job = run.service.find_job(run.asks)
+    if job is None:
+        return False
+    earlier.record_job(job)
+    teller.note(f"job {printable(str(earlier.job_id))} of the earlier submission was found")
+    return True
 
 
 def _noted(chosen: SubmitOptions) -> dict[str, Any]:
