@@ -189,7 +189,7 @@ def _arguments(text: str) -> tuple[Any, bool]:
     if shallow and len(text) <= CHECKED_FROM:
         try:
             return [_value_of(text)], True
-        except ValueError:
+        except (ValueError, msgspec.DecodeError):  # which is a ValueError in later releases
             pass
     try:
         value, replaced = decode_counting(text.encode())
