@@ -87,8 +87,9 @@ class Double:
     lfs_host: str = ""
     """Where LFS sends uploads, if not to this server."""
     faults: dict[int, str] = field(default_factory=dict)
-    """What happens at the nth request: a status, `500 after`, `slow`; or the connection is cut
-    `before` or `after` it is carried out, and with `kill before` and `kill after` the client, too.
+    """What happens at the nth request: a status, `500 after`, `slow`, an `empty` answer, a job with
+    an `unnamed` model; or the connection is cut `before` or `after` it is carried out,
+    and with `kill before` and `kill after` the client, too.
     """
     kill: Callable[[], None] = lambda: None
     script: list[dict[str, Any]] = field(default_factory=list)
@@ -584,6 +585,10 @@ class Handler(BaseHTTPRequestHandler):
             raise Cut
         if fault == "500 after":
             return 500, {"detail": "told to fail"}, {}
+        if fault == "empty":
+            return 200, type(value)(), {}
+        if fault == "unnamed":
+            return status, {**value, "output_model": None}, {}
         if fault == "slow":
             time.sleep(0.5)
         return status, value, {}

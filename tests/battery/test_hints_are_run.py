@@ -10,14 +10,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from submit_kit import MODEL, write_dataset
 
-from customizer_double import running_double
+from customizer_double import Double, running_double
 from forked_prefpairs import in_shells
 
 SOURCES = Path(__file__).parents[2] / "src" / "prefpairs"
@@ -34,6 +34,10 @@ HINT_AT = {
     "NothingCameOut": 1,
     "NotThere": 2,
     "WouldBeLost": 4,
+    "ServiceRefused": 2,
+    "ServiceUnreachable": 2,
+    "NotReadyInTime": 2,
+    "OptionNeeds": 2,
 }
 """Which argument of an error is its hint."""
 
@@ -52,9 +56,12 @@ class Run(NamedTuple):
     then: str | None = None
     """What is typed then, where the hint names options: {} is what was typed."""
     code: int = 0
+    service: Mapping[str, Any] = {}
+    """How the service is to behave until the hint is followed."""
 
 
 SUBMIT = "prefpairs submit customizer data --config job.toml"
+DEPLOY = "--deploy-on-completion true"
 KILLED = (
     "cd data && "
     """sed -e '/"id":/,/"status":/d' -e 's/"submitted",/"asked"/' submission.json > killed && """
@@ -411,6 +418,62 @@ RUNS = [
         f"{SUBMIT} --again --overwrite && {CHANGED} && {SUBMIT} --again --dataset-name both",
     ),
     Run(
+        f"{SUBMIT} && {KILLED} && prefpairs submit status data",
+        "--resume of the submission finds or submits it",
+        f"{SUBMIT} --resume && prefpairs submit status data",
+    ),
+    Run(
+        f"{SUBMIT} --request-timeout-seconds 9",
+        "--resume looks for the job",
+        "{} --resume",
+        service={"faults": {8: "empty"}},
+    ),
+    Run(
+        f"{SUBMIT} --request-timeout-seconds 8",
+        "--resume sends it again",
+        "{} --resume",
+        service={"faults": {6: "empty"}},
+    ),
+    Run(
+        f"{SUBMIT} --request-timeout-seconds 7",
+        "--token-from env:NAME, huggingface or FILE says where the token is",
+        "NAME=secret {} --resume --token-from env:NAME",
+        service={"faults": {1: "401"}},
+    ),
+    Run(
+        f"{SUBMIT} --request-timeout-seconds 6",
+        "if it is right: --storage-host $STORAGE",
+        "{} --resume --storage-host $STORAGE",
+        service={"lfs_from": 1},
+    ),
+    Run(
+        f"{SUBMIT} && {CHANGED} && {SUBMIT} --again",
+        "--dataset-name NAME takes another name; --overwrite replaces them",
+        f"{SUBMIT} --again --dataset-name other && {CHANGED} && {SUBMIT} --again --overwrite",
+    ),
+    Run(
+        f"{SUBMIT} {DEPLOY} --deployment-name mine && "
+        f"{SUBMIT} {DEPLOY} --deployment-name mine --again",
+        "--deployment-name NAME takes another name",
+        f"{SUBMIT} {DEPLOY} --deployment-name other --resume",
+    ),
+    Run(
+        f"{SUBMIT} {DEPLOY}",
+        "--again --output-model NAME trains one with a name",
+        "{} --again --output-model games/mine",
+        service={"faults": {8: "unnamed"}},
+    ),
+    Run(
+        f"{SUBMIT} {DEPLOY} --deployment-timeout-seconds 0.1",
+        "`prefpairs submit watch data` waits again",
+        service={"deployment_script": ["pending"]},
+    ),
+    Run(
+        f"{SUBMIT} --max-consecutive-status-failures 1",
+        "the job goes on; `prefpairs submit watch data` looks again",
+        service={"faults": {9: "500"}},
+    ),
+    Run(
         f"{SUBMIT} && prefpairs submit status cust-1",
         "--config FILE, or --entity-host URL (and, for customizer, --datastore-host URL)",
         "prefpairs submit status cust-1 --config job.toml && "
@@ -450,15 +513,17 @@ def _rollouts(**score: object) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a service that trains, which shells know as $SERVICE."""
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
+    """A service that trains; shells know it as $SERVICE, and where it stores as $STORAGE."""
     with running_double() as double:
+        double.lfs_host = double.url.replace("127.0.0.1", "localhost")
         monkeypatch.setenv("SERVICE", double.url)
-        yield double.url
+        monkeypatch.setenv("STORAGE", double.lfs_host)
+        yield double
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: Double) -> Path:
     """A folder with the files that the commands name."""
     monkeypatch.chdir(tmp_path)
     pairs = [
@@ -537,7 +602,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str) -> Pat
     write_dataset(Path("data"))
     write_dataset(Path("data-rl"), "customizer-rl")
     Path("job.toml").write_text(
-        f'entity_host = "{service}"\ndatastore_host = "{service}"\nnamespace = "games"\n'
+        f'entity_host = "{service.url}"\ndatastore_host = "{service.url}"\nnamespace = "games"\n'
         f'customization_config = "{MODEL}"\npoll_interval_seconds = 0.01\n'
     )
     Path("two.toml").write_text('[read]\ninputs = "two.jsonl"\n[pair]\n')
@@ -559,9 +624,12 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("run", RUNS, ids=[run.typed for run in RUNS])
-def test_the_hint_works(run: Run) -> None:
+def test_the_hint_works(run: Run, service: Double) -> None:
     """The command fails with that hint first, and what the hint says is done."""
+    for name, value in run.service.items():
+        setattr(service, name, value)
     failed = shell(run.typed)
+    service.deployment_script = ["ready"]
     hints = re.findall(r"^(?:hint|  or): (.*)$", failed.stderr, re.MULTILINE)
     assert failed.returncode
     assert os.path.expandvars(run.hint) in hints, failed.stderr

@@ -64,6 +64,11 @@ class Submission:
         self.finish("submit")
 
     @property
+    def subject(self) -> str:
+        """What `submit watch` takes: the directory of the record, or the job."""
+        return (os.path.dirname(self.path) or ".") if self.path else self.name
+
+    @property
     def is_in_doubt(self) -> bool:
         """Whether a job was asked for, and nobody knows yet whether the service has it."""
         return self.job is not None and self.job_id is None

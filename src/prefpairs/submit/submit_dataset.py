@@ -139,7 +139,8 @@ def watch_job(run: Run) -> JobState:
         except ServiceUnreachable as error:
             failures += 1
             if failures >= run.options.max_consecutive_status_failures:
-                error.hint = error.hint or "the job goes on; `prefpairs submit watch` looks again"
+                hint = f"the job goes on; `prefpairs submit watch {submission.subject}` looks again"
+                error.hint = error.hint or hint
                 raise
             run.tell("unanswered", {"problem": error.problem, "failures": failures})
             time.sleep(run.options.poll_interval_seconds * _GROWTH**failures)
@@ -168,7 +169,9 @@ def deploy_model(run: Run) -> DeploymentState:
     model = _model(submission)
     if not model:
         problem = "the service named no output model, so there is nothing to deploy"
-        raise ServiceRefused("deploy", problem, "--output-model NAME gives it a name")
+        raise ServiceRefused(
+            "deploy", problem, "--again --output-model NAME trains one with a name"
+        )
     submission.deployment = {"model": model, "state": "asked"}
     submission.save()
     configuration = run.service.configure_deployment(run.asks, str(model))
@@ -207,5 +210,6 @@ def _until_ready(run: Run) -> DeploymentState:
         if time.monotonic() >= until:
             seconds = run.options.deployment_timeout_seconds
             problem = f"the model was not ready within {seconds:g} seconds"
-            raise NotReadyInTime("deploy", problem, "`prefpairs submit watch` waits again")
+            hint = f"`prefpairs submit watch {run.submission.subject}` waits again"
+            raise NotReadyInTime("deploy", problem, hint)
         time.sleep(run.options.poll_interval_seconds)

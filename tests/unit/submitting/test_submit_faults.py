@@ -178,10 +178,12 @@ def test_again_looks_where_the_job_was_asked_for(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert f"hint: --entity-host {double.url} looks for it there" in refused.stderr
         assert (other.seen, record_of(folder)) == ([], in_doubt)
+        looks = len(double.seen)
         options = options_for(double, "customizer-rl")
         options[options.index("games")] = "elsewhere"
         done = told("submit", "customizer-rl", str(folder), *options, "--again")
         assert done.returncode == 0, done.stderr
+        assert double.seen[looks].line.endswith("/workspaces/games/rl/jobs")
         assert record_of(folder)["earlier_jobs"] == [next(iter(double.jobs))]
         assert (len(double.jobs), record_of(folder)["options"]["namespace"]) == (2, "elsewhere")
 
