@@ -44,8 +44,15 @@ def _find(word: str) -> "Any":
     if word == _OFF:
         return None
     core: Any = None
-    with suppress(ImportError):
+    try:
         import prefpairs_native as core
+    except ModuleNotFoundError:
+        pass
+    except ImportError:
+        from prefpairs.model.memory_guard import LIMITED
+
+        if LIMITED:  # there is no memory to load it, and it would read nothing here
+            return None
     version = core and core.__version__
     if version != __version__ and word == _REQUIRE:
         raise _refusal(word, version)

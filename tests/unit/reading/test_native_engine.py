@@ -10,6 +10,7 @@ from prefpairs.cli.main import main
 from prefpairs.engine import native
 from prefpairs.engine.native import VARIABLE, engine, native_core
 from prefpairs.errors import UnknownWord, UsageError
+from prefpairs.model import memory_guard
 
 CORE = SimpleNamespace(__version__=prefpairs.__version__)
 OLDER = SimpleNamespace(__version__="0.1.0")
@@ -73,3 +74,25 @@ def test_unknown_word(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownWord) as refused:
         native_core()
     assert list(refused.value.known) == ["0", "1", "require"]
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_no_memory_to_load_it(monkeypatch: pytest.MonkeyPatch, *, limited: bool) -> None:
+    """Under a limit on memory Python reads all rows: a core that cannot be loaded is no error."""
+
+    class Full:
+        """Finds the core, and has no memory to map it."""
+
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "prefpairs_native":
+                raise ImportError("failed to map segment from shared object")
+
+    monkeypatch.delitem(sys.modules, "prefpairs_native", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Full(), *sys.meta_path])
+    monkeypatch.setattr(memory_guard, "LIMITED", limited)
+    monkeypatch.setenv(VARIABLE, "require")
+    if limited:
+        assert native_core() is None
+    else:
+        with pytest.raises(UsageError, match="needs the native core"):
+            native_core()
