@@ -1,4 +1,4 @@
-//! JSON, read strictly and lazily: values that nobody asked for are checked and skipped.
+//! JSON, read strictly and lazily: values that are not needed are checked and skipped.
 
 use std::borrow::Cow;
 
@@ -375,17 +375,7 @@ impl<'a> Cursor<'a> {
                 let twice = keys.windows(2).any(|two| two[0] == two[1]);
                 return if twice { Err(No::Odd) } else { Ok(()) };
             }
-            b'[' => {
-                out.push('[');
-                let start = out.len();
-                self.list(|cursor| {
-                    if out.len() > start {
-                        out.push(',');
-                    }
-                    cursor.rewrite(out)
-                })?;
-                out.push(']');
-            }
+            b'[' => self.rewrite_list(out, Self::rewrite)?,
             b'"' | b't' | b'f' | b'n' => self.canonical(out)?,
             _ => {
                 let start = out.len();
@@ -400,6 +390,24 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    /// Write a list, each item in its own way.
+    fn rewrite_list(
+        &mut self,
+        out: &mut String,
+        item: fn(&mut Self, &mut String) -> Result<()>,
+    ) -> Result<()> {
+        out.push('[');
+        let start = out.len();
+        self.list(|cursor| {
+            if out.len() > start {
+                out.push(',');
+            }
+            item(cursor, out)
+        })?;
+        out.push(']');
+        Ok(())
+    }
+
     /// Write a value in canonical form.
     pub fn canonical(&mut self, out: &mut String) -> Result<()> {
         match self.peek() {
@@ -408,18 +416,7 @@ impl<'a> Cursor<'a> {
                 Ok(())
             }
             b'{' => self.canonical_object(out),
-            b'[' => {
-                out.push('[');
-                let start = out.len();
-                self.list(|cursor| {
-                    if out.len() > start {
-                        out.push(',');
-                    }
-                    cursor.canonical(out)
-                })?;
-                out.push(']');
-                Ok(())
-            }
+            b'[' => self.rewrite_list(out, Self::canonical),
             b't' => self.canonical_word("true", out),
             b'f' => self.canonical_word("false", out),
             b'n' => self.canonical_word("null", out),

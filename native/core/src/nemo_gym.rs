@@ -66,7 +66,7 @@ pub struct Reader {
     questions: HashMap<Digest, Question>,
     /// How many groups there are.
     groups: u32,
-    /// The groups that were not there before, for whoever takes them away.
+    /// The groups that were not there before, until the caller takes them.
     fresh: Vec<Group>,
     /// The messages of the last row, the prompt left out.
     pub answer: Chat,
@@ -194,7 +194,7 @@ impl Winners for Reader {
 }
 
 impl Reader {
-    /// A row but for its prompt, of which whoever asks must see that the model does not begin it.
+    /// A row without its prompt; the caller must check that the prompt does not begin with the model.
     pub fn whole<'a>(&mut self, line: &'a str) -> Result<Whole<'a>> {
         let row = self.read(line)?;
         let mut calls = 0;

@@ -1,4 +1,4 @@
-//! Ranges of a file to columns: whoever reads a range reads the lines that begin in it.
+//! Ranges of a file to columns. A range includes the lines that begin in it.
 
 use std::io;
 use std::ops::Range;

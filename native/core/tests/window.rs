@@ -1,4 +1,4 @@
-//! Whatever the ranges are, each line is read once, by whoever reads the range that it begins in.
+//! Whatever the ranges are, each line is read once, with the range that it begins in.
 
 use prefpairs_core::nemo_gym::Reader;
 use prefpairs_core::source::Source;

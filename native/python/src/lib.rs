@@ -25,75 +25,10 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::index::{failed, OpenFile, Opened, Worker};
 
-/// Reads rollouts of NeMo Gym.
-#[pyclass]
-struct NemoGym {
-    reader: Reader,
-    workers: Vec<Worker<Reader>>,
-    writers: Vec<PairWriter<Reader>>,
-}
-
-#[pymethods]
-impl NemoGym {
-    #[new]
-    fn new() -> Self {
-        NemoGym { reader: Reader::default(), workers: Vec::new(), writers: Vec::new() }
-    }
-
-    fn index<'py>(
-        &mut self,
-        py: Python<'py>,
-        lines: Vec<PyBackedBytes>,
-        offsets: Vec<u64>,
-        longest: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        index_rows(py, &mut self.reader, &lines, &offsets, longest)
-    }
-
-    #[allow(clippy::too_many_arguments)] // they are one request
-    fn index_file<'py>(
-        &mut self,
-        py: Python<'py>,
-        opened: Opened,
-        lines: (u64, u64),
-        start: u64,
-        size: u64,
-        longest: usize,
-        threads: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let (workers, reader) = (&mut self.workers, Reader::default);
-        index::index(py, workers, opened, lines, start, size, longest, threads, reader)
-    }
-
-    #[allow(clippy::too_many_arguments)] // they are one request
-    fn pairs<'py>(
-        &mut self,
-        py: Python<'py>,
-        chosen: PyBuffer<u32>,
-        rejected: PyBuffer<u32>,
-        columns: winners::Columns,
-        open: Bound<'py, PyAny>,
-        longest: u32,
-        size: u64,
-        threads: usize,
-    ) -> PyResult<(usize, Bound<'py, PyList>)> {
-        let batch = winners::gather(py, [chosen, rejected], &columns, &open, longest, size)?;
-        winners::make_pairs(py, &batch, &mut self.writers, threads, Reader::default)
-    }
-
-    /// What a row holds; nothing where Python must read it.
-    fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let reader = &mut self.reader;
-        match sound(|| reader.whole(std::str::from_utf8(line).ok()?).ok())? {
-            None => Ok(None),
-            Some(whole) => row_of(py, &whole, &self.reader.answer).map(Some),
-        }
-    }
-}
-
-/// A class that reads rows of a format; for further threads it makes readers like its own.
+/// A class that reads rows of a format; for further threads it makes readers like its own. What else
+/// it can do follows its constructor.
 macro_rules! reader_class {
-    ($name:ident, $reader:ty, $like:expr, $new:item) => {
+    ($name:ident, $reader:ty, $like:expr, $($own:item),+) => {
         #[pyclass]
         struct $name {
             reader: $reader,
@@ -103,8 +38,7 @@ macro_rules! reader_class {
 
         #[pymethods]
         impl $name {
-            #[new]
-            $new
+            $($own)*
 
             fn index<'py>(
                 &mut self,
@@ -153,9 +87,28 @@ macro_rules! reader_class {
 }
 
 reader_class!(
+    NemoGym,
+    Reader,
+    |_: &_| Reader::default(),
+    #[new]
+    fn new() -> Self {
+        NemoGym { reader: Reader::default(), workers: Vec::new(), writers: Vec::new() }
+    },
+    /// What a row holds; nothing where Python must read it.
+    fn read<'py>(&mut self, py: Python<'py>, line: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let reader = &mut self.reader;
+        match sound(|| reader.whole(std::str::from_utf8(line).ok()?).ok())? {
+            None => Ok(None),
+            Some(whole) => row_of(py, &whole, &self.reader.answer).map(Some),
+        }
+    }
+);
+
+reader_class!(
     Candidates,
     one_answer::Reader<candidates::Candidates>,
     |_: &_| one_answer::Reader::new(candidates::Candidates),
+    #[new]
     fn new() -> Self {
         Candidates {
             reader: one_answer::Reader::new(candidates::Candidates),
@@ -170,6 +123,7 @@ reader_class!(
     one_answer::Reader<generic::Columns>,
     |own: &one_answer::Reader<generic::Columns>| one_answer::Reader::new(own.shape().clone()),
     /// The columns that matter, each with what it may hold.
+    #[new]
     fn new(
         columns: Vec<(String, String)>,
         judged: bool,
@@ -194,6 +148,7 @@ reader_class!(
     Nat,
     nat::Reader,
     |own: &nat::Reader| nat::Reader::new(own.step_name()),
+    #[new]
     fn new(step_name: &str) -> Self {
         Nat { reader: nat::Reader::new(step_name), workers: Vec::new(), writers: Vec::new() }
     }

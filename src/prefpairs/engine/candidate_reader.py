@@ -40,7 +40,8 @@ class CandidateInput(NamedTuple):
     bytes_before: int
     """How many bytes had been read before this input."""
     records: Iterator[Record]
-    """All of its records; whoever takes them leaves `rows` alone."""
+    """All of its records. A caller that takes them must not read `rows`; where lines are indexed,
+    neither is read."""
     rows: Iterator[RowRead]
 
 

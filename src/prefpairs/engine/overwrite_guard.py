@@ -2,8 +2,8 @@
 
 A file counts as one of ours if its content shows it (rows with an id of ours, a signed card, a
 configuration that begins as ours do), edited since or not; if the manifest of the folder lists it
-with this very content; or if it is empty. Rows of formats without ids look the same whoever wrote
-them: they count if the card or the job next to them, which must be ours, names their file.
+with this very content; or if it is empty. Rows of formats without ids do not show who wrote them:
+they count if the card or the job next to them, which must be ours, names their file.
 """
 
 import json

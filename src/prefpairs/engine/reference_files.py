@@ -117,7 +117,7 @@ def _files_in(folder: str) -> list[Input]:
 
 
 def _sides_in(folder: str, split: Split) -> SideOwners:
-    """The side of each key in a folder. Contents count, not the ids that stand beside them."""
+    """The side of each key in a folder. Contents count, not the ids next to them."""
     kept, read = SideOwners(), reader_of("auto")
     for source in _files_in(folder):
         side = _side_of(source, folder) or "train"

@@ -10,7 +10,7 @@ from prefpairs.fields.answers_in_row import Place, WeightedScore, single_answer_
 from prefpairs.fields.read_options import ReadOptions, Unrender
 from prefpairs.model.candidate import Candidate, candidate_of, read_text
 from prefpairs.model.identity import BY_PROMPT, canonical_json, digest_prompt, group_of_prompt
-from prefpairs.model.json_codec import decode, finite
+from prefpairs.model.json_codec import decode, decode_counting, finite
 from prefpairs.model.marks import MARKS, marked_sides
 from prefpairs.model.message import (
     RENDERED,
@@ -318,6 +318,12 @@ def meta_of(answer: Answer, task: str | None, options: ReadOptions) -> dict[str,
     kept = {path: answer.look_up(path) for path in options.keep}
     found = {path: finite(value) for path, value in kept.items() if value is not MISSING}
     return {**meta, **found} or None
+
+
+def begin_row(record: bytes) -> tuple[dict[str, Any], RowOutcome]:
+    """The object in a record, and its outcome so far."""
+    value, replaced = decode_counting(record)
+    return expect_object(value), RowOutcome(noticed=["surrogate_replaced"] * replaced)
 
 
 def expect_object(row: Any) -> dict[str, Any]:

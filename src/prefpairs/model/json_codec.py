@@ -48,6 +48,19 @@ def decode(line: bytes) -> Any:
     return decode_counting(line)[0]
 
 
+def decode_object(line: bytes) -> dict[str, Any] | None:
+    """The object in one line of JSON; None if it holds anything else, or is no JSON.
+
+    >>> decode_object(b'{"a": 1}'), decode_object(b"[1]"), decode_object(b"{")
+    ({'a': 1}, None, None)
+    """
+    try:
+        value = decode(line)
+    except NotJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def decode_counting(line: bytes) -> tuple[Any, int]:
     r"""The value of one line of JSON, and how many lone surrogates were replaced with U+FFFD.
 

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from prefpairs.errors import NotJson
 from prefpairs.fields.choose_field import Fact
 from prefpairs.fields.join_question_columns import tools_beside, whole_question
-from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
+from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import candidate_of
 from prefpairs.model.identity import BY_PROMPT
-from prefpairs.model.json_codec import decode, decode_counting, finite
+from prefpairs.model.json_codec import decode_object, finite
 from prefpairs.model.question_columns import COLUMNS, holds_something
 from prefpairs.sources.base import Native, RecordReader, Source
 
@@ -25,11 +24,8 @@ def looks_like(record: bytes) -> bool:
     If it has more columns of the question, it is a candidate to which columns were added, provided
     its origin names a line; otherwise it is a row of the user's own.
     """
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    if not isinstance(row, dict) or not row.keys() >= _FIELDS:
+    row = decode_object(record)
+    if row is None or not row.keys() >= _FIELDS:
         return False
     if not any(holds_something(row[name]) for name in COLUMNS.intersection(row)):
         return True
@@ -46,9 +42,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     given = row.get("score")
     row["score"] = 0.0 if given is None else given
     candidate = candidate_of(row, cast_score=options.cast_score)

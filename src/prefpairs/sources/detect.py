@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from prefpairs.errors import NotJson, TwoReadings
+from prefpairs.errors import TwoReadings
 from prefpairs.fields.read_options import ReadOptions
-from prefpairs.model.json_codec import decode
+from prefpairs.model.json_codec import decode_object
 from prefpairs.model.pair import holds_pair
 from prefpairs.sources import GENERIC, KEY_COLUMNS, source_named
 
@@ -79,11 +79,8 @@ def kind_of(record: bytes) -> str | None:
     """
     if (source := source_of(record)) != GENERIC:
         return source
-    try:
-        row = decode(record)
-    except NotJson:
-        return None
-    if not isinstance(row, dict):
+    row = decode_object(record)
+    if row is None:
         return None
     if holds_pair(row):
         return PAIRS

@@ -32,17 +32,11 @@ from prefpairs.fields.join_question_columns import (
     turn_of,
     whole_question,
 )
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.suggestions import suggestions
 from prefpairs.model.candidate import read_text
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode, decode_object
 from prefpairs.model.marks import COLUMNS as MARK_COLUMNS
 from prefpairs.model.message import RENDERED, Message, Text, is_messages
 from prefpairs.model.pair import POSITION
@@ -57,10 +51,7 @@ _ROW = ("row",)
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a JSON object, into which paths can lead."""
-    try:
-        return isinstance(decode(record), dict)
-    except NotJson:
-        return False
+    return decode_object(record) is not None
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -99,9 +90,7 @@ def _read(
     label: str,
     tried: Counter[frozenset[str]] | None = None,
 ) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     own, fields = _fields_of(row, options)
     facts = [_ROW, *fields.facts]
     if not fields.sure:

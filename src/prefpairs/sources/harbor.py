@@ -8,19 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson, TwoReadings
+from prefpairs.errors import BadField, TwoReadings
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_tools
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Message, read_message
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.sources.base import RecordReader, Source
@@ -35,11 +29,8 @@ _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is the result of a trial."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    return isinstance(row, dict) and row.keys() >= {"task_name", "trial_name", "verifier_result"}
+    row = decode_object(record)
+    return row is not None and row.keys() >= {"task_name", "trial_name", "verifier_result"}
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -48,9 +39,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     try:
         _check_fit(row, options)
         answer = _answer(row, options, reading.noticed)

@@ -8,19 +8,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.errors import BadField, NoSuchPath, NotJson, TwoReadings
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.errors import BadField, NoSuchPath, TwoReadings
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_index, read_tools
 from prefpairs.model.identity import canonical_json, digest
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Message, read_message
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.sources.base import RecordReader, Source
@@ -37,11 +31,8 @@ _OF_SAMPLES = frozenset({"epoch", "input", "target", "messages"})
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a log or a sample of one."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    if not isinstance(row, dict):
+    row = decode_object(record)
+    if row is None:
         return False
     if isinstance(row.get("eval"), dict) and "task" in row["eval"]:
         return "version" in row or isinstance(row.get("samples"), list)
@@ -54,9 +45,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     header = row if isinstance(row.get("eval"), dict) else row.get(_HEADER)
     header = header if isinstance(header, dict) else {}
     samples = row.get("samples") if header is row else [row]

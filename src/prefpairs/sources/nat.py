@@ -14,18 +14,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from prefpairs.errors import BadField, BadRecord, NotJson
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.errors import BadField, BadRecord
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.model.candidate import Candidate
 from prefpairs.model.identity import digest
-from prefpairs.model.json_codec import decode, decode_counting, decode_part, encode, finite
+from prefpairs.model.json_codec import decode_object, decode_part, encode, finite
 from prefpairs.model.message import Message, Text, asks_something, is_messages, read_messages
 from prefpairs.model.number import LARGEST_SCORE, read_score, round_score
 from prefpairs.model.tool_calls import number_calls
@@ -42,11 +36,8 @@ _STEP_LISTS = ("intermediate_steps", "trajectory")
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is an item with steps, a step, or the payload of one."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    if not isinstance(row, dict):
+    row = decode_object(record)
+    if row is None:
         return False
     steps = row.get("trajectory")
     of_steps = isinstance(steps, list) and any(map(_is_step, steps))
@@ -77,9 +68,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
     """What became of an item or a step of any shape."""
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     steps = _Steps(row, reading)
     names = []
     for payload in _ended_steps(row, reading):

@@ -13,13 +13,13 @@ from typing import Annotated, Any, NamedTuple, cast
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
-from prefpairs.errors import BadField, BadRecord, NotJson
+from prefpairs.errors import BadField, BadRecord
 from prefpairs.fields.make_candidate import (
     Answer,
     RowOutcome,
     Unusable,
     add_candidate,
-    expect_object,
+    begin_row,
     split_turns,
 )
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
@@ -39,7 +39,7 @@ from prefpairs.model.identity import (
     digest_response,
     group_of_prompt,
 )
-from prefpairs.model.json_codec import decode, decode_counting, refuse_deeper
+from prefpairs.model.json_codec import decode_object, refuse_deeper
 from prefpairs.model.message import Message, Text, asks_something
 from prefpairs.model.number import LARGEST_SCORE, round_score
 from prefpairs.model.path import look_up
@@ -58,11 +58,8 @@ def looks_like(record: bytes) -> bool:
     """Whether a record is a rollout, or the placeholder of one."""
     if record.startswith(_PLACEHOLDER):
         return True
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    return isinstance(row, dict) and isinstance(row.get("responses_create_params"), dict)
+    row = decode_object(record)
+    return row is not None and isinstance(row.get("responses_create_params"), dict)
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -91,9 +88,7 @@ def read_any_shape(record: bytes, options: ReadOptions, label: str) -> RowOutcom
     """What became of a row of any shape."""
     if record.startswith(_PLACEHOLDER) and "placeholder" not in options.keep_rows:
         return RowOutcome(row_lost="placeholder")
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     try:
         _check_fit(row, options)
         add_candidate(_answer(row), options, label, reading)

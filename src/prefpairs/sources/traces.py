@@ -7,14 +7,20 @@ A trace is one candidate of its task. It may also contain pairs of two kinds: em
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.make_candidate import Answer, RowOutcome, add_candidate, expect_object
+from prefpairs.errors import BadField
+from prefpairs.fields.make_candidate import (
+    Answer,
+    RowOutcome,
+    add_candidate,
+    begin_row,
+    expect_object,
+)
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.model.candidate import ToolError, Trace, read_text, read_tools
 from prefpairs.model.content import MEDIA, parts_of
 from prefpairs.model.identity import canonical_json, digest_prompt, group_of_prompt
-from prefpairs.model.json_codec import decode, decode_counting, encode, finite
+from prefpairs.model.json_codec import decode_counting, decode_object, encode, finite
 from prefpairs.model.message import Message, Text, as_chat, read_message
 from prefpairs.model.number import read_score, round_score
 from prefpairs.model.question_columns import HISTORY, SYSTEM, UNCERTAIN
@@ -29,11 +35,8 @@ _OF_TRACES = frozenset({"final_reward", "dpo_pairs", "trace_id"})
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a trace: it has turns, and a field that only traces have."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    if not isinstance(row, dict) or not isinstance(row.get("turns"), list):
+    row = decode_object(record)
+    if row is None or not isinstance(row.get("turns"), list):
         return False
     turns = [turn for turn in row["turns"] if isinstance(turn, dict)]
     return not _OF_TRACES.isdisjoint(row) or any("tool_error" in turn for turn in turns)
@@ -103,10 +106,8 @@ def _spoken(turns: list[Message], places: range) -> int | None:
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
+    row, reading = begin_row(record)
     turns = turns_of(row)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
     trace = _trace(row, turns)
     add_candidate(trace, options, label, reading)
     embedded = [_embedded(row, pair, place) for place, pair in enumerate(_pairs_of(row))]

@@ -7,20 +7,14 @@ JSON lines have no tokens; frames (TRXP) and databases have them, in `tokens` an
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.errors import BadField
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions, is_default_reading
 from prefpairs.fields.ready_pair import add_pair
 from prefpairs.fields.rollout_tokens import RolloutTokens, read_appended, read_tokens
 from prefpairs.model.candidate import LARGEST_INDEX, read_tools
 from prefpairs.model.common_prefix import back_to_turn, shared_length
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode, decode_object
 from prefpairs.model.message import RENDERED, Message, Text, read_messages
 from prefpairs.model.path import MISSING, look_up
 from prefpairs.model.tool_calls import renumber_calls
@@ -34,11 +28,8 @@ _RENDERED = (
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is an experience."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    return isinstance(row, dict) and isinstance(row.get("eid"), dict) and "prompt_length" in row
+    row = decode_object(record)
+    return row is not None and isinstance(row.get("eid"), dict) and "prompt_length" in row
 
 
 def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> RecordReader:
@@ -51,9 +42,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 def read_any_shape(record: bytes, options: ReadOptions, label: str, *, named: bool) -> RowOutcome:
     """What became of an experience; `named` if options name fields of it."""
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     eid = row.get("eid")
     if not isinstance(eid, dict):
         raise BadField("eid", eid, "an object")

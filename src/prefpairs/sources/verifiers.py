@@ -7,19 +7,13 @@ own: that is the sum of its weighted scores. A trace that crashed has none, whic
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from prefpairs.errors import BadField, NotJson
+from prefpairs.errors import BadField
 from prefpairs.fields.answers_in_row import WeightedScore
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_tools
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Message, read_message
 from prefpairs.model.number import read_score
 from prefpairs.model.path import MISSING, look_up
@@ -42,11 +36,8 @@ _CUT_OFF = frozenset(
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is an episode: it has traces, and these have nodes."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
-    traces = row.get("traces") if isinstance(row, dict) else None
+    row = decode_object(record)
+    traces = None if row is None else row.get("traces")
     return isinstance(traces, list) and any(
         isinstance(trace, dict) and isinstance(trace.get("nodes"), list) for trace in traces
     )
@@ -58,9 +49,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     traces = _objects(row, "traces")
     crashed = row.get("ok") is False and all(trace.get("ok") is True for trace in traces)
     for trace in traces:

@@ -7,19 +7,12 @@ something only where `error` is null.
 from collections.abc import Sequence
 from typing import Any
 
-from prefpairs.errors import NotJson
-from prefpairs.fields.make_candidate import (
-    Answer,
-    RowOutcome,
-    Unusable,
-    add_candidate,
-    expect_object,
-)
+from prefpairs.fields.make_candidate import Answer, RowOutcome, Unusable, add_candidate, begin_row
 from prefpairs.fields.read_options import ReadOptions
 from prefpairs.fields.responses_api import chat_tool
 from prefpairs.model.candidate import read_text, read_tools
 from prefpairs.model.identity import canonical_json, digest
-from prefpairs.model.json_codec import decode, decode_counting
+from prefpairs.model.json_codec import decode_object
 from prefpairs.model.message import Text
 from prefpairs.sources.base import RecordReader, Source
 
@@ -28,12 +21,9 @@ _ITS_OWN = frozenset({"is_completed", "stop_condition", "timing", "metrics"})
 
 def looks_like(record: bytes) -> bool:
     """Whether a record is a rollout: an example's prompt and completion, and how the run went."""
-    try:
-        row = decode(record)
-    except NotJson:
-        return False
+    row = decode_object(record)
     return (
-        isinstance(row, dict)
+        row is not None
         and row.keys() >= {"example_id", "prompt", "completion"}
         and not _ITS_OWN.isdisjoint(row)
     )
@@ -45,9 +35,7 @@ def open_reader(sample: Sequence[bytes], options: ReadOptions, label: str) -> Re
 
 
 def _read(record: bytes, options: ReadOptions, label: str) -> RowOutcome:
-    value, replaced = decode_counting(record)
-    row = expect_object(value)
-    reading = RowOutcome(noticed=["surrogate_replaced"] * replaced)
+    row, reading = begin_row(record)
     try:
         _check_fit(row, options)
         add_candidate(_answer(row), options, label, reading)

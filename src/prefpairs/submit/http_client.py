@@ -23,7 +23,7 @@ _BLOCK = 1 << 16
 
 
 class NoAnswer(Exception):
-    """Nobody knows whether the request was carried out: its answer never came."""
+    """It is unknown whether the request was carried out: its answer never came."""
 
 
 class HttpClient:

@@ -81,7 +81,7 @@ class Microservices:
         return False
 
     def submit(self, asks: Asks) -> dict[str, Any]:
-        """Named by us; if nobody knows whether it was created, it is looked for first."""
+        """Named by us; if it is unknown whether it was created, it is looked for first."""
         options = self._options
         body = {
             "config": options.customization_config,

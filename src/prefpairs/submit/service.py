@@ -34,7 +34,7 @@ class Asks(Protocol):
     ) -> Answer:
         """The answer to a request: success, or one of the codes in `also`.
 
-        A request is repeated if nobody knows whether it was carried out, or if the service is busy.
+        A request is repeated if it may not have been carried out, or if the service is busy.
         If that might create something twice, `look` finds out first whether it is there already.
         """
         ...

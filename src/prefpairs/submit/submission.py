@@ -70,7 +70,7 @@ class Submission:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether a job was asked for, and nobody knows yet whether the service has it."""
+        """Whether a job was asked for, and it is unknown whether the service has it."""
         return self.job is not None and self.job_id is None
 
     @property

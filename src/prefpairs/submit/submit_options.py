@@ -275,7 +275,7 @@ class SubmitOptions:
         return dataclasses.replace(other, **given)
 
     def settled(self) -> Self:
-        """The options, with the defaults of those that nobody gave."""
+        """The options, with the defaults of those that were not given."""
         defaults = {
             known.field: known.fallback
             for known in options_in(type(self))

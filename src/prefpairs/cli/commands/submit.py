@@ -206,7 +206,7 @@ def _begun(
     if chosen.again:
         found = earlier.is_in_doubt and _finds_job(earlier, given, teller)
         if found and not changed:
-            # whoever typed --again did not know that the job exists
+            # the user who typed --again did not know that the job exists
             problem = f"{path}: this dataset was submitted after all (job {earlier.job_id})"
             raise UsageError(problem, "--resume goes on with it, --again submits it once more")
         known = [earlier.job_id] if earlier.job_id else []
@@ -220,7 +220,7 @@ def _begun(
         raise UsageError(problem, hint)
     if not chosen.resume:
         if earlier.is_in_doubt:
-            problem = f"{path}: nobody knows yet whether its job was submitted"
+            problem = f"{path}: it is not known yet whether its job was submitted"
             raise UsageError(problem, "--resume finds out")
         job = f" (job {earlier.job_id})" if earlier.job_id else ""
         problem = f"{path}: this dataset was submitted before{job}"
@@ -257,7 +257,9 @@ def _finds_job(earlier: Submission, given: Configured, teller: Teller) -> bool:
     """Whether a job whose answer got lost is at the service; if so, the record gets it."""
     host = earlier.options.get("entity_host")
     if host != given.options.entity_host:
-        problem = f"{earlier.path}: nobody knows yet whether its job was submitted, to another host"
+        problem = (
+            f"{earlier.path}: it is not known yet whether its job was submitted, to another host"
+        )
         raise UsageError(problem, f"--entity-host {host} looks for it there")
     there = dataclasses.replace(given.options, namespace=earlier.options.get("namespace"))
     run = _run(earlier, there, given.token, teller)
