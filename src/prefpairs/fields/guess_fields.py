@@ -276,7 +276,15 @@ def _prompt(row: Row, response: str | None, facts: list[Fact]) -> str | None:
     if "instruction" in asking and isinstance(row["instruction"], str) and _is_alpaca(row):
         asking = [name for name in asking if name != "input"]
     talks = [name for name in chats if row[name] and isinstance(row[name], list)]
-    name = agreeing_field(row, "prompt", asking)
+    try:
+        name = agreeing_field(row, "prompt", asking)
+    except TwoReadings:  # a conversation that says something else might be meant, too
+        said = [
+            one for one in talks if not any(_says_the_same(row, one, to, response) for to in asking)
+        ]
+        if not said:
+            raise
+        raise fields_differ("prompt", (*asking, *said)) from None
     talk = agreeing_field(row, "prompt", talks)
     if name is not None and talk is not None and not _says_the_same(row, talk, name, response):
         alone = response is None and isinstance(row[name], str)  # its answer is in the chat

@@ -496,6 +496,14 @@ def test_tools_of_another_type(tools: Any) -> None:
         _read({"prompt": "Q", "response": "A", "score": 1, "tools": tools})
 
 
+def test_a_conversation_is_among_prompts_that_differ() -> None:
+    """Each column that could be the prompt is offered, so that the right one is among them."""
+    asked = {"prompt": "P", "question": "Q", "messages": [{"role": "user", "content": "R"}]}
+    with pytest.raises(TwoReadings) as caught:
+        _read({**asked, "response": "A", "score": 1})
+    assert [name for _, name in caught.value.choices] == ["prompt", "question", "messages"]
+
+
 def test_turns_marked_as_the_models() -> None:
     """A row that was scored for several turns is not read with the last one as its answer."""
     turns: list[dict[str, Any]] = [
