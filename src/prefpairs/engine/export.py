@@ -64,6 +64,7 @@ class Exporter:
         self._extras = {name: out for name, out in outputs.items() if name in extras}
         ledger.lines_written.update(dict.fromkeys(self._outputs, 0))
         self._unpaired = {side: UnpairedAnswers() for side in self._outputs}
+        self._tally = None if plan.target.tally is None else plan.target.tally()
         self._buffers: dict[str, RowBuffer] = {}
         self._finished = 0
 
@@ -105,6 +106,8 @@ class Exporter:
             self._write(row, side)
         if target.unpaired:
             self._unpaired[side].add(rows)
+        if self._tally is not None:
+            self._tally.add(pair, rows)
         count_pair(pair, self._ledger)
         return True
 
@@ -208,6 +211,7 @@ class Exporter:
             rows=sides,
             shape=frozenset().union(*shapes),
             options=self._plan.options,
+            tally=self._tally,
         )
 
 

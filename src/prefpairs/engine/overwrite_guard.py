@@ -32,6 +32,8 @@ _LOOKED_AT = 1 << 26
 _MOST_NAMES = 5
 _OF_EVERY_PAIR = frozenset({"id", "group", "prompt", "chosen", "rejected"})
 _LISTED = frozenset({"prefpairs_train", "prefpairs_val", "prefpairs_test"})
+_WITH_ID = {"pair_id", "metadata"}
+"""The columns that hold the id of a pair."""
 _ID = re.compile(r"[0-9a-f]{16,64}")
 """How ids look that we gave, those of older versions included."""
 
@@ -102,7 +104,7 @@ def _is_id(given: object) -> bool:
 
 
 def is_signed(begin: bytes) -> bool:
-    """Whether a README.md is one that we wrote."""
+    """Whether a file around the data says that we wrote it."""
     return SIGNED.encode() in begin
 
 
@@ -117,7 +119,7 @@ def kinds_of_dataset(folder: str, target: Target, options: ExportOptions) -> dic
 
 def _rows_of(folder: str, name: str, target: Target, options: ExportOptions) -> IsOurs:
     columns, needed = {*target.columns}, {*target.rules.needs}
-    by_id = "pair_id" in columns or not target.extra_names
+    by_id = bool(columns & _WITH_ID) or not target.extra_names
 
     def is_ours(begin: bytes) -> bool:
         row = _first_row(begin)
@@ -143,7 +145,7 @@ def _like(name: str, target: Target, options: ExportOptions) -> IsOurs:
     """Whether a file is like what some target writes under this name."""
 
     def is_ours(begin: bytes) -> bool:
-        if _is_like(_texts(name, target, options), begin):
+        if is_signed(begin) or _is_like(_texts(name, target, options), begin):
             return True
         others = (given for given in _targets() if name in given.extra_names)
         return any(_is_like(_texts(name, given, ExportOptions()), begin) for given in others)
@@ -160,7 +162,8 @@ def _texts(name: str, target: Target, options: ExportOptions) -> list[str]:
     texts = []
     for kept in ([], *([side] for side in others), others):
         files = {side: target.files[side] for side in (train, *kept)}
-        dataset = Dataset(files, dict.fromkeys(files, 1), frozenset(), options)
+        tally = None if target.tally is None else target.tally()
+        dataset = Dataset(files, dict.fromkeys(files, 1), frozenset(), options, tally)
         texts += [make(dataset).get(name) for make in makers]
     return [text for text in texts if text is not None]
 
@@ -171,7 +174,7 @@ def _is_like(texts: Sequence[str], begin: bytes) -> bool:
         return is_signed(begin)
     with suppress(NotJson):
         row = decode(begin)
-        if row in [json.loads(text) for text in texts if text.startswith("{")]:
+        if row in [json.loads(text) for text in texts if text.startswith(("{", "["))]:
             return True
         # A list of data sets holds our name; a job has no place for one.
         return isinstance(row, dict) and bool(row) and all(key in _LISTED for key in row)

@@ -73,9 +73,11 @@ OF_TARGETS = frozenset(
         "train_prefs.jsonl",
         "val_prefs.jsonl",
         "test_prefs.jsonl",
+        "collection_history.json",
         "dataset_info.json",
         "dpo.sh",
         "dpo.yaml",
+        "final_metrics.json",
         "job.json",
         "kto.sh",
     }

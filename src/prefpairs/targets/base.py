@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from prefpairs.dataset.row_rules import Row, Rules
 from prefpairs.errors import UsageError
@@ -70,6 +70,14 @@ class Example(NamedTuple):
     tools: list[Any] | None
 
 
+class Tally(Protocol):
+    """What a target counts while its rows are made."""
+
+    def add(self, pair: Pair, rows: Sequence[Row], /) -> None:
+        """Count a pair that became rows."""
+        ...
+
+
 class Dataset(NamedTuple):
     """What is known of a dataset once all its rows have been made."""
 
@@ -80,6 +88,8 @@ class Dataset(NamedTuple):
     shape: frozenset[str]
     """The paths and types of all rows."""
     options: ExportOptions
+    tally: Any = None
+    """The tally of the target, if it has one."""
 
     @property
     def train(self) -> str:
@@ -157,6 +167,8 @@ class Target:
     """Returns the files around the data by name: a card, a configuration ready to run."""
     extra_names: Sequence[str] = ()
     """The names of all such files."""
+    tally: "Callable[[], Tally] | None" = None
+    """Makes what counts the pairs, for files that have figures about them."""
     supports: ChatSupport = field(default_factory=ChatSupport)
     single: bool = False
     """Whether an answer is one message, or its text."""

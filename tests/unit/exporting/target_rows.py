@@ -99,7 +99,8 @@ def extras_of(
     release = release or (target.releases[-1] if target.releases else "")
     files = {side: target.files[side] for side in sides}
     options = ExportOptions(release=release)
-    return target.extras(Dataset(files, dict.fromkeys(sides, 2), shape, options))
+    tally = None if target.tally is None else target.tally()
+    return target.extras(Dataset(files, dict.fromkeys(sides, 2), shape, options, tally))
 
 
 PLAIN = pair("Q", "Aye", "Nay")

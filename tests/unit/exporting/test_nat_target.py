@@ -8,6 +8,7 @@ from prefpairs.dataset.row_rules import Row
 from prefpairs.errors import BadField
 from prefpairs.targets import target_named
 from prefpairs.targets.base import CannotExport
+from prefpairs.targets.nat import Runs
 
 TARGET = target_named("nat")
 
@@ -86,3 +87,46 @@ def test_what_its_models_refuse(columns: Row, field: str) -> None:
         (each.effect, each.code, each.field) for each in check_row({**row, **columns}, TARGET.rules)
     ]
     assert ("fails to load", "wrong_type", field) in found
+
+
+def test_figures_for_each_run() -> None:
+    """A run is a file; a pair of two files is in an entry of its own, and counted once in all."""
+    runs = Runs()
+    for example, gap, files in [(7, 0.1, "aa"), (7, 0.2, "aa"), (8, 0.3, "bb"), (7, 0.9, "ba")]:
+        given = PLAIN._replace(
+            group=f"g{example}{files[0]}",
+            gap=gap,
+            chosen_origin=f"{files[0]}:1.jsonl:3",
+            rejected_origin=f"{files[1]}:1.jsonl:4#2",
+            meta={"example_id": example},
+        )
+        runs.add(given, rows_of("nat", given))
+    history = [
+        [entry[name] for name in ("run_number", "files", "num_examples", "num_turns")]
+        for entry in runs.history()
+    ]
+    assert history == [
+        [0, ("a:1.jsonl",), 1, 1],
+        [1, ("a:1.jsonl", "b:1.jsonl"), 1, 1],
+        [2, ("b:1.jsonl",), 1, 1],
+    ]
+    assert [runs.history()[0][f"{name}_reward"] for name in ("avg", "min", "max")] == [
+        *(0.15, 0.1, 0.2),
+    ]
+    final = runs.final()
+    assert (final["num_collection_runs"], final["total_trajectory_groups"]) == (3, 3)
+    assert final["collection_summary"] == {
+        "total_examples": 2,
+        "total_turns": 3,
+        "total_trajectories": 4,
+        "total_dpo_pairs": 4,
+        "avg_reward": 0.375,
+        "min_reward": 0.1,
+        "max_reward": 0.9,
+    }
+
+
+def test_figures_of_nothing() -> None:
+    """No mean is made up, and the toolkit's zero is."""
+    assert Runs().history() == []
+    assert Runs().final()["collection_summary"]["avg_reward"] == 0
