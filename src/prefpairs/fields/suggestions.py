@@ -79,8 +79,14 @@ def _judging(row: Row) -> Iterator[str]:
         if is_list_of_objects(value):
             leaves = dict.fromkeys(key for item in value for key in item)
             yield from (f"{name}[].{key}" for key in leaves if is_called_score(key))
-        elif is_called_score(name) and not isinstance(value, (str, dict)):
+        elif isinstance(value, dict):
+            yield from (f"{name}.{key}" for key, leaf in value.items() if _judges(key, leaf))
+        elif _judges(name, value):
             yield name
+
+
+def _judges(name: str, value: Any) -> bool:
+    return is_called_score(name) and not isinstance(value, (str, dict))
 
 
 def _texts(row: Row, words: set[str]) -> Iterator[str]:

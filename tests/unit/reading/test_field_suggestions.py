@@ -26,6 +26,8 @@ BOTH = ("response", "score")
         ({"my_reply": "A", "quality_v2": 1}, BOTH, ["--response my_reply --score quality_v2"]),
         ({"error_rating": 3, "rank": 1, "quality": 2}, ("score",), ["--score quality"]),
         ({"helpfulness": 3, "verbosity": 1}, ("score",), ["--score helpfulness"]),
+        ({"judge": {"score": 5, "why": "short", "rank": 2}}, ("score",), ["--score judge.score"]),
+        ({"judge": {"score": "5 of 5"}}, ("score",), []),
     ],
 )
 def test_what_is_offered(row: dict[str, Any], missing: tuple[str, ...], offered: list[str]) -> None:
