@@ -83,7 +83,8 @@ class CandidateColumns:
         """Ends with the last candidate that is not the first of its record; most are."""
         self._lines = array("I")
         self._group_of = array("I")
-        self._task_of: dict[int, int] = {}
+        self.task_of: dict[int, int] = {}
+        """The digest of a candidate's task, where its group does not name it."""
         self._groups: dict[bytes, int] = {}
         self._questions = bytearray()
         self._last_question: tuple[int, Question] = -1, (b"", b"", b"")
@@ -111,7 +112,7 @@ class CandidateColumns:
         for number, candidate in enumerate(candidates, len(self)):
             task = candidate.meta and candidate.meta.get(TASK)
             if task:  # only candidates whose group does not name their task have one
-                self._task_of[number] = int.from_bytes(digest("task", str(task).encode()))
+                self.task_of[number] = int.from_bytes(digest("task", str(task).encode()))
         self._group_of.extend(map(self.group_of, candidates))
         self.scores.extend([candidate.score for candidate in candidates])
         self._digests += b"".join([digest_response(one.response) for one in candidates])
@@ -359,7 +360,7 @@ class CandidateColumns:
         index = self._indexes[number]
         if index == NO_INDEX:
             return None
-        return self._task_of.get(number, 0), index, self.digest(number)
+        return self.task_of.get(number, 0), index, self.digest(number)
 
     def question(self, number: int) -> Question:
         """The digests of the name of a candidate's group, its prompt and its tools."""

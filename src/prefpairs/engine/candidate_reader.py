@@ -65,9 +65,11 @@ class CandidateReader:
     rows: Rows
     pairs: PairReceiver | None = None
     formats: Formats = field(init=False)
-    _items: set[bytes] = field(default_factory=set)
-    _task_of: dict[str, str] = field(default_factory=dict)
-    _groups_of_several_tasks: set[str] = field(default_factory=set)
+    items: set[bytes] = field(default_factory=set)
+    """What identifies rows that should not occur twice."""
+    task_of: dict[str, str] = field(default_factory=dict)
+    """The first task of each group that does not name its task."""
+    groups_of_several_tasks: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Begin without a row."""
@@ -96,7 +98,7 @@ class CandidateReader:
         self.formats.tell()
         self.rows.settle()
         self.formats.settle()
-        ledger.groups_of_several_tasks = len(self._groups_of_several_tasks)
+        ledger.groups_of_several_tasks = len(self.groups_of_several_tasks)
 
     def read_one(self, record: Record, how: RecordReader, label: str) -> RowOutcome | None:
         """What was read from one more row; None if it is bad."""
@@ -108,7 +110,7 @@ class CandidateReader:
     @property
     def compared_rows(self) -> bool:
         """Whether rows were compared with each other, which takes a reader of all rows."""
-        return bool(self._items or self._task_of)
+        return bool(self.items or self.task_of)
 
     def count_scanned(
         self,
@@ -164,13 +166,13 @@ class CandidateReader:
             self._count_item(reading.item)
         for candidate in reading.kept:
             task = candidate.meta and candidate.meta.get(TASK)
-            if task and self._task_of.setdefault(candidate.group, task) != task:
-                self._groups_of_several_tasks.add(candidate.group)
+            if task and self.task_of.setdefault(candidate.group, task) != task:
+                self.groups_of_several_tasks.add(candidate.group)
 
     def _count_item(self, item: bytes) -> None:
-        if item in self._items:
+        if item in self.items:
             self.ledger.noticed["repeated_item_id"] += 1
-        self._items.add(item)
+        self.items.add(item)
 
     def _pass_on_pairs(self, reading: RowOutcome, origin: str) -> None:
         if self.pairs is not None:

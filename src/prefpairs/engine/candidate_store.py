@@ -166,7 +166,7 @@ class CandidateStore(Candidates):
         self, given: CandidateInput, groups: dict[bytes, int], reader: CandidateReader
     ) -> None:
         """Index a file record by record."""
-        self._begin_file(given)
+        self.begin_file(given)
         core = None if self._plan.read.limit is not None else core_for(given.format.how)
         if core is not None:
             how = given.format.how
@@ -184,7 +184,7 @@ class CandidateStore(Candidates):
         source, opened = given.source, given.opened
         start, end = opened.lines_from or 0, opened.size
         number = processes_for(self._plan.options.workers, end - start, _WORTH_A_WORKER)
-        core = self._begin_file(given)
+        core = self.begin_file(given)
         file = core and core.open_file(opened)
         if core is not None and file is not None:
             self._index_natively(core, file, given, number, reader)
@@ -219,7 +219,7 @@ class CandidateStore(Candidates):
         with InputErrorsNamed(given.source):
             indexer.index_file(core, file, given.opened, threads, passed)
 
-    def _begin_file(self, given: CandidateInput) -> Core | None:
+    def begin_file(self, given: CandidateInput) -> Core | None:
         """Add an input to the record files; the candidates that follow come from it."""
         file = RecordFile(given.source, given.opened.seen, given.opened.content)
         number = self.records.add(file, given.format.how.read)

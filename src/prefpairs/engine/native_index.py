@@ -21,13 +21,20 @@ _AT_ONCE = 1 << 20
 class NativeIndexer(LineIndexer):
     """Indexes a file of lines, all at once."""
 
-    def index_file(
-        self, core: Core, file: Any, opened: OpenInput, threads: int, passed: CountBytes | None
+    def index_file(  # noqa: PLR0913 - the file, for us and for the core, and which lines of it
+        self,
+        core: Core,
+        file: Any,
+        opened: OpenInput,
+        threads: int,
+        passed: CountBytes | None,
+        *,
+        lines: tuple[int, int] | None = None,
     ) -> None:
-        """Index all lines of a file, which the core has opened, too."""
+        """Index all lines of a file, which the core has opened, too; or a range of whole lines."""
         ledger = self._reader.ledger
         before = ledger.rows_read
-        first, end = lines = opened.lines_from or 0, opened.size
+        first, end = lines = lines or (opened.lines_from or 0, opened.size)
         longest = min(self._longest, LIGHT)
         for start in range(first, end, _AT_ONCE * threads):
             found = core.index_file(file, lines, start, _AT_ONCE, longest, threads)
