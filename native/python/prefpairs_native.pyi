@@ -33,12 +33,18 @@ class OpenFile:
     def __new__(cls, descriptor: int) -> OpenFile: ...
 
 def best_vs_worst(
-    columns: Mapping[str, Any], groups: array[int], /
-) -> list[int | tuple[bytes, bytes, int, list[tuple[str, int]]]]:
+    columns: Mapping[str, Any],
+    groups: array[int],
+    least_chosen: float,
+    least_gap: float,
+    largest_gap: float,
+    /,
+) -> list[int | tuple[bytes, bytes, int, list[tuple[str, int]], list[tuple[str, int]]]]:
     """The pairs of groups, each of its best candidate and its worst.
 
-    Chosen and rejected candidates (u32) of consecutive groups, the number of these groups, and why
-    some have no pair; between them the groups about which Python must decide.
+    Chosen and rejected candidates (u32) of consecutive groups, the number of these groups, why
+    some have no pair, and which bounds left out how many pairs; between them the groups about
+    which Python must decide.
     """
 
 def by_group(group_of: array[int], groups: int, /) -> list[bytes]:

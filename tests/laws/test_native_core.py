@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rollouts_of_any_format import every_kind_of_gym_row, gym_rows, nat_rows
+from rollouts_of_any_format import every_kind_of_gym_row, gym_rows, nat_rows, pair_options
 from run_in_process import Asked, Outcome, Row, extract_lines, pair_lines
 from usual_rollouts import CALLED, ITEMS, RESULT, SAID, plain_lines, usual_rollouts
 
@@ -125,6 +125,7 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
     rows=gym_rows(),
     others=nat_rows(),
     strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+    options=pair_options(),
     read=st.sampled_from(
         [
             ReadOptions(),
@@ -135,11 +136,11 @@ def test_columns_counts_and_bad_rows_of_a_file(  # noqa: PLR0913 - the lines and
     ),
 )
 def test_pairs_and_summaries(
-    rows: list[Row], others: list[Row], strategy: str, read: ReadOptions
+    rows: list[Row], others: list[Row], strategy: str, options: PairOptions, read: ReadOptions
 ) -> None:
     """To the byte, with every ledger and note."""
     lines = [*map(line_of, rows), b"no JSON\n", *map(line_of, others), *map(line_of, rows)]
-    asked = Asked(strategy=strategy, options=PairOptions(), read=read)
+    asked = Asked(strategy=strategy, options=options, read=read)
     found = []
     for word in ("0", "require"):
         with patch.dict(os.environ, {VARIABLE: word}):

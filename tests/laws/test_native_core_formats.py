@@ -12,7 +12,14 @@ from chats_with_calls import TURNS, turns
 from hypothesis import given
 from hypothesis import strategies as st
 from nat_items import plain_items, usual_items
-from rollouts_of_any_format import candidate_rows, generic_rows, nat_rows, rollout_lines
+from rollouts_of_any_format import (
+    candidate_rows,
+    contest_rows,
+    generic_rows,
+    nat_rows,
+    pair_options,
+    rollout_lines,
+)
 from rows_of_any_columns import rows_of_any_names
 from run_in_process import Asked, Row, extract_lines, pair_array, pair_lines, pair_packed
 from test_generic_fast_reader import NAMES, READINGS, SAMPLE
@@ -228,12 +235,31 @@ def test_prompts_of_items(prompts: list[Any], more: Row, item_id: Any, place: in
         ),
     ),
     strategy=st.sampled_from(["best-vs-worst", "exhaustive", "random"]),
+    options=pair_options(),
     pair=st.sampled_from([pair_lines, pair_array, pair_packed]),
 )
-def test_runs(given_lines: list[bytes], strategy: str, pair: Any) -> None:
+def test_runs(given_lines: list[bytes], strategy: str, options: PairOptions, pair: Any) -> None:
     """Pairs, candidates, counts and notes of whole runs are the same with both engines."""
-    asked = Asked(strategy=strategy, options=PairOptions(), read=ReadOptions())
+    asked = Asked(strategy=strategy, options=options, read=ReadOptions())
     assert _run("require", given_lines, asked, pair) == _run("0", given_lines, asked, pair)
+
+
+@examples(600)
+@given(
+    given_rows=st.one_of(contest_rows(), contest_rows(st.sampled_from([0.1, 0.3, 0.4, 0.9]))),
+    options=pair_options(),
+    numbered=st.booleans(),
+)
+def test_best_against_worst_within_bounds(
+    given_rows: list[Row], options: PairOptions, *, numbered: bool
+) -> None:
+    """The pairs, and which bound left out how many, also where the widest pair is not allowed."""
+    of_group = {"group": "g", "origin": "o"}
+    rows = [{**of_group, "index": at, **row} for at, row in enumerate(given_rows)]
+    given_lines = [json.dumps(row).encode() + b"\n" for row in (rows if numbered else given_rows)]
+    asked = Asked(options=options)
+    runs = [_run(word, given_lines, asked, pair_lines) for word in ("require", "0")]
+    assert runs[0] == runs[1]
 
 
 def _run(word: str, given_lines: list[bytes], asked: Asked, pair: Any) -> list[object]:

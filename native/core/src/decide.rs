@@ -1,7 +1,8 @@
 //! Which candidates of a group become its pair: the best one and the worst one.
 
 use crate::identity::Digest;
-use crate::numbers::NO_INDEX;
+use crate::json::{No, Result};
+use crate::numbers::{gap_between, NO_INDEX};
 
 /// Candidates in columns.
 pub trait Candidates {
@@ -10,12 +11,24 @@ pub trait Candidates {
     fn response(&self, number: u32) -> Digest;
 }
 
+/// What a pair must keep to.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub least_chosen: f64,
+    pub least_gap: f64,
+    pub largest_gap: f64,
+}
+
 /// Why a group has no pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPair {
     OneCandidate,
     SameAnswer,
     AllTied,
+    /// Its best candidate is below `least_chosen`.
+    ScoreTooLow,
+    /// Its widest gap is below `least_gap`.
+    GapTooSmall,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +40,7 @@ pub enum Decided {
 }
 
 /// The pair of a group. Its members are sorted, best first.
-pub fn best_vs_worst(columns: &impl Candidates, members: &mut [u32]) -> Decided {
+pub fn best_vs_worst(columns: &impl Candidates, members: &mut [u32], bounds: &Bounds) -> Decided {
     if !rank(columns, members) {
         return Decided::Unclear;
     }
@@ -39,7 +52,9 @@ pub fn best_vs_worst(columns: &impl Candidates, members: &mut [u32]) -> Decided 
     let worst = worst.unwrap_or(last);
     let other = columns.response(best);
     if high > low && columns.response(worst) != other {
-        Decided::Pair(best, worst)
+        within(bounds, high, low).map_or(Decided::Unclear, |found| {
+            found.map_or(Decided::Pair(best, worst), Decided::NoPair)
+        })
     } else if high > low && members.iter().any(|member| columns.response(*member) != other) {
         Decided::Unclear
     } else if members.len() < 2 {
@@ -48,6 +63,24 @@ pub fn best_vs_worst(columns: &impl Candidates, members: &mut [u32]) -> Decided 
         Decided::NoPair(NoPair::SameAnswer)
     } else {
         Decided::NoPair(NoPair::AllTied)
+    }
+}
+
+/// Which bound the widest pair of a group fails, and so each other pair; `No` if another may pass.
+fn within(bounds: &Bounds, high: f64, low: f64) -> Result<Option<NoPair>> {
+    if high < bounds.least_chosen {
+        return Ok(Some(NoPair::ScoreTooLow));
+    }
+    if bounds.least_gap <= 0.0 && bounds.largest_gap == f64::INFINITY {
+        return Ok(None);
+    }
+    let gap = gap_between(high, low)?;
+    if gap < bounds.least_gap {
+        Ok(Some(NoPair::GapTooSmall))
+    } else if gap <= bounds.largest_gap {
+        Ok(None)
+    } else {
+        Err(No::Odd)
     }
 }
 
@@ -98,7 +131,7 @@ pub fn by_group(group_of: impl Iterator<Item = u32> + Clone, groups: usize) -> [
 
 #[cfg(test)]
 mod tests {
-    use super::{best_vs_worst, by_group, Candidates, Decided, NoPair};
+    use super::{best_vs_worst, by_group, Bounds, Candidates, Decided, NoPair};
     use crate::identity::Digest;
     use crate::numbers::NO_INDEX;
 
@@ -116,9 +149,16 @@ mod tests {
         }
     }
 
-    fn decided(candidates: &[(f64, i64, u8)]) -> Decided {
+    const NONE: Bounds =
+        Bounds { least_chosen: f64::NEG_INFINITY, least_gap: 0.0, largest_gap: f64::INFINITY };
+
+    fn bounded(candidates: &[(f64, i64, u8)], bounds: Bounds) -> Decided {
         let mut members: Vec<u32> = (0..candidates.len() as u32).collect();
-        best_vs_worst(&Few(candidates.to_vec()), &mut members)
+        best_vs_worst(&Few(candidates.to_vec()), &mut members, &bounds)
+    }
+
+    fn decided(candidates: &[(f64, i64, u8)]) -> Decided {
+        bounded(candidates, NONE)
     }
 
     #[test]
@@ -137,6 +177,20 @@ mod tests {
         assert_eq!(decided(&two(0.5, 2)), Decided::NoPair(NoPair::AllTied));
         assert_eq!(decided(&two(1.0, 1)), Decided::NoPair(NoPair::SameAnswer));
         assert_eq!(decided(&two(1.0, 2)), Decided::Pair(0, 1));
+    }
+
+    #[test]
+    fn bounds_are_met_or_the_first_one_counts() {
+        let group = [(0.9, 1, 1), (0.8, 2, 2), (0.1, 3, 3)]; // as doubles, 0.9 - 0.8 is below 0.1
+        let pair = Decided::Pair(0, 2);
+        let few = |least_gap| bounded(&group[..2], Bounds { least_gap, ..NONE });
+        assert_eq!(few(0.1), Decided::Pair(0, 1));
+        assert_eq!(few(0.11), Decided::NoPair(NoPair::GapTooSmall));
+        let above = |least_chosen| bounded(&group, Bounds { least_chosen, least_gap: 0.9, ..NONE });
+        assert_eq!(above(0.9), Decided::NoPair(NoPair::GapTooSmall));
+        assert_eq!(above(0.91), Decided::NoPair(NoPair::ScoreTooLow));
+        assert_eq!(bounded(&group, Bounds { largest_gap: 0.8, ..NONE }), pair);
+        assert_eq!(bounded(&group, Bounds { largest_gap: 0.79, ..NONE }), Decided::Unclear);
     }
 
     #[test]

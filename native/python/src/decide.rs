@@ -1,6 +1,6 @@
 //! Decisions about groups, from columns of Python.
 
-use prefpairs_core::decide::{self, Candidates, Decided, NoPair};
+use prefpairs_core::decide::{self, Bounds, Candidates, Decided, NoPair};
 use prefpairs_core::identity::{Digest, ABSENT};
 use pyo3::buffer::{PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::PyValueError;
@@ -43,14 +43,18 @@ impl Candidates for Read<'_> {
 }
 
 /// The pairs of groups, each of its best and its worst: for consecutive groups the chosen and the
-/// rejected candidates, how many groups these are, and why some of them have no pair; between them
-/// the numbers of groups about which Python must decide.
+/// rejected candidates, how many groups these are, why some of them have no pair, and which bounds
+/// kept them from it; between them the numbers of groups about which Python must decide.
 #[pyfunction]
 pub fn best_vs_worst<'py>(
     py: Python<'py>,
     columns: Columns,
     groups: PyBuffer<u32>,
+    least_chosen: f64,
+    least_gap: f64,
+    largest_gap: f64,
 ) -> PyResult<Bound<'py, PyList>> {
+    let bounds = Bounds { least_chosen, least_gap, largest_gap };
     let (numbers, starts) = (cells(py, &columns.by_group.0)?, cells(py, &columns.by_group.1)?);
     let read = Read {
         scores: cells(py, &columns.scores)?,
@@ -68,7 +72,7 @@ pub fn best_vs_worst<'py>(
         let given = given.ok_or_else(|| PyValueError::new_err("there is no such group"))?;
         members.clear();
         members.extend(given.iter().map(ReadOnlyCell::get));
-        match decide::best_vs_worst(&read, &mut members) {
+        match decide::best_vs_worst(&read, &mut members, &bounds) {
             Decided::Pair(better, worse) => {
                 part.chosen.extend(better.to_ne_bytes());
                 part.rejected.extend(worse.to_ne_bytes());
@@ -94,25 +98,35 @@ struct Part {
     groups: usize,
     /// In the order in which they came first.
     without: Vec<(&'static str, usize)>,
+    left_out: Vec<(&'static str, usize)>,
 }
 
 impl Part {
     fn count(&mut self, reason: NoPair) {
-        let reason = match reason {
-            NoPair::OneCandidate => "one_candidate",
-            NoPair::SameAnswer => "same_answer",
-            NoPair::AllTied => "all_tied",
+        let (reason, bound) = match reason {
+            NoPair::OneCandidate => ("one_candidate", None),
+            NoPair::SameAnswer => ("same_answer", None),
+            NoPair::AllTied => ("all_tied", None),
+            NoPair::ScoreTooLow => ("none_allowed", Some("score_too_low")),
+            NoPair::GapTooSmall => ("none_allowed", Some("gap_too_small")),
         };
-        match self.without.iter_mut().find(|known| known.0 == reason) {
-            Some(known) => known.1 += 1,
-            None => self.without.push((reason, 1)),
+        add(&mut self.without, reason);
+        if let Some(bound) = bound {
+            add(&mut self.left_out, bound);
         }
     }
 
     fn append_to(self, found: &Bound<PyList>) -> PyResult<()> {
         let py = found.py();
         let (chosen, rejected) = (PyBytes::new(py, &self.chosen), PyBytes::new(py, &self.rejected));
-        found.append((chosen, rejected, self.groups, self.without))
+        found.append((chosen, rejected, self.groups, self.without, self.left_out))
+    }
+}
+
+fn add(counts: &mut Vec<(&'static str, usize)>, reason: &'static str) {
+    match counts.iter_mut().find(|known| known.0 == reason) {
+        Some(known) => known.1 += 1,
+        None => counts.push((reason, 1)),
     }
 }
 

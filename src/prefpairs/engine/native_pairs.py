@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
+from math import inf
 from typing import Any
 
 from prefpairs.engine.candidate_store import CandidateStore
@@ -55,8 +56,7 @@ class NativePairs:
 
     def _decided(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
         strategy, _ = strategy_named(plan.options.strategy)
-        plain = not Bounds(plan.options) and CONFLICTING not in plan.read.options.drop_rows
-        if strategy == "best-vs-worst" and plain:
+        if strategy == "best-vs-worst" and CONFLICTING not in plan.read.options.drop_rows:
             yield from self._widest(plan, ledger)
             return
         pairs = decide(self._store, plan, ledger)
@@ -65,23 +65,30 @@ class NativePairs:
             yield array("I", chosen), array("I", rejected)
 
     def _widest(self, plan: PairPlan, ledger: Ledger) -> Iterator[Chosen]:
-        """The pairs of best-vs-worst, without a bound on scores or gaps."""
+        """The pairs of best-vs-worst."""
         refuse_too_many(self._store, plan)
         groups = group_order(self._store, plan)
-        columns = self._store.columns.by_name()
+        columns, options = self._store.columns.by_name(), plan.options
+        least = -inf if options.min_chosen_score is None else options.min_chosen_score
+        bounds = least, options.min_gap, inf if options.max_gap is None else options.max_gap
+        pairing = ledger.stage_of_pairing() if Bounds(options) else None
         for start in range(0, len(groups), _GROUPS):
             some = array("I", groups[start : start + _GROUPS])
-            for found in native_core().best_vs_worst(columns, some):
+            for found in native_core().best_vs_worst(columns, some, *bounds):
                 if isinstance(found, int):
                     pairs = list(pairs_of_groups(self._store, plan, ledger, [found]))
                     for better, worse in pairs:
                         yield array("I", [better]), array("I", [worse])
                     continue
-                chosen, rejected, number, without = found
+                chosen, rejected = map(array, "II", found[:2])
+                number, without, left_out = found[2:]
                 ledger.groups += number
                 for reason, times in without:
                     ledger.groups_without_pair[reason] += times
-                yield array("I", chosen), array("I", rejected)
+                if pairing is not None:
+                    pairing.found += len(chosen) + sum(times for _, times in left_out)
+                    pairing.dropped.update(dict(left_out))
+                yield chosen, rejected
 
     def _put(self, pairs: Chosen, sink: PairLines) -> None:
         """Write the lines of pairs. The first one is an example, which is kept as values."""
